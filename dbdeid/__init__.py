@@ -1,0 +1,1 @@
+"""De-identify sensitive tables inside the database."""

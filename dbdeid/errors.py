@@ -1,0 +1,97 @@
+"""The errors of dbdeid: what went wrong, where, and what to do next.
+
+No message carries a cell of an identifier or sensitive column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake in a spec: its text, its place (`columns.zip.hierarchy`), line and hint."""
+
+    message: str
+    place: str = ""
+    line: int | None = None
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        where += f"{self.place}: " if self.place else ""
+        hint = f"\n  Hint: {self.hint}" if self.hint else ""
+        return f"{where}{self.message}{hint}"
+
+
+class DbdeidError(Exception):
+    """Root of all errors that a user of dbdeid can act on.
+
+    Args:
+        message: what is wrong, and where.
+        hint: what to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        super().__init__(f"{message}\n  Hint: {hint}" if hint else message)
+
+
+class SpecError(DbdeidError):
+    """The release specification has mistakes; all of them are in `mistakes`."""
+
+    def __init__(self, mistakes: Iterable[Mistake] | str, *, source: str = "", hint: str = "") -> None:
+        if isinstance(mistakes, str):
+            mistakes = [Mistake(mistakes, hint=hint)]
+        self.mistakes = tuple(mistakes)
+        count = len(self.mistakes)
+        head = f"{source or 'spec'}: {count} mistake{'s' if count != 1 else ''}"
+        body = "\n".join(f"- {mistake}" for mistake in self.mistakes)
+        super().__init__(f"{head}\n{body}")
+
+
+class HierarchyError(DbdeidError):
+    """A generalization hierarchy is broken or does not cover its column."""
+
+
+class DataError(DbdeidError):
+    """The data or a file cannot be used as the spec or the command says."""
+
+
+class Unsatisfiable(DbdeidError):
+    """No release within the declared limits satisfies the declared privacy models."""
+
+    exit_code = 3
+
+
+class VerificationError(DbdeidError):
+    """A written table does not keep its promises; it was not published."""
+
+    exit_code = 4
+
+
+class MissingExtra(DbdeidError):
+    """An optional package is needed for what was asked."""
+
+    def __init__(self, package: str, *, extra: str) -> None:
+        super().__init__(
+            f"this needs the package {package!r}", hint=f"pip install 'dbdeid[{extra}]'"
+        )
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the closest known word, or lists what is known.
+
+    >>> did_you_mean("zipp", ["age", "zip"])
+    "did you mean 'zip'? Known: age, zip."
+    """
+    names = sorted(known)
+    close = get_close_matches(word, names, n=1)
+    start = f"did you mean {close[0]!r}? " if close else ""
+    listed = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
+    return f"{start}Known: {listed}." if names else ""

@@ -1,0 +1,1 @@
+"""SQL of dbdeid: persistent macros, steps and catalog definitions, as .sql files."""

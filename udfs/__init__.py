@@ -1,0 +1,1 @@
+"""Python UDFs that dbdeid registers in DuckDB."""
