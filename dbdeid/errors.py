@@ -30,22 +30,27 @@ class DbdeidError(Exception):
     """Root of all errors that a user of dbdeid can act on.
 
     Args:
-        message: what is wrong, and where.
+        message: what is wrong, and where; never a value of a cell.
         hint: what to do about it.
+        examples: values of quasi-identifiers that show the problem, printed only on a terminal
+            or on request.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", examples: Iterable[str] = ()) -> None:
         self.message = message
         self.hint = hint
+        self.examples = tuple(examples)
         super().__init__(f"{message}\n  Hint: {hint}" if hint else message)
 
 
 class SpecError(DbdeidError):
     """The release specification has mistakes; all of them are in `mistakes`."""
 
-    def __init__(self, mistakes: Iterable[Mistake] | str, *, source: str = "", hint: str = "") -> None:
+    def __init__(
+        self, mistakes: Iterable[Mistake] | str, *, source: str = "", hint: str = ""
+    ) -> None:
         if isinstance(mistakes, str):
             mistakes = [Mistake(mistakes, hint=hint)]
         self.mistakes = tuple(mistakes)

@@ -1,0 +1,79 @@
+"""Relations: where a table is and which columns it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name and its DuckDB type as DESCRIBE prints it."""
+
+    name: str
+    type: str
+
+    @property
+    def family(self) -> str:
+        """One of integer, decimal, float, date, timestamp, boolean, text, enum, other."""
+        head = self.type.split("(")[0].upper()
+        if head in _FAMILIES:
+            return _FAMILIES[head]
+        return "other"
+
+
+_INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT"
+_TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_FAMILIES = (
+    dict.fromkeys(_INTEGERS.split(), "integer")
+    | dict.fromkeys(_TIMESTAMPS, "timestamp")
+    | {
+        "DECIMAL": "decimal",
+        "FLOAT": "float",
+        "DOUBLE": "float",
+        "DATE": "date",
+        "TIMESTAMP WITH TIME ZONE": "timestamp",
+        "BOOLEAN": "boolean",
+        "VARCHAR": "text",
+        "ENUM": "enum",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A named table or view with its columns; without catalog or schema it is searched for."""
+
+    name: str
+    columns: tuple[Column, ...] = ()
+    schema: str | None = None
+    catalog: str | None = None
+
+    @property
+    def table(self) -> exp.Table:
+        """The relation as a node of a syntax tree, every part quoted."""
+        return exp.table_(
+            exp.to_identifier(self.name, quoted=True),
+            db=exp.to_identifier(self.schema, quoted=True) if self.schema else None,
+            catalog=exp.to_identifier(self.catalog, quoted=True) if self.catalog else None,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order."""
+        return tuple(column.name for column in self.columns)
+
+    def find(self, name: str) -> Column | None:
+        """The column of that name, compared as DuckDB compares names: without case."""
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+
+def identifier(name: str) -> exp.Identifier:
+    """A quoted identifier."""
+    return exp.to_identifier(name, quoted=True)
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """A quoted column reference, for example ``column("birth year", "s")``."""
+    return exp.column(identifier(name), table=identifier(table) if table else None)

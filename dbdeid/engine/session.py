@@ -1,0 +1,343 @@
+"""A session: the owner's database, the working place beside it, and the one door to run SQL.
+
+A session works on a cursor of its own, so its temporary tables, search path and transaction
+never meet those of the caller. Originals are staged in temporary tables only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import duckdb
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, identifier
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import DataError, DbdeidError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+logger = logging.getLogger("dbdeid")
+
+# A file that any DuckDB from 1.2 on can read.
+PUBLISHED_STORAGE = "v1.2.0"
+MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One named step: the temporary table it makes, and the query that makes it."""
+
+    name: str
+    query: exp.Expr
+
+    def text(self) -> str:
+        """The step as it is executed, laid out for reading."""
+        return sql(_create_temp(self.name, self.query), pretty=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of the engine; None leaves DuckDB's own (or the caller's) value."""
+
+    threads: int | None = None
+    memory_limit: str | None = None
+
+
+def _create_temp(name: str, query: exp.Expr) -> exp.Create:
+    return exp.Create(
+        this=exp.table_(identifier(name)),
+        kind="TABLE",
+        expression=query.copy(),
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        replace=True,
+    )
+
+
+class Session:
+    """The owner's database under one catalog name, and a cursor to work on it.
+
+    Args:
+        connection: an open DuckDB connection; the session takes a cursor of it.
+        catalog: the attached database that holds the owner's tables.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
+        self._cursor = connection.cursor()
+        self.catalog = catalog
+        self._own: duckdb.DuckDBPyConnection | None = None
+        self._attached: list[str] = []
+        self._cursor.execute(f"USE {sql(identifier(catalog))}")
+
+    # -- opening and closing ---------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls, database: Path | None, *, read_only: bool, settings: Settings | None = None
+    ) -> Session:
+        """A session over a database file, or over an empty in-memory database.
+
+        Raises:
+            DataError: the file is missing, not a DuckDB database, or locked by another process.
+        """
+        settings = settings or Settings()
+        config: dict[str, str | bool | int | float | list[str]] = {}
+        if settings.threads:
+            config["threads"] = settings.threads
+        if settings.memory_limit:
+            config["memory_limit"] = settings.memory_limit
+        try:
+            connection = duckdb.connect(config=config)
+        except duckdb.Error as error:
+            raise DataError(f"DuckDB refused the settings: {reason(error)}") from None
+        try:
+            return cls.over(connection, database, read_only=read_only, own=True)
+        except BaseException:
+            connection.close()
+            raise
+
+    @classmethod
+    def over(
+        cls,
+        connection: duckdb.DuckDBPyConnection,
+        database: Path | None,
+        *,
+        read_only: bool,
+        own: bool = False,
+    ) -> Session:
+        """A session over an open connection.
+
+        The database file is looked for among the connection's attached databases and attached
+        for the session's life when it is not there. Without a file the connection's current
+        database is the owner's.
+        """
+        if database is None:
+            row = connection.cursor().execute("SELECT current_database()").fetchone()
+            session = cls(connection, _current(connection, str(row[0]) if row else MEMORY))
+        else:
+            name = _attached_as(connection, database)
+            if name is None:
+                name = _attach(connection, database, read_only=read_only)
+                session = cls(connection, name)
+                session._attached.append(name)
+            else:
+                session = cls(connection, name)
+        if own:
+            session._own = connection
+        return session
+
+    def close(self) -> None:
+        """Drop what the session staged and let go of what it attached."""
+        if self._own is not None:
+            self._cursor.close()
+            self._own.close()
+            return
+        for (name,) in self.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
+            self.drop_temp(str(name))
+        self.execute(f"USE {sql(identifier(MEMORY))}" if self._attached else "SELECT 1")
+        for name in self._attached:
+            self.detach(name)
+        self._cursor.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- running ---------------------------------------------------------------------------
+
+    def execute(self, query: exp.Expr | str) -> duckdb.DuckDBPyConnection:
+        """Run one statement; engine errors come back without the cells that DuckDB quotes."""
+        statement = query if isinstance(query, str) else sql(query)
+        logger.debug("%s", statement)
+        try:
+            return self._cursor.execute(statement)
+        except duckdb.Error as error:
+            raise EngineError(error) from None
+
+    def rows(self, query: exp.Expr | str) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.execute(query).fetchall()
+
+    def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
+        """The only row of a query."""
+        rows = self.rows(query)
+        if len(rows) != 1:
+            raise ValueError(f"expected one row, found {len(rows)}")
+        return rows[0]
+
+    def arrays(self, query: exp.Expr | str) -> dict[str, NDArray[Any]]:
+        """The columns of a query without NULLs as numpy arrays."""
+        return cast("dict[str, NDArray[Any]]", self.execute(query).fetchnumpy())
+
+    def run(self, step: Step) -> Relation:
+        """Run a step into its temporary table and describe what came out."""
+        self.execute(_create_temp(step.name, step.query))
+        return self.temp(step.name)
+
+    def upload(self, name: str, columns: Mapping[str, Any]) -> Relation:
+        """A temporary table from columns: numpy arrays, lists or Arrow arrays of one length."""
+        import pyarrow as pa
+
+        table = pa.table(dict(columns))
+        view = f"{name}_arrow"
+        self._cursor.register(view, table)
+        try:
+            return self.run(Step(name, exp.select("*").from_(exp.table_(identifier(view)))))
+        finally:
+            self._cursor.unregister(view)
+
+    def temp(self, name: str) -> Relation:
+        """A temporary table of this session."""
+        table = Relation(name, schema="main", catalog="temp")
+        return Relation(name, self.describe(table.table), "main", "temp")
+
+    def drop_temp(self, name: str) -> None:
+        """Drop a temporary table when it is there."""
+        target = sql(exp.table_(identifier(name), db="main", catalog="temp"))
+        self.execute(f"DROP TABLE IF EXISTS {target}")
+
+    def describe(self, source: exp.Expr) -> tuple[Column, ...]:
+        """Names and types of the columns of a table or query."""
+        query = source if isinstance(source, exp.Query) else exp.select("*").from_(source.copy())
+        return tuple(Column(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE {sql(query)}"))
+
+    def relation(self, name: str, schema: str = "main", catalog: str | None = None) -> Relation:
+        """A table or view of the owner's database (or of another attached one), described."""
+        bare = Relation(name, (), schema, catalog or self.catalog)
+        return Relation(name, self.describe(bare.table), schema, bare.catalog)
+
+    def exists(self, name: str, schema: str = "main", catalog: str | None = None) -> str | None:
+        """'table' or 'view' when an object of that name exists, else None."""
+        for kind in ("table", "view"):
+            found = self.execute_with(
+                f"SELECT 1 FROM duckdb_{kind}s() WHERE database_name = ? "
+                f"AND schema_name = ? AND lower({kind}_name) = lower(?)",
+                [catalog or self.catalog, schema, name],
+            ).fetchone()
+            if found:
+                return kind
+        return None
+
+    def execute_with(self, statement: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
+        """Run one prepared statement with values."""
+        try:
+            return self._cursor.execute(statement, values)
+        except duckdb.Error as error:
+            raise EngineError(error) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing. A COMMIT that DuckDB turned into a rollback is an error here."""
+        self.execute("BEGIN TRANSACTION")
+        try:
+            yield
+        except BaseException:
+            self._cursor.rollback()
+            raise
+        self.execute("COMMIT")
+
+    @property
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """The session's own cursor, for installing macros and UDFs."""
+        return self._cursor
+
+    # -- other files -----------------------------------------------------------------------
+
+    def attach(self, path: Path, *, read_only: bool = False, storage: str | None = None) -> str:
+        """Attach a file for the session's life and give the catalog name it got."""
+        name = _attach(self._cursor, path, read_only=read_only, storage=storage)
+        self._attached.append(name)
+        return name
+
+    def detach(self, name: str) -> None:
+        """Let go of an attached file; its content is then whole on disk."""
+        self.execute(f"DETACH {sql(identifier(name))}")
+        if name in self._attached:
+            self._attached.remove(name)
+
+
+class EngineError(DbdeidError):
+    """DuckDB refused a statement. Only its kind is told, and its text where it quotes no cell."""
+
+    def __init__(self, error: duckdb.Error) -> None:
+        self.kind = type(error).__name__
+        super().__init__(f"DuckDB: {reason(error)}")
+
+
+# Conversion, out-of-range and user errors quote cells; these name only objects and syntax.
+_CELL_FREE = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ParserException,
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,
+    duckdb.ConnectionException,
+)
+
+
+def reason(error: duckdb.Error) -> str:
+    """The first line of an engine error, or only its kind where the text may quote a cell."""
+    if isinstance(error, _CELL_FREE):
+        return str(error).strip().split("\n")[0]
+    return f"{type(error).__name__} (text withheld: it may quote data)"
+
+
+def _current(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    # A caller who is inside a temporary schema still means its main database.
+    return MEMORY if name in ("temp", "system") else name
+
+
+def _attached_as(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    wanted = path.resolve()
+    query = "SELECT database_name, path FROM duckdb_databases() WHERE path IS NOT NULL"
+    for name, found in connection.cursor().execute(query).fetchall():
+        if Path(found).resolve() == wanted:
+            return str(name)
+    return None
+
+
+def _attach(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    *,
+    read_only: bool,
+    storage: str | None = None,
+) -> str:
+    taken = {
+        row[0]
+        for row in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()
+    }
+    name = path.stem
+    while name.lower() in {"temp", "system", MEMORY, "main"} or name in taken:
+        name = f"{name}_"
+    options = ["READ_ONLY"] if read_only else []
+    if storage:
+        options.append(f"STORAGE_VERSION {sql(exp.Literal.string(storage))}")
+    suffix = f" ({', '.join(options)})" if options else ""
+    target = sql(exp.Literal.string(str(path)))
+    try:
+        connection.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
+    except duckdb.Error as error:
+        raise _cannot_open(path, error) from None
+    return name
+
+
+def _cannot_open(path: Path, error: duckdb.Error) -> DataError:
+    message = str(error).lower()
+    if "lock" in message:
+        hint = "another process has it open for writing; close it there and try again"
+        return DataError(f"{path}: the database is locked", hint=hint)
+    if not path.exists():
+        return DataError(f"{path}: no such database file", hint="check `database` in the spec")
+    if "not a valid duckdb" in message:
+        return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
+    return DataError(f"{path}: cannot be opened ({reason(error)})")

@@ -1,0 +1,113 @@
+"""SQL kept in `.sql` files: load a step and fill its typed holes on the syntax tree.
+
+A step parses as DuckDB SQL and has three kinds of holes: tables `__rel__`, column lists `__qi__`
+(wherever a column may stand), and values `$k`. Nothing is pasted into text, so a name can never
+become SQL, and a list is only expanded where the tree has room for a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import sqlglot
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column
+
+Value = str | int | float | bool | None
+
+
+@cache
+def text(path: str) -> str:
+    """The text of one packaged file, for example ``text("steps/classes.sql")``."""
+    return files("dbdeid.sql").joinpath(path).read_text(encoding="utf-8")
+
+
+@cache
+def _parsed(path: str) -> exp.Expr:
+    return sqlglot.parse_one(text(path), dialect="duckdb")
+
+
+def step(
+    name: str,
+    tables: Mapping[str, Relation] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    values: Mapping[str, Value] | None = None,
+) -> exp.Expr:
+    """The step `steps/<name>.sql` with its holes filled.
+
+    Args:
+        name: file name without folder and ending.
+        tables: relation for each table hole, keyed without underscores (`rel` fills `__rel__`).
+        columns: column names for each column hole; several only where a list may stand.
+        values: constants for each `$name`.
+
+    Raises:
+        ValueError: a hole is left open or filled with something that does not fit it.
+    """
+    tree = _parsed(f"steps/{name}.sql").copy()
+    _fill_tables(tree, tables or {})
+    _fill_columns(tree, columns or {})
+    _fill_values(tree, values or {})
+    left = [hole for hole in map(_hole, tree.find_all(exp.Table, exp.Column)) if hole]
+    if left or tree.find(exp.Parameter):
+        raise ValueError(f"step {name}: unfilled holes {left}")
+    return tree
+
+
+def _hole(node: exp.Expr) -> str | None:
+    name = node.name
+    return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else None
+
+
+def _fill_tables(tree: exp.Expr, tables: Mapping[str, Relation]) -> None:
+    for node in list(tree.find_all(exp.Table)):
+        hole = _hole(node)
+        if hole is not None and hole in tables:
+            filled = tables[hole].table
+            if alias := node.args.get("alias"):
+                filled.set("alias", alias.copy())
+            node.replace(filled)
+
+
+def _fill_columns(tree: exp.Expr, columns: Mapping[str, Sequence[str]]) -> None:
+    for node in list(tree.find_all(exp.Column)):
+        hole = _hole(node)
+        if hole is None or hole not in columns:
+            continue
+        filled: list[exp.Expr] = [column(name, node.table or None) for name in columns[hole]]
+        outer = node.parent if isinstance(node.parent, exp.Ordered) else node
+        if outer is not node:
+            filled = [_ordered_like(outer, item) for item in filled]
+        _replace_in_list(outer, filled, hole)
+
+
+def _ordered_like(order: exp.Expr, item: exp.Expr) -> exp.Expr:
+    copy = order.copy()
+    copy.set("this", item)
+    return copy
+
+
+def _replace_in_list(node: exp.Expr, filled: list[exp.Expr], hole: str) -> None:
+    holder = node.parent
+    siblings = holder.args.get(node.arg_key or "") if holder else None
+    if isinstance(siblings, list) and holder is not None and node.arg_key:
+        at = next(i for i, sibling in enumerate(siblings) if sibling is node)
+        holder.set(node.arg_key, siblings[:at] + filled + siblings[at + 1 :])
+    elif len(filled) == 1:
+        node.replace(filled[0])
+    else:
+        raise ValueError(f"__{hole}__ takes exactly one column here, not {len(filled)}")
+
+
+def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
+    for node in list(tree.find_all(exp.Parameter)):
+        if node.name in values:
+            node.replace(exp.convert(values[node.name]))
+
+
+def sql(query: exp.Expr, *, pretty: bool = False) -> str:
+    """DuckDB text of a syntax tree."""
+    return query.sql(dialect="duckdb", pretty=pretty)

@@ -1,0 +1,42 @@
+"""k-anonymity: every record shares its quasi-identifiers with at least k - 1 others.
+
+Samarati & Sweeney 1998; Sweeney 2002, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.sqltext import step
+
+
+class KAnonymity(BaseModel):
+    """Every equivalence class holds at least `k` records."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    model: Literal["k_anonymity"]
+    k: int = Field(ge=1)
+
+    @property
+    def smallest_class(self) -> int:
+        """The class size below which a class fails, for searching on counts."""
+        return self.k
+
+    @property
+    def declared(self) -> dict[str, int]:
+        """The promised parameters, as they are shown."""
+        return {"k": self.k}
+
+    def measure(self, table: Relation, quasi_identifiers: Sequence[str]) -> exp.Expr:
+        """A query of one row and column: the smallest class of a written table (NULL if empty)."""
+        return step("smallest_class", {"rel": table}, {"qi": quasi_identifiers})
+
+    def holds(self, found: int | None) -> bool:
+        """Whether the measured value keeps the promise; an empty table exposes nobody."""
+        return found is None or found >= self.k

@@ -1,0 +1,95 @@
+"""What a release promises: the plain values that the verifier holds a written table against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.engine.relation import Column
+from dbdeid.privacy import KAnonymity
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declared shape and promises of one release.
+
+    Attributes:
+        release: name of the released table.
+        columns: released columns with their types, in order.
+        quasi_identifiers: their names, a part of `columns`.
+        bounds: companion columns (`age_lower`, `age_upper`) that follow the hierarchy.
+        withheld: identifier and dropped columns of the source, which must not appear.
+        models: the privacy models; all must hold.
+        transformation: level of each quasi-identifier.
+        tops: top level of each quasi-identifier, where every value is `*`.
+        source_rows: records of the source.
+        suppression_limit: allowed share of suppressed records.
+        keeps_suppressed: suppressed records are released with every quasi-identifier `*`.
+    """
+
+    release: str
+    columns: tuple[Column, ...]
+    quasi_identifiers: tuple[str, ...]
+    bounds: tuple[str, ...]
+    withheld: tuple[str, ...]
+    models: tuple[KAnonymity, ...]
+    transformation: dict[str, int]
+    tops: dict[str, int]
+    source_rows: int
+    suppression_limit: float
+    keeps_suppressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One declared promise, what was found in the written table, and whether it holds."""
+
+    model: str
+    declared: Any
+    found: Any
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of hygiene; `detail` names what is wrong, never a value."""
+
+    check: str
+    holds: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All that the verifier looked at."""
+
+    promises: tuple[Promise, ...]
+    hygiene: tuple[Check, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every promise and every check holds."""
+        return all(p.holds for p in self.promises) and all(c.holds for c in self.hygiene)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """One line for each promise or check that does not hold."""
+        promises = [
+            f"{p.model}: declared {p.declared}, found {p.found}"
+            for p in self.promises
+            if not p.holds
+        ]
+        return tuple(promises + [f"{c.check}: {c.detail}" for c in self.hygiene if not c.holds])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verification as JSON shows it."""
+        return {
+            "verified": self.verified,
+            "promises": [
+                {"model": p.model, "declared": p.declared, "found": p.found, "holds": p.holds}
+                for p in self.promises
+            ],
+            "hygiene": [
+                {"check": c.check, "holds": c.holds, "detail": c.detail} for c in self.hygiene
+            ],
+        }
