@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dbdeid.privacy.k_anonymity import KAnonymity
 
+__all__ = ["MODELS", "NOT_YET", "KAnonymity"]
+
 MODELS = {"k_anonymity": KAnonymity}
 
 # Models that the specification knows and this version cannot enforce.
