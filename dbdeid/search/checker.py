@@ -1,0 +1,360 @@
+"""Check one transformation: group the tuples by their generalized values and count.
+
+Attributes are packed into a few *super-columns*, so that the key of a row costs two or three
+gathers: what a node makes of a super-column is an outer sum of per-attribute lookups. Keys in a
+small space are counted by direct addressing, others by sorting. A check of many tuples starts
+from the classes of a finer transformation where one is at hand (roll-up).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.search.lattice import Attribute, Lattice, Node
+from dbdeid.search.tuples import Tuples
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PACKED = 65_536  # most combinations of values in one super-column, so that they fit uint16
+SCANNED = 6  # key space per row up to which all counts are scanned
+ADDRESSED = 1 << 22  # key space up to which counts are addressed directly
+ROLLED_UP = 20_000  # rows from which on a finer class table is worth having
+TABLE_BYTES = 128 << 20  # class tables kept
+LOOKUP_BYTES = 64 << 20  # lookups kept
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one look at a transformation finds; counts are of records.
+
+    Args:
+        node: the transformation.
+        suppressed: records in classes with fewer than k.
+        classes: classes with k or more, which are kept.
+        all_classes: kept and suppressed ones.
+        smallest: records in the smallest kept class, 0 when none is kept.
+        squares_kept: Σ|E|² over the kept classes.
+        squares_all: Σ|E|² over all classes.
+        suppressed_loss: Σ over the suppressed records of the weighted mean of their cells'
+            generalization loss at this node.
+    """
+
+    node: Node
+    suppressed: int
+    classes: int
+    all_classes: int
+    smallest: int
+    squares_kept: int
+    squares_all: int
+    suppressed_loss: float
+
+
+class Checker(Protocol):
+    """Anything that can look at a transformation."""
+
+    def check(self, node: Node) -> Check:
+        """Count the classes under a node."""
+        ...
+
+
+class NumpyChecker:
+    """Checks k-anonymity with class suppression on arrays.
+
+    Args:
+        lattice: the coded quasi-identifiers.
+        tuples: the data; value codes are below the attributes' cardinalities.
+        k: records that a class must have to be kept.
+    """
+
+    def __init__(self, lattice: Lattice, tuples: Tuples, k: int) -> None:
+        self.lattice = lattice
+        self.k = k
+        self.records = tuples.records
+        columns = [
+            _Column(attribute, share, codes)
+            for attribute, share, codes in zip(
+                lattice.attributes, lattice.shares, tuples.codes, strict=True
+            )
+        ]
+        self._packs = [
+            _Pack(members, [columns[i] for i in members])
+            for members in _packing([c.size for c in columns], len(tuples.weights))
+        ]
+        weights = tuples.weights.astype(np.int64)
+        self._base = _Table(tuple(pack.codes() for pack in self._packs), weights)
+        self._tables: OrderedDict[Node, _Table] = OrderedDict()
+        self._counter = _Counter(self.records)
+
+    def check(self, node: Node) -> Check:
+        """Count the classes under a node.
+
+        Raises:
+            ValueError: the node is not in the lattice.
+        """
+        if node not in self.lattice:
+            raise ValueError(f"{node} is outside {self.lattice.bottom}..{self.lattice.top}")
+        table = self._finest_above(node)
+        lookups = [pack.lookup(node) for pack in self._packs]
+        classes = self._counter.count(table, lookups)
+        if table.rows >= ROLLED_UP and 2 * len(classes.counts) <= table.rows:
+            self._keep(node, classes, lookups)
+        return self._summary(node, classes, lookups)
+
+    def _finest_above(self, node: Node) -> _Table:
+        """The smallest table at hand whose classes those of the node are unions of."""
+        usable = [n for n in self._tables if all(a <= b for a, b in zip(n, node, strict=True))]
+        if not usable:
+            return self._base
+        best = min(usable, key=lambda n: self._tables[n].rows)
+        self._tables.move_to_end(best)
+        return self._tables[best]
+
+    def _keep(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> None:
+        members = (
+            lookup.member[codes].astype(column.dtype)
+            for lookup, codes, column in zip(
+                lookups, classes.codes(classes.keys), self._base.columns, strict=True
+            )
+        )
+        self._tables[node] = _Table(tuple(members), classes.counts)
+        while sum(table.nbytes for table in self._tables.values()) > TABLE_BYTES:
+            self._tables.popitem(last=False)
+
+    def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
+        counts = classes.counts
+        small = counts < self.k
+        kept, dropped = counts[~small], counts[small]
+        squares_kept, squares_dropped = (_sum_of_squares(c, self.records) for c in (kept, dropped))
+        loss = 0.0
+        for lookup, codes in zip(lookups, classes.codes(classes.keys[small]), strict=True):
+            records = np.bincount(codes, weights=dropped, minlength=len(lookup.loss))
+            loss += float((records * lookup.loss).sum())
+        return Check(
+            node=node,
+            suppressed=int(dropped.sum()),
+            classes=len(kept),
+            all_classes=len(counts),
+            smallest=int(kept.min()) if len(kept) else 0,
+            squares_kept=squares_kept,
+            squares_all=squares_kept + squares_dropped,
+            suppressed_loss=loss,
+        )
+
+
+def _sum_of_squares(counts: Ints, records: int) -> int:
+    if records < 3_000_000_000:  # the square fits int64
+        return int((counts * counts).sum())
+    return sum(count * count for count in counts.tolist())
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows of super-column codes with the records behind each: tuples, or classes of a node."""
+
+    columns: tuple[NDArray[np.uint16 | np.uint32], ...]
+    weights: Ints
+
+    @property
+    def rows(self) -> int:
+        return len(self.weights)
+
+    @property
+    def nbytes(self) -> int:
+        return self.weights.nbytes + sum(column.nbytes for column in self.columns)
+
+
+class _Column:
+    """One attribute reduced to the values that occur, told apart as far as its least level does."""
+
+    def __init__(self, attribute: Attribute, share: float, codes: NDArray[np.integer]) -> None:
+        self.least = attribute.min_level
+        used = np.flatnonzero(np.bincount(codes, minlength=attribute.cardinality))
+        group = np.unique(attribute.groups[self.least][used], return_inverse=True)[1]
+        self.size = int(group.max(initial=-1)) + 1
+        member = np.zeros(self.size, dtype=np.int64)
+        member[group] = used
+        renumbered = np.zeros(attribute.cardinality, dtype=np.int64)
+        renumbered[used] = group
+        self.codes = renumbered[codes]
+        self.groups: list[Ints] = []  # level - least -> code -> group
+        self.members: list[Ints] = []  # level - least -> group -> a code in it
+        self.loss: list[Floats] = []  # level - least -> group -> weighted loss of the cell
+        for level in range(self.least, attribute.most_general + 1):
+            _, first, groups = np.unique(
+                attribute.groups[level][member], return_index=True, return_inverse=True
+            )
+            self.groups.append(groups)
+            self.members.append(first)
+            self.loss.append(share * attribute.loss[level][member[first]])
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """What the levels of a node make of the codes of one super-column."""
+
+    group: Ints  # code -> group
+    member: Ints  # group -> a code in it
+    loss: Floats  # group -> weighted loss of its cells
+
+    @property
+    def size(self) -> int:
+        return len(self.member)
+
+    @property
+    def nbytes(self) -> int:
+        return self.group.nbytes + self.member.nbytes + self.loss.nbytes
+
+
+class _Pack:
+    """A super-column: some attributes in one mixed-radix code."""
+
+    def __init__(self, members: list[int], columns: list[_Column]) -> None:
+        self._members = members
+        self._columns = columns
+        self._lookups: OrderedDict[Node, _Lookup] = OrderedDict()
+        self._bytes = 0
+
+    def codes(self) -> NDArray[np.uint16 | np.uint32]:
+        """The code in each tuple."""
+        size = prod(column.size for column in self._columns)
+        code = np.zeros(len(self._columns[0].codes), dtype=np.int64)
+        for column in self._columns:
+            code = code * column.size + column.codes
+        return code.astype(np.uint16 if size <= PACKED else np.uint32)
+
+    def lookup(self, node: Node) -> _Lookup:
+        """The lookup of a node, kept for the next node with the same levels here."""
+        levels = tuple(node[i] for i in self._members)
+        if levels in self._lookups:
+            self._lookups.move_to_end(levels)
+            return self._lookups[levels]
+        self._lookups[levels] = made = self._make(levels)
+        self._bytes += made.nbytes
+        while self._bytes > LOOKUP_BYTES and len(self._lookups) > 1:
+            self._bytes -= self._lookups.popitem(last=False)[1].nbytes
+        return made
+
+    def _make(self, levels: Node) -> _Lookup:
+        group, member, loss = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
+        for column, level in zip(self._columns, levels, strict=True):
+            at = level - column.least
+            group = np.add.outer(group * len(column.members[at]), column.groups[at]).ravel()
+            member = np.add.outer(member * column.size, column.members[at]).ravel()
+            loss = np.add.outer(loss, column.loss[at]).ravel()
+        return _Lookup(group, member, loss)
+
+
+def _packing(sizes: list[int], rows: int) -> list[list[int]]:
+    """Put attributes together, largest first, while the product of their sizes allows uint16."""
+    packs: list[list[int]] = []
+    for i in sorted(range(len(sizes)), key=lambda i: (-sizes[i], i)):
+        for pack in packs:
+            if sizes[i] * prod(sizes[j] for j in pack) <= PACKED:
+                pack.append(i)
+                break
+        else:
+            packs.append([i])
+    return packs
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Keys of the classes with their sizes.
+
+    A key is a mixed-radix number of super-column groups; where it would have overflowed, its
+    leading digits were renumbered, and `renumbered` holds what they were.
+    """
+
+    keys: Ints
+    counts: Ints
+    sizes: tuple[int, ...]
+    renumbered: dict[int, Ints]
+
+    def codes(self, keys: Ints) -> list[Ints]:
+        """The groups of each super-column in the given keys."""
+        codes: list[Ints] = []
+        for place in range(len(self.sizes) - 1, 0, -1):
+            rest = keys // self.sizes[place]
+            codes.append(keys - rest * self.sizes[place])
+            keys = self.renumbered[place][rest] if place in self.renumbered else rest
+        return [keys, *reversed(codes)]
+
+
+class _Counter:
+    """Counts the records behind equal keys; holds memory that is reused from check to check."""
+
+    def __init__(self, records: int) -> None:
+        self._records = records
+        self._scratch = np.zeros(0, dtype=np.int64)
+
+    def count(self, table: _Table, lookups: Sequence[_Lookup]) -> _Classes:
+        """The classes that the lookups make of a table."""
+        shift = int(table.weights.max(initial=1)).bit_length()
+        key, space, renumbered = _keys(table, lookups, most=1 << (62 - shift))
+        if space <= max(SCANNED * table.rows, 1024):
+            keys, counts = self._scan(key, table.weights, space)
+        elif space <= ADDRESSED:
+            keys, counts = self._address(key, table.weights, space)
+        else:
+            keys, counts = _sort(key, table.weights, shift)
+        return _Classes(keys, counts, tuple(lookup.size for lookup in lookups), renumbered)
+
+    def _scan(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:
+        counts = self._zeros(space)
+        np.add.at(counts, key, weights)
+        keys = np.flatnonzero(counts)
+        found = counts[keys]
+        counts[keys] = 0
+        return keys, found
+
+    def _address(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:
+        """As `_scan` where the space is much larger than the rows: look only where keys are."""
+        cells = self._zeros(space)
+        np.add.at(cells, key, weights)
+        sums = cells[key]
+        rows = np.arange(len(key))
+        cells[key] = rows
+        chosen = np.flatnonzero(cells[key] == rows)
+        keys = key[chosen]
+        cells[keys] = 0
+        return keys, sums[chosen]
+
+    def _zeros(self, space: int) -> Ints:
+        if len(self._scratch) < space:
+            self._scratch = np.zeros(space, dtype=np.int64)
+        return self._scratch[:space]
+
+
+def _keys(
+    table: _Table, lookups: Sequence[_Lookup], most: int
+) -> tuple[Ints, int, dict[int, Ints]]:
+    """The class key of every row, the size of the key space, and renumbered leading digits."""
+    renumbered: dict[int, Ints] = {}
+    key = lookups[0].group.take(table.columns[0])
+    space = lookups[0].size
+    for place in range(1, len(lookups)):
+        lookup = lookups[place]
+        if space * lookup.size > most:
+            renumbered[place], key = np.unique(key, return_inverse=True)
+            space = len(renumbered[place])
+        key *= lookup.size
+        key += lookup.group.take(table.columns[place])
+        space *= lookup.size
+    return key, space, renumbered
+
+
+def _sort(key: Ints, weights: Ints, shift: int) -> tuple[Ints, Ints]:
+    """Sort keys with their weights in the low bits, then add up runs of equal keys."""
+    packed = (key << shift) | weights
+    packed.sort()
+    key = packed >> shift
+    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    return key[starts], np.add.reduceat(packed & ((1 << shift) - 1), starts)
