@@ -1,1 +1,56 @@
-"""De-identify sensitive tables inside the database."""
+"""De-identify sensitive tables inside the database: optimal, verified releases in DuckDB.
+
+The public names are loaded when they are first used, so that importing dbdeid stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbdeid.errors import (
+    DataError,
+    DbdeidError,
+    HierarchyError,
+    MissingExtra,
+    SpecError,
+    Unsatisfiable,
+    VerificationError,
+)
+
+if TYPE_CHECKING:
+    from dbdeid.api import check, evaluate, install, query, run, verify
+
+try:
+    __version__ = version("dbdeid")
+except PackageNotFoundError:  # a checkout that was never installed
+    __version__ = "0+unknown"
+
+# In a checkout, `sql` and `udfs` lie beside this folder; an installed package has them inside.
+_checkout = Path(__file__).parent.parent
+if (_checkout / "sql" / "steps").is_dir() and (_checkout / "pyproject.toml").is_file():
+    __path__.append(str(_checkout))
+
+__all__ = [
+    "DataError",
+    "DbdeidError",
+    "HierarchyError",
+    "MissingExtra",
+    "SpecError",
+    "Unsatisfiable",
+    "VerificationError",
+    "check",
+    "evaluate",
+    "install",
+    "query",
+    "run",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("dbdeid.api"), name)
+    raise AttributeError(f"module 'dbdeid' has no attribute {name!r}")

@@ -1,0 +1,166 @@
+"""Interval hierarchies of numbers: half-open intervals `[a, b)` of growing width.
+
+Bounds are exact fractions, so that 0.3 with width 0.1 lies in [0.3, 0.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dbdeid.data.hierarchy import Hierarchy, Level, top_level
+from dbdeid.errors import HierarchyError
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Widths of the levels, where intervals start, and how far the domain reaches.
+
+    Attributes:
+        widths: width of each level, every one a multiple of the one before.
+        origin: a value at which intervals of every width start.
+        lower: values below fall into one group `< lower`; None: no limit.
+        upper: values from here on fall into one group `>= upper`; None: no limit.
+    """
+
+    widths: tuple[Fraction, ...]
+    origin: Fraction = Fraction(0)
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One interval [start, end) of a level; an open end is None."""
+
+    label: str
+    start: Fraction | None
+    end: Fraction | None
+
+
+def build(column: str, values: Sequence[str], scale: Intervals, *, discrete: bool) -> Hierarchy:
+    """The hierarchy of the values present under an interval scale.
+
+    The loss of [L, U) is (U - L)/(upper - lower), for discrete values
+    (U - L - 1)/(upper - lower - 1); end groups and `*` lose everything. Without limits the range
+    is that of the widest intervals that the data touch.
+
+    Args:
+        column: the quasi-identifier.
+        values: its distinct values as text, without NULL.
+        scale: widths, origin and limits.
+        discrete: the values are integers.
+
+    Raises:
+        HierarchyError: a value is not a finite number.
+    """
+    numbers = [_number(column, text) for text in values]
+    low, high = _range(numbers, scale)
+    texts = tuple(values)
+    levels = [Level(np.arange(len(texts)), texts, np.zeros(len(texts)), texts, texts)]
+    for width in scale.widths:
+        cells = [_cell(number, width, scale) for number in numbers]
+        levels.append(level_of(cells, low, high, discrete=discrete, write=decimal))
+    levels.append(top_level(len(texts)))
+    return Hierarchy(column, f"intervals of {_words(scale)}", texts, tuple(levels), declared=False)
+
+
+def _words(scale: Intervals) -> str:
+    return ", ".join(decimal(width) for width in scale.widths)
+
+
+def _number(column: str, text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ValueError:
+        raise HierarchyError(
+            f"column {column!r}: intervals need finite numbers, and a value is not one",
+            hint="remove NaN and infinity in the source, or use another hierarchy",
+        ) from None
+
+
+def _range(numbers: Sequence[Fraction], scale: Intervals) -> tuple[Fraction, Fraction]:
+    widest = scale.widths[-1]
+    inside = [
+        n
+        for n in numbers
+        if (scale.lower is None or n >= scale.lower) and (scale.upper is None or n < scale.upper)
+    ]
+    first = scale.lower
+    if first is None:
+        first = _start(min(inside), widest, scale.origin) if inside else scale.origin
+    last = scale.upper
+    if last is None:
+        last = _start(max(inside), widest, scale.origin) + widest if inside else first + widest
+    return first, last
+
+
+def _start(number: Fraction, width: Fraction, origin: Fraction) -> Fraction:
+    return (number - origin) // width * width + origin
+
+
+def _cell(number: Fraction, width: Fraction, scale: Intervals) -> Cell:
+    if scale.lower is not None and number < scale.lower:
+        return Cell(f"< {decimal(scale.lower)}", None, scale.lower)
+    if scale.upper is not None and number >= scale.upper:
+        return Cell(f">= {decimal(scale.upper)}", scale.upper, None)
+    start = _start(number, width, scale.origin)
+    end = start + width
+    if scale.lower is not None:
+        start = max(start, scale.lower)
+    if scale.upper is not None:
+        end = min(end, scale.upper)
+    return Cell(f"[{decimal(start)}, {decimal(end)})", start, end)
+
+
+def level_of(
+    cells: Sequence[Cell],
+    low: Fraction,
+    high: Fraction,
+    *,
+    discrete: bool,
+    write: Callable[[Fraction], str],
+) -> Level:
+    """A level from the cell of each leaf, on a range [low, high) that weighs the loss.
+
+    `write` turns a bound into text; discrete bounds are the largest value inside, not the end.
+    """
+    index: dict[str, int] = {}
+    groups = [index.setdefault(cell.label, len(index)) for cell in cells]
+    first = dict(zip(reversed(groups), reversed(cells), strict=True))
+    unit = Fraction(1 if discrete else 0)
+    span = high - low - unit
+    ordered = [first[group] for group in range(len(index))]
+    return Level(
+        np.array(groups, np.int64),
+        tuple(index),
+        np.array([_loss(cell, span, unit) for cell in ordered], np.float64),
+        tuple(None if cell.start is None else write(cell.start) for cell in ordered),
+        tuple(None if cell.end is None else write(cell.end - unit) for cell in ordered),
+    )
+
+
+def _loss(cell: Cell, span: Fraction, unit: Fraction) -> float:
+    if cell.start is None or cell.end is None:
+        return 1.0
+    width = cell.end - cell.start - unit
+    return float(min(width / span, Fraction(1))) if span > 0 else 0.0
+
+
+def decimal(number: Fraction) -> str:
+    """A bound as plain decimal text: 20, 0.25.
+
+    >>> decimal(Fraction(1, 4)), decimal(Fraction(20)), decimal(Fraction(-1, 2))
+    ('0.25', '20', '-0.5')
+    """
+    if number.denominator == 1:
+        return str(number.numerator)
+    digits, scale = number, 0
+    while digits.denominator != 1:
+        digits, scale = digits * 10, scale + 1
+    text = str(abs(digits.numerator)).rjust(scale + 1, "0")
+    sign = "-" if number < 0 else ""
+    return f"{sign}{text[:-scale]}.{text[-scale:]}"

@@ -1,0 +1,149 @@
+"""The private book-keeping: `deid.releases` and `deid.hierarchies` of one database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.engine import sqltext
+from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.session import Session
+
+SCHEMA = "deid"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run as it is kept.
+
+    Attributes:
+        release: name of the release.
+        object: where it was written: a table or view name, or the path of a target file.
+        kind: table, view or file.
+        exports: paths of the files exported.
+        spec: text of the spec.
+        spec_hash: its SHA-256.
+        transformation: level of each quasi-identifier.
+        metrics: utility metrics.
+        record: everything a report shows.
+        version: of dbdeid.
+        created: time of the run, UTC.
+    """
+
+    release: str
+    object: str
+    kind: str
+    exports: tuple[str, ...]
+    spec: str
+    spec_hash: str
+    transformation: Mapping[str, int]
+    metrics: Mapping[str, float]
+    record: Mapping[str, Any]
+    version: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """The book of one attached database."""
+
+    session: Session
+    catalog: str
+
+    @property
+    def exists(self) -> bool:
+        """Whether this database keeps a book already."""
+        return self.session.exists("releases", SCHEMA, self.catalog) == "table"
+
+    def create(self) -> None:
+        """Make the schema and its tables where they are missing."""
+        schema = exp.table_(identifier(SCHEMA), db=identifier(self.catalog))
+        self.session.execute(exp.Create(this=schema, kind="SCHEMA", exists=True))
+        for name in ("releases", "hierarchies"):
+            self.session.execute(self._definition(name))
+
+    def _definition(self, name: str) -> exp.Expr:
+        import sqlglot
+
+        tree = sqlglot.parse_one(sqltext.text(f"catalog/{name}.sql"), dialect="duckdb")
+        table = tree.find(exp.Table)
+        assert table is not None
+        table.set("catalog", identifier(self.catalog))
+        return tree
+
+    def table(self, name: str) -> Relation:
+        """One of the tables of the book."""
+        return Relation(name, (), SCHEMA, self.catalog)
+
+    def add(self, entry: Entry, hierarchies: Relation) -> None:
+        """Keep a run, and the hierarchies it used in place of those of its last run."""
+        values = [
+            entry.release,
+            entry.object,
+            entry.kind,
+            list(entry.exports),
+            entry.spec,
+            entry.spec_hash,
+            json.dumps(entry.transformation),
+            json.dumps(entry.metrics),
+            json.dumps(entry.record),
+            entry.version,
+            entry.created,
+        ]
+        releases, kept = self.table("releases"), self.table("hierarchies")
+        marks = [exp.Placeholder() for _ in values]
+        insert = exp.insert(exp.values([tuple(marks)]), releases.table)
+        self.session.execute_with(sqltext.sql(insert), values)
+        same = exp.column("release").eq(exp.Literal.string(entry.release))
+        self.session.execute(exp.delete(kept.table, where=same))
+        self.session.execute(
+            exp.insert(exp.select(*_HIERARCHY_COLUMNS).from_(hierarchies.table), kept.table)
+        )
+
+    def latest(self, release: str) -> Entry | None:
+        """The last run of a release."""
+        return next((e for e in self.entries() if e.release.lower() == release.lower()), None)
+
+    def entries(self) -> Sequence[Entry]:
+        """All runs, newest first."""
+        if not self.exists:
+            return []
+        query = (
+            exp.select(*Entry.__dataclass_fields__)
+            .from_(self.table("releases").table)
+            .order_by(exp.column("created").desc(), exp.column("rowid").desc())
+        )
+        return [_entry(row) for row in self.session.rows(query)]
+
+    def owns(self, name: str) -> bool:
+        """Whether an object or file of that name was written by dbdeid."""
+        return any(
+            name.lower() in (e.object.lower(), f"{e.object}_dictionary".lower())
+            or name in e.exports
+            for e in self.entries()
+        )
+
+
+_HIERARCHY_COLUMNS = (
+    "release",
+    "hierarchy",
+    "level",
+    "value",
+    "label",
+    "loss",
+    "lower",
+    "upper",
+)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    fields = dict(zip(Entry.__dataclass_fields__, row, strict=True))
+    for name in ("transformation", "metrics", "record"):
+        fields[name] = json.loads(fields[name])
+    fields["exports"] = tuple(fields["exports"])
+    return Entry(**fields)

@@ -1,0 +1,263 @@
+"""Binding: a spec held against its database. Every column found, every role given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+
+from dbdeid.data.classes import Staged
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
+from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
+from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
+from dbdeid.release.specfile import SpecFile
+
+FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
+WITHHELD = ("identifier", "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundColumn:
+    """A column of the source and its role.
+
+    Attributes:
+        column: name and type as in the source.
+        spec: what the spec says of it.
+        released_type: the type it has when released as it is; None when it is withheld.
+    """
+
+    column: Column
+    spec: ColumnSpec
+    released_type: str | None
+
+    @property
+    def name(self) -> str:
+        """The name as the source spells it."""
+        return self.column.name
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A spec whose columns were found.
+
+    Attributes:
+        file: the spec and where it came from.
+        source: a query for all rows of the source.
+        columns: all columns of the source, in order.
+    """
+
+    file: SpecFile
+    source: exp.Query
+    columns: tuple[BoundColumn, ...]
+
+    @property
+    def spec(self) -> ReleaseSpec:
+        """The specification."""
+        return self.file.spec
+
+    @property
+    def released(self) -> tuple[BoundColumn, ...]:
+        """The columns that leave, in order."""
+        return tuple(c for c in self.columns if c.spec.role not in WITHHELD)
+
+    @property
+    def quasi_identifiers(self) -> tuple[BoundColumn, ...]:
+        """The quasi-identifiers, in order of the source."""
+        return tuple(c for c in self.columns if c.spec.role == "quasi_identifier")
+
+    @property
+    def staged(self) -> tuple[Staged, ...]:
+        """The released columns as they are staged."""
+        return tuple(Staged(c.column, c.released_type or "VARCHAR") for c in self.released)
+
+    def names(self, *roles: str) -> tuple[str, ...]:
+        """Names of the columns with one of these roles."""
+        return tuple(c.name for c in self.columns if c.spec.role in roles)
+
+
+def bind(file: SpecFile, session: Session) -> Bound:
+    """Find the source and its columns.
+
+    Raises:
+        SpecError: columns missing in the source or in the spec, types that cannot be released.
+        DataError: the source cannot be read.
+    """
+    source = resolve_source(file, session)
+    found = session.describe(source)
+    mistakes: list[Mistake] = []
+    given = _spread(file, found, mistakes)
+    columns = []
+    for column in found:
+        spec = given.get(column.name)
+        if spec is None:
+            mistakes.append(
+                file.mistake(
+                    f"column {column.name!r} ({column.type}) of the source has no role",
+                    "columns",
+                    hint=f"add `{column.name}: identifier` (or drop, quasi_identifier, "
+                    "sensitive, insensitive)",
+                )
+            )
+            continue
+        bound = BoundColumn(column, spec, _released_type(column, spec))
+        mistakes.extend(_type_mistakes(file, bound))
+        columns.append(bound)
+    mistakes.extend(_bounds_mistakes(file, columns))
+    if mistakes:
+        raise SpecError(mistakes, source=file.label)
+    return Bound(file, source, tuple(columns))
+
+
+def resolve_source(file: SpecFile, session: Session) -> exp.Query:
+    """A query for all rows of the source: a table or view, a file, or the owner's own query."""
+    source = file.spec.source
+    if isinstance(source, SourceQuery):
+        return _owners_query(file, source)
+    reader = next((f for ending, f in FILES.items() if source.lower().endswith(ending)), None)
+    if reader is not None:
+        path = file.folder / source
+        if not path.is_file():
+            raise DataError(f"source file {source} does not exist", hint=f"looked in {path.parent}")
+        call = exp.Anonymous(this=reader, expressions=[exp.Literal.string(str(path))])
+        return exp.select("*").from_(exp.Table(this=call))
+    return exp.select("*").from_(find_table(session, source, "source").table)
+
+
+def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
+    try:
+        trees = sqlglot.parse(source.sql, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        trees = []
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        mistake = file.mistake(
+            "must be one SELECT statement", "source", "sql", hint="DuckDB SQL, without semicolon"
+        )
+        raise SpecError([mistake], source=file.label)
+    return trees[0]
+
+
+def find_table(session: Session, name: str, what: str) -> Relation:
+    """A table or view of the owner's database by its plain or schema-qualified name."""
+    for schema, table in _readings(name):
+        if session.exists(table, schema):
+            return session.relation(table, schema)
+    rows = session.execute_with(
+        "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END FROM ("
+        "SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() UNION ALL "
+        "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
+        "WHERE database_name = ? ORDER BY ALL",
+        [session.catalog],
+    ).fetchall()
+    known = [row[0] for row in rows]
+    hint = did_you_mean(name, known) if known else "the database holds no tables"
+    raise DataError(f"{what}: no table or view {name!r} in the database", hint=hint)
+
+
+def _readings(name: str) -> Iterator[tuple[str, str]]:
+    yield "main", name
+    try:
+        parts = sqlglot.parse_one(name, into=exp.Table, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return
+    if isinstance(parts, exp.Table) and parts.name:
+        yield parts.db or "main", parts.name
+
+
+def _spread(
+    file: SpecFile, found: tuple[Column, ...], mistakes: list[Mistake]
+) -> dict[str, ColumnSpec]:
+    """The spec of each source column; a key may list several columns, separated by commas."""
+    names = {column.name.lower(): column.name for column in found}
+    given: dict[str, ColumnSpec] = {}
+    for key, spec in file.spec.columns.items():
+        parts = [key] if key.lower() in names else [part.strip() for part in key.split(",")]
+        for part in parts:
+            name = names.get(part.lower())
+            if name is None:
+                hint = did_you_mean(part, names.values())
+                message = f"the source has no column {part!r}"
+                mistakes.append(file.mistake(message, "columns", key, hint=hint))
+            elif name in given:
+                message = f"column {name!r} is given twice"
+                mistakes.append(file.mistake(message, "columns", key, hint="keep one"))
+            else:
+                given[name] = spec
+    return given
+
+
+# Types that are released as they are; others become text, and nested ones are refused.
+_AS_TEXT = ("UUID", "TIME", "TIME WITH TIME ZONE", "INTERVAL", "JSON")
+
+
+def _released_type(column: Column, spec: ColumnSpec) -> str | None:
+    if spec.role in WITHHELD:
+        return None
+    if column.family == "enum" or column.type in _AS_TEXT or spec.type == "categorical":
+        return "VARCHAR"
+    if column.family == "timestamp":
+        return "TIMESTAMP"
+    return column.type
+
+
+def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
+    family, place = bound.column.family, ("columns", bound.name)
+    if bound.released_type is None:
+        return
+    if family == "other" and bound.released_type != "VARCHAR":
+        yield file.mistake(
+            f"column {bound.name!r} has type {bound.column.type}, which cannot be released",
+            *place,
+            hint="drop it, or cast it to text or numbers in `source: {sql: …}`",
+        )
+    kind = bound.spec.hierarchy.kind if bound.spec.hierarchy else None
+    categorical = bound.spec.type == "categorical"
+    if kind == "intervals" and (categorical or family not in ("integer", "decimal", "float")):
+        yield file.mistake(
+            f"intervals need a numeric column, and {bound.name!r} is {bound.column.type}",
+            *place,
+            "hierarchy",
+            hint="cast it to a number in the source, or use prefix, groups or a CSV file",
+        )
+    if kind == "dates" and (categorical or family not in ("date", "timestamp")):
+        yield file.mistake(
+            f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is {bound.column.type}",
+            *place,
+            "hierarchy",
+            hint="cast it to DATE in the source",
+        )
+
+
+def bounds_of(column: BoundColumn) -> bool:
+    """Whether a column gets `_lower` and `_upper` companions under `output.bounds`."""
+    return column.spec.type is None and column.column.family in (
+        "integer",
+        "decimal",
+        "float",
+        "date",
+        "timestamp",
+    )
+
+
+def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mistake]:
+    if not file.spec.output.bounds:
+        return
+    names = {c.name.lower() for c in columns if c.released_type is not None}
+    for column in columns:
+        if column.spec.role == "quasi_identifier" and bounds_of(column):
+            for end in ("_lower", "_upper"):
+                if column.name.lower() + end in names:
+                    yield file.mistake(
+                        f"the companion {column.name + end!r} would meet a column of that name",
+                        "output",
+                        "bounds",
+                        hint="rename the column in the source, or leave bounds out",
+                    )
+
+
+def relative(file: SpecFile, path: str) -> Path:
+    """A path of the spec, relative to the spec's folder."""
+    return file.folder / Path(path).expanduser()

@@ -1,0 +1,196 @@
+"""The hierarchy of each quasi-identifier, built from its spec and checked against the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from typing import cast
+
+from sqlglot import exp
+
+from dbdeid.data import dates, hierarchy_file, intervals
+from dbdeid.data.coding import Coding, code
+from dbdeid.data.hierarchy import Hierarchy, Order, from_rows
+from dbdeid.engine.relation import Column, column
+from dbdeid.engine.session import Session
+from dbdeid.errors import HierarchyError
+from dbdeid.release.bind import Bound, BoundColumn, bounds_of, find_table, relative
+from dbdeid.release.spec import HierarchySpec
+
+Rows = Sequence[Sequence[str]]
+
+
+def coding_of(
+    bound: Bound, session: Session, quasi_identifier: BoundColumn, values: list[str | None]
+) -> Coding:
+    """The coding of one quasi-identifier.
+
+    Args:
+        bound: the bound spec.
+        session: where hierarchy tables are found and leaves are cast.
+        quasi_identifier: the column.
+        values: its distinct values as text in code order, NULL last.
+
+    Raises:
+        HierarchyError: the hierarchy is broken, or does not cover the values.
+    """
+    present = [v for v in values if v is not None]
+    hierarchy = _build(bound, session, quasi_identifier, present)
+    _check_levels(quasi_identifier, hierarchy)
+    return code(hierarchy, values)
+
+
+def _build(
+    bound: Bound, session: Session, quasi_identifier: BoundColumn, present: list[str]
+) -> Hierarchy:
+    spec, name = quasi_identifier.spec.hierarchy, quasi_identifier.name
+    assert spec is not None
+    if spec.intervals is not None:
+        return intervals.build(
+            name, present, _scale(spec), discrete=quasi_identifier.column.family == "integer"
+        )
+    if spec.dates is not None:
+        calendar = dates.Calendar(
+            spec.dates, cast("date | None", spec.lower), cast("date | None", spec.upper)
+        )
+        timed = quasi_identifier.column.family == "timestamp"
+        return dates.build(name, present, calendar, timed=timed)
+    rows, kind, declared = _rows(bound, session, quasi_identifier, spec, present)
+    rows, order = _typed(session, quasi_identifier, rows)
+    fixed = spec.prefix is not None or spec.suppress is not None
+    return from_rows(name, kind, rows, declared=declared, order=order, fixed_top=fixed)
+
+
+def _scale(spec: HierarchySpec) -> intervals.Intervals:
+    return intervals.Intervals(
+        cast("tuple[Fraction, ...]", spec.intervals),
+        spec.origin if spec.origin is not None else Fraction(0),
+        cast("Fraction | None", spec.lower),
+        cast("Fraction | None", spec.upper),
+    )
+
+
+def _rows(
+    bound: Bound,
+    session: Session,
+    quasi_identifier: BoundColumn,
+    spec: HierarchySpec,
+    present: list[str],
+) -> tuple[Rows, str, bool]:
+    """The leaves with their labels, where they come from, and whether they are a public domain."""
+    name = quasi_identifier.name
+    if spec.path is not None:
+        path = relative(bound.file, spec.path)
+        return hierarchy_file.read(name, path), path.name, True
+    if spec.table is not None:
+        return _table_rows(session, name, spec.table), f"table {spec.table}", True
+    if spec.groups is not None:
+        return _group_rows(name, spec.groups), "groups", True
+    domain = quasi_identifier.spec.domain
+    leaves = list(domain) if domain is not None else present
+    if spec.prefix is not None:
+        lengths = ", ".join(map(str, spec.prefix))
+        kind = f"prefixes of {lengths}"
+        return [[v, *(_prefix(v, n) for n in spec.prefix)] for v in leaves], kind, bool(domain)
+    return [[v] for v in leaves], "suppress", bool(domain)
+
+
+def _prefix(value: str, length: int) -> str:
+    return value[:length] + "*" * (len(value) - length)
+
+
+def _table_rows(session: Session, name: str, table: str) -> Rows:
+    relation = find_table(session, table, f"hierarchy of column {name!r}")
+    texts = [exp.cast(column(c), "VARCHAR") for c in relation.names]
+    rows = session.rows(exp.select(*texts).from_(relation.table))
+    if any(cell is None for row in rows for cell in row):
+        raise HierarchyError(
+            f"hierarchy of column {name!r} (table {table}) holds NULL",
+            hint="NULL needs no leaf, and every value needs a label on each level",
+        )
+    return rows
+
+
+def _group_rows(name: str, groups: tuple[dict[str, tuple[str, ...]], ...]) -> Rows:
+    rows: list[list[str]] = [[leaf] for members in groups[0].values() for leaf in members]
+    for number, mapping in enumerate(groups, start=1):
+        parent: dict[str, str] = {}
+        for label, members in mapping.items():
+            for member in members:
+                if number > 1 and member in parent:
+                    raise HierarchyError(
+                        f"hierarchy of column {name!r} (groups): a label of level {number - 1} "
+                        f"is listed twice on level {number}",
+                        hint="every label has exactly one parent",
+                        examples=[member],
+                    )
+                parent.setdefault(member, label)
+        if number == 1:
+            firsts = [label for label, members in mapping.items() for _ in members]
+            rows = [[*row, label] for row, label in zip(rows, firsts, strict=True)]
+            continue
+        missing = sorted({row[-1] for row in rows} - set(parent))
+        unknown = sorted(set(parent) - {row[-1] for row in rows})
+        if missing or unknown:
+            raise HierarchyError(
+                f"hierarchy of column {name!r} (groups): level {number} must map each label of "
+                f"level {number - 1}; {len(missing)} are missing, {len(unknown)} unknown",
+                hint="one mapping a level, each over the labels of the one before",
+                examples=[*missing, *unknown][:10],
+            )
+        rows = [[*row, parent[row[-1]]] for row in rows]
+    return rows
+
+
+def _typed(
+    session: Session, quasi_identifier: BoundColumn, rows: Rows
+) -> tuple[Rows, Order | None]:
+    """Leaves written as the column writes its values, and the numbers behind them."""
+    source_type = quasi_identifier.released_type
+    if source_type == "VARCHAR" or source_type is None:
+        return rows, None
+    written = _written(session, Column(quasi_identifier.name, source_type), [r[0] for r in rows])
+    leaves = [text if text is not None else row[0] for text, row in zip(written, rows, strict=True)]
+    typed = [[leaf, *row[1:]] for leaf, row in zip(leaves, rows, strict=True)]
+    if not bounds_of(quasi_identifier):
+        return typed, None
+    numbers = tuple(None if text is None else _rank(text) for text in written)
+    return typed, Order(numbers, tuple(leaves))
+
+
+def _written(session: Session, target: Column, leaves: list[str]) -> list[str | None]:
+    """Each leaf cast to the column's type and back; None where it is no value of that type."""
+    session.upload("deid_leaves", {"number": range(len(leaves)), "leaf": leaves})
+    kind = exp.DataType.build(target.type, dialect="duckdb")
+    cast_there = exp.TryCast(this=exp.column("leaf"), to=kind)
+    query = (
+        exp.select(exp.cast(cast_there, "VARCHAR"))
+        .from_(session.temp("deid_leaves").table)
+        .order_by("number")
+    )
+    written = [row[0] for row in session.rows(query)]
+    session.drop_temp("deid_leaves")
+    return written
+
+
+def _rank(text: str) -> Fraction | None:
+    try:
+        return Fraction(text)
+    except ValueError:
+        pass
+    try:
+        return Fraction(date.fromisoformat(text[:10]).toordinal())
+    except ValueError:
+        return None
+
+
+def _check_levels(quasi_identifier: BoundColumn, hierarchy: Hierarchy) -> None:
+    spec = quasi_identifier.spec
+    highest = spec.min_level if spec.max_level is None else max(spec.min_level, spec.max_level)
+    if highest > hierarchy.height:
+        raise HierarchyError(
+            f"column {quasi_identifier.name!r}: min_level or max_level is {highest}, but its "
+            f"hierarchy ({hierarchy.kind}) ends at level {hierarchy.height}",
+            hint=f"levels run from 0 to {hierarchy.height}",
+        )

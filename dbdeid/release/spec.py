@@ -1,0 +1,417 @@
+"""The release specification: what a custodian declares, as frozen values.
+
+Only what the text itself can say is checked here; `release.bind` holds it against the database.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from dbdeid.data.dates import UNITS
+from dbdeid.privacy import MODELS, NOT_YET, KAnonymity
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+EXPORTS = (".parquet", ".csv", ".duckdb")
+
+METHODS_NOT_YET = (
+    "counterfeit",
+    "local_recoding",
+    "policy",
+    "condensation",
+    "microaggregation",
+    "external",
+    "relocation",
+)
+SEARCHES_NOT_YET = ("best_first", "flash", "ola", "lbs", "datafly", "igreedy")
+OBJECTIVES = ("loss", "discernibility", "average_class_size", "precision", "height")
+OBJECTIVES_NOT_YET = ("nonuniform_entropy", "ambiguity", "kl_divergence")
+METRICS_NOT_YET = (*OBJECTIVES_NOT_YET, "reconstruction_error", "moments")
+
+
+def problem(message: str, hint: str = "") -> PydanticCustomError:
+    """A mistake with a hint; pydantic adds the place."""
+    return PydanticCustomError("dbdeid", "{message}", {"message": message, "hint": hint})
+
+
+def not_yet(what: str) -> PydanticCustomError:
+    """A mistake: the contract knows the word, this version cannot do it."""
+    from dbdeid import __version__
+
+    return problem(f"{what} is not yet available", f"this is dbdeid {__version__}")
+
+
+class Part(BaseModel):
+    """A frozen part of a spec that refuses unknown keys and silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise problem("expects a number")
+    try:
+        return value if isinstance(value, Fraction) else Fraction(str(value))
+    except ValueError:
+        raise problem("expects a finite number") from None
+
+
+def _number_or_date(value: Any) -> Any:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            raise problem("expects a number or a date like 2019-12-31") from None
+    return _number(value)
+
+
+Number = Annotated[Fraction, BeforeValidator(_number)]
+Limit = Annotated[Fraction | datetime.date, BeforeValidator(_number_or_date)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class HierarchySpec(Part):
+    """How a quasi-identifier is generalized; exactly one kind is given."""
+
+    path: Text | None = None
+    suppress: Literal[True] | None = None
+    intervals: Annotated[tuple[Number, ...], Field(strict=False, min_length=1)] | None = None
+    dates: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)] | None = None
+    prefix: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] | None = None
+    groups: (
+        Annotated[
+            tuple[dict[str, Annotated[tuple[str, ...], Field(strict=False)]], ...],
+            Field(strict=False, min_length=1),
+        ]
+        | None
+    ) = None
+    table: Text | None = None
+    origin: Number | None = None
+    lower: Limit | None = None
+    upper: Limit | None = None
+
+    @property
+    def kind(self) -> str:
+        """Which of the kinds is given."""
+        return next(k for k in _KINDS if getattr(self, k) is not None)
+
+    @field_validator("groups", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise problem("expects a list with one mapping a level")
+        for mapping in value:
+            if not isinstance(mapping, Mapping) or not all(
+                isinstance(members, list | tuple) for members in mapping.values()
+            ):
+                raise problem("expects mappings such as {urgent: ['1', '2'], planned: ['3']}")
+        return [
+            {_plain(label): [_plain(m) for m in members] for label, members in mapping.items()}
+            for mapping in value
+        ]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> HierarchySpec:
+        given = [k for k in _KINDS if getattr(self, k) is not None]
+        if len(given) != 1:
+            raise problem(
+                f"expects exactly one kind of hierarchy, found {', '.join(given) or 'none'}",
+                f"give a CSV path, suppress, or one of {', '.join(_KINDS[2:])}",
+            )
+        limits = [k for k in ("origin", "lower", "upper") if getattr(self, k) is not None]
+        if limits and self.kind not in ("intervals", "dates"):
+            raise problem(f"{', '.join(limits)} only go with intervals or dates")
+        _check_kind(self)
+        return self
+
+
+_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise problem("expects texts", "quote labels and values")
+    return str(value)
+
+
+def _check_kind(spec: HierarchySpec) -> None:
+    if spec.intervals:
+        _check_widths(spec.intervals)
+        _check_limits(spec, Fraction, "numbers")
+    elif spec.dates:
+        _check_units(spec.dates)
+        _check_limits(spec, datetime.date, "dates like 2019-12-31")
+        if spec.origin is not None:
+            raise problem("origin only goes with intervals")
+    elif spec.prefix and (min(spec.prefix) < 1 or any(b >= a for a, b in pairwise(spec.prefix))):
+        raise problem("prefix lengths must shrink and stay above 0", "for example [3, 1]")
+
+
+def _check_widths(widths: tuple[Fraction, ...]) -> None:
+    if min(widths) <= 0:
+        raise problem("interval widths must be above 0")
+    if any(b % a or b <= a for a, b in pairwise(widths)):
+        raise problem(
+            "each interval width must be a larger multiple of the one before",
+            "otherwise the levels do not nest; for example [5, 10, 20]",
+        )
+
+
+def _check_units(units: tuple[str, ...]) -> None:
+    unknown = [u for u in units if u not in UNITS]
+    if unknown:
+        raise problem(f"unknown date unit {unknown[0]!r}", f"known: {', '.join(UNITS)}")
+    if any(UNITS.index(b) <= UNITS.index(a) for a, b in pairwise(units)):
+        raise problem("date units must grow", f"in the order {', '.join(UNITS)}")
+    if "week" in units and len(units) > 1:
+        raise problem("weeks nest in no other unit", "use dates: [week] alone")
+
+
+def _check_limits(spec: HierarchySpec, kind: type, words: str) -> None:
+    for limit in (spec.lower, spec.upper):
+        if limit is not None and not isinstance(limit, kind):
+            raise problem(f"lower and upper must be {words}")
+    if spec.lower is not None and spec.upper is not None and not spec.lower < spec.upper:  # type: ignore[operator]
+        raise problem("lower must be below upper")
+
+
+def _short_hierarchy(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"suppress": True} if value == "suppress" else {"path": value}
+    return value
+
+
+Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
+
+
+class ColumnSpec(Part):
+    """The role of one column and what belongs to it."""
+
+    role: Role
+    hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_short_hierarchy)] = None
+    type: Literal["categorical"] | None = None
+    weight: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] = 1.0
+    min_level: Annotated[int, Field(ge=0)] = 0
+    max_level: Annotated[int, Field(ge=0)] | None = None
+    domain: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
+    reason: Text | None = None
+    accept: Literal["homogeneity"] | None = None
+
+    @field_validator("role", mode="before")
+    @classmethod
+    def _known_role(cls, value: Any) -> Any:
+        if value == "synthesize":
+            raise not_yet("role 'synthesize'")
+        return value
+
+    @field_validator("domain", mode="before")
+    @classmethod
+    def _domain_texts(cls, value: Any) -> Any:
+        return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_yet(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"role": value}
+        if isinstance(value, Mapping):
+            for key in ("pseudonym", "order"):
+                if key in value:
+                    raise not_yet(f"{key!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ColumnSpec:
+        if self.role == "quasi_identifier":
+            self._check_quasi_identifier()
+        else:
+            used = [k for k in _QI_KEYS if k in self.model_fields_set]
+            if used and not (self.role == "sensitive" and used == ["hierarchy"]):
+                raise problem(f"{', '.join(used)} only go with role quasi_identifier")
+        if self.accept and self.role != "sensitive":
+            raise problem("accept: homogeneity only goes with role sensitive")
+        return self
+
+    def _check_quasi_identifier(self) -> None:
+        if self.hierarchy is None:
+            raise problem(
+                "a quasi-identifier needs a hierarchy",
+                "a CSV path, suppress, or {intervals: [5, 10]}",
+            )
+        if self.max_level is not None and self.max_level < self.min_level:
+            raise problem("max_level is below min_level")
+        if self.domain is not None and self.hierarchy.kind not in ("prefix", "suppress"):
+            raise problem("domain goes with prefix and suppress; other hierarchies declare theirs")
+
+
+_QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain")
+
+
+class FullDomain(Part):
+    """Optimal full-domain generalization with record suppression (Prasser et al. 2016)."""
+
+    name: Literal["full_domain"]
+    suppression_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
+    search: Literal["optimal"] = "optimal"
+    engine: Literal["numpy", "sql"] = "numpy"
+    objective: Literal["loss", "discernibility", "average_class_size", "precision", "height"] = (
+        "loss"
+    )
+    transformation: dict[str, Annotated[int, Field(ge=0)]] | None = None
+    suppressed: Literal["drop", "keep"] = "drop"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_yet(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            if value.get("search") in SEARCHES_NOT_YET:
+                raise not_yet(f"search {value['search']!r}")
+            if value.get("objective") in OBJECTIVES_NOT_YET:
+                raise not_yet(f"objective {value['objective']!r}")
+            if "time_limit" in value:
+                raise not_yet("'time_limit'")
+        return value
+
+
+class SourceQuery(Part):
+    """A source that is a query of the owner's."""
+
+    sql: Text
+    name: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
+
+
+Metric = Literal["loss", "discernibility", "average_class_size", "precision", "height"]
+
+
+class Evaluate(Part):
+    """What is measured of a release."""
+
+    metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
+    queries: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_yet(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            if "models" in value:
+                raise not_yet("'models'")
+            for metric in value.get("metrics") or ():
+                if metric in METRICS_NOT_YET:
+                    raise not_yet(f"metric {metric!r}")
+        return value
+
+
+class Output(Part):
+    """Where a release goes and in which form."""
+
+    kind: Literal["table", "view"] = Field("table", alias="as")
+    bounds: bool = False
+    export: Annotated[tuple[Text, ...], Field(strict=False)] = ()
+
+    @field_validator("export")
+    @classmethod
+    def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path.endswith(EXPORTS):
+                raise problem(f"export ends in none of {', '.join(EXPORTS)}")
+        if len(set(value)) < len(value):
+            raise problem("an export is listed twice")
+        return value
+
+    @model_validator(mode="after")
+    def _internal_view(self) -> Output:
+        if self.kind == "view" and (self.export or self.bounds):
+            raise problem("a view is an internal preview: it has neither exports nor bounds")
+        return self
+
+
+def _short_method(value: Any) -> Any:
+    if isinstance(value, str):
+        value = {"name": value}
+    if isinstance(value, Mapping) and value.get("name") in METHODS_NOT_YET:
+        raise not_yet(f"method {value['name']!r}")
+    return value
+
+
+def _known_model(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        name = value.get("model")
+        if name in NOT_YET:
+            raise not_yet(f"model {name!r}")
+        if name not in MODELS:
+            raise problem("unknown or missing privacy model", f"known: {', '.join(MODELS)}")
+    return value
+
+
+Model = Annotated[KAnonymity, BeforeValidator(_known_model)]
+
+
+class ReleaseSpec(Part):
+    """One release as its owner declares it; see the reference of the specification."""
+
+    release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
+    database: Text | None = None
+    target: Text | None = None
+    source: Text | SourceQuery
+    null_policy: Literal["own_category"] = "own_category"
+    columns: dict[str, ColumnSpec] = Field(min_length=1)
+    privacy: Annotated[tuple[Model, ...], Field(strict=False, min_length=1)]
+    method: Annotated[FullDomain, BeforeValidator(_short_method)]
+    evaluate: Evaluate = Evaluate()
+    output: Output = Field(default_factory=lambda: Output.model_validate({}))
+    seed: Annotated[int, Field(ge=0)] | None = None
+    accept: Literal["rows"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_yet(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            if "subject" in value:
+                raise not_yet("'subject'")
+            if value.get("null_policy") in ("wildcard", "exclude"):
+                raise not_yet(f"null_policy {value['null_policy']!r}")
+        return value
+
+    @field_validator("release")
+    @classmethod
+    def _not_internal(cls, value: str) -> str:
+        if re.fullmatch(r"deid", value, re.IGNORECASE):
+            raise problem("'deid' is the name of dbdeid's own schema", "choose another name")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ReleaseSpec:
+        if not any(c.role == "quasi_identifier" for c in self.columns.values()):
+            raise problem("no column has role quasi_identifier")
+        if self.output.kind == "view" and self.target is not None:
+            raise problem("a view is an internal preview and lives in `database`", "drop `target`")
+        if self.target is not None and not self.target.endswith(".duckdb"):
+            raise problem("target must end in .duckdb")
+        return self
+
+    @property
+    def source_name(self) -> str:
+        """The name by which analysts' queries call the source."""
+        return self.source if isinstance(self.source, str) else self.source.name
+
+    @property
+    def smallest_class(self) -> int:
+        """The class size below which a class fails some declared model."""
+        return max(model.smallest_class for model in self.privacy)
