@@ -1,0 +1,95 @@
+"""What the public may see of a record: a new record, built from named parts only.
+
+Nothing is passed through because it was not thought of: each part below is either contained in
+the release itself, declared by its owner, or rounded. The exact number of source or suppressed
+records can be computed from an exact loss, discernibility or average class size, so these are
+left out or taken over the released records alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+FEW = 100
+LOSS_STEP = 0.05
+
+_RELEASED = ("release", "method", "version", "released_rows", "classes", "smallest_class")
+_DECLARED = ("verified", "null_policy", "accept", "histogram")
+_MODEL = ("model", "k", "l", "t", "c", "column", "kind", "distance")
+_RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
+_COLUMN = ("name", "role", "type", "released_type", "level", "height", "labels", "reason", "accept")
+_PARAMETERS = ("suppression_limit", "suppressed")
+_METRICS = ("height",)
+_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity")
+
+
+def public(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a record that may be published; `warnings` and `source` come out empty.
+
+    Loss is taken over the released records alone and rounded to the nearest 0.05, because the
+    range of a column without a declared domain can be computed from an exact one.
+    """
+    shown = {key: record[key] for key in (*_RELEASED, *_DECLARED) if key in record}
+    shown |= {
+        "created": str(record["created"])[:10],
+        "source": "",
+        "source_rows": None,
+        "source_subjects": None if record["source_subjects"] is None else 0,
+        "suppressed_rows": None,
+        "warnings": [],
+        "privacy": [_only(model, _MODEL) for model in record.get("privacy") or ()],
+        "columns": [_only(column, _COLUMN) for column in record.get("columns") or ()],
+        "method_parameters": _only(record.get("method_parameters") or {}, _PARAMETERS),
+        "metrics": _only(record.get("metrics") or {}, _METRICS),
+        "loss": _released_loss(record, record.get("loss")),
+        "exports": [PurePath(name).name for name in record.get("exports") or ()],
+    }
+    losses = record.get("column_loss") or {}
+    shown["column_loss"] = {name: _released_loss(record, losses[name]) for name in losses}
+    if checked := record.get("verification"):
+        shown["verification"] = {
+            "verified": checked["verified"],
+            "promises": [_promise(promise) for promise in checked["promises"]],
+            "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
+        }
+    if after := (record.get("risk") or {}).get("after"):
+        shown["risk"] = {"after": _only(after, (*_RISK, "records_at_risk"))}
+    return shown
+
+
+def about(suppressed: int, limit: float | None) -> str:
+    """A number of suppressed records in two significant digits, fewer than 100 not told apart.
+
+    >>> about(1346, 0.05), about(7, 0.05), about(0, 0.0)
+    ('about 1,300', 'fewer than 100', 'none')
+    """
+    if suppressed == 0 and limit == 0:
+        return "none"
+    if suppressed < FEW:
+        return f"fewer than {FEW}"
+    unit = 10 ** (len(str(suppressed)) - 2)
+    return f"about {round(suppressed / unit) * unit:,}"
+
+
+def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | None:
+    """Loss without the removed records (each counts 1), rounded; None where it is unknown."""
+    released = record["released_rows"]
+    removed = record["source_rows"] - released
+    if loss is None or released <= 0 or removed < 0:
+        return None
+    kept = (loss * record["source_rows"] - removed) / released
+    return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP
+
+
+def _promise(promise: Mapping[str, Any]) -> dict[str, Any]:
+    """A promise; its values only where anyone can find them in the release."""
+    shown = ("model", "holds")
+    if promise["model"] in _FOUND_IN_RELEASE:
+        shown = ("model", "holds", "declared", "found")
+    return {"declared": None, "found": None} | _only(promise, shown)
+
+
+def _only(values: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: values[key] for key in keys if key in values}

@@ -1,0 +1,111 @@
+"""The charts of a report as inline SVG, drawn by altair and vl_convert.
+
+Colours are CSS variables and fonts are inherited, so that a chart follows the page: light, dark
+and print. Nothing in the SVG refers to anything outside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from typing import Any, NamedTuple
+
+_LABELS = 88
+_BARS = 180
+_VALUES = 72
+_ROW = 24
+
+
+class Bar(NamedTuple):
+    """All classes whose size lies in one range."""
+
+    sizes: str
+    low: bool
+    classes: int
+    records: int
+
+
+def bars(histogram: Iterable[Mapping[str, int]], k: int | None) -> list[Bar]:
+    """A histogram by class size, gathered into ranges that start at 1, 2, 5, 10, … and at k.
+
+    The empty ranges between the first and the last class are kept: a gap is a fact.
+    """
+    sizes = sorted(histogram, key=lambda row: row["class_size"])
+    if not sizes:
+        return []
+    edges = _edges(sizes[-1]["class_size"], k)
+    found = []
+    for low, after in zip(edges, edges[1:], strict=False):
+        inside = [row for row in sizes if low <= row["class_size"] < after]
+        label = f"{low:,}" if after == low + 1 else f"{low:,}–{after - 1:,}"
+        found.append(
+            Bar(
+                label,
+                k is not None and after <= k,
+                sum(row["classes"] for row in inside),
+                sum(row["records"] for row in inside),
+            )
+        )
+    first = next(i for i, bar in enumerate(found) if bar.classes)
+    return found[first:]
+
+
+def bar_chart(rows: Iterable[Bar], measure: str) -> str:
+    """Horizontal bars of `classes` or `records` by class size, as an SVG element.
+
+    Its size is fixed and does not depend on the fonts of the machine that draws it.
+    """
+    import altair as alt
+
+    values = [_labelled(row, measure) for row in rows]
+    longest = max(row["value"] for row in values)
+    base = alt.Chart(alt.Data(values=values)).encode(
+        y=alt.Y("sizes:N", sort=None, title=None),
+        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, longest or 1], nice=False)),
+    )
+    marks = base.mark_bar(aria=False).encode(
+        color=alt.condition("datum.low", alt.value("var(--bad)"), alt.value("var(--accent)"))
+    )
+    text = base.mark_text(aria=False, align="left", dx=5, color="currentColor", fontSize=12)
+    chart = (
+        alt.layer(marks, text.encode(text="text:N"))
+        .properties(
+            width=_BARS,
+            height=_ROW * len(values),
+            padding={"left": _LABELS, "right": _VALUES, "top": 0, "bottom": 0},
+            autosize="none",
+        )
+        .configure(font="inherit", background="transparent", aria=False)
+        .configure_view(stroke=None)
+        .configure_axis(labelColor="currentColor", labelFontSize=12, domain=False, ticks=False)
+    )
+    out = StringIO()
+    chart.save(out, format="svg")
+    return _slim(out.getvalue())
+
+
+def _edges(largest: int, k: int | None) -> list[int]:
+    """1, 2, 5, 10, 20, 50, … and k, up to the first that exceeds the largest class."""
+    series = {k} if k else set()
+    step = 1
+    while step <= largest:
+        series |= {step, 2 * step, 5 * step}
+        step *= 10
+    series.add(step)
+    edges = sorted(series)
+    past = next(i for i, edge in enumerate(edges) if edge > largest)
+    return edges[: past + 1]
+
+
+def _labelled(row: Bar, measure: str) -> dict[str, Any]:
+    value = row._asdict()[measure]
+    return {"sizes": row.sizes, "low": row.low, "value": value, "text": f"{value:,}"}
+
+
+def _slim(svg: str) -> str:
+    """The SVG without namespaces, which HTML does not need, and without empty marks."""
+    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
+    svg = re.sub(r' (aria-[a-z]+|role|pointer-events)="[^"]*"', "", svg)
+    svg = re.sub(r'<path class="(background|foreground)"[^>]*/>', "", svg)
+    return re.sub(r"(\.\d\d)\d{6,}", r"\1", svg).replace("<svg ", '<svg aria-hidden="true" ', 1)

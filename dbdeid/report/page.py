@@ -1,0 +1,274 @@
+"""The report of one release: a single HTML page without script, network or outside files.
+
+`render` is a pure function of the record: equal records give equal pages.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbdeid.report import terms
+from dbdeid.report.audience import about, public
+from dbdeid.report.charts import bar_chart, bars
+from dbdeid.report.record import Audience, Record
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE = Path(__file__).parent
+
+
+def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") -> str:
+    """The page of one release as HTML.
+
+    Args:
+        record: a `Record` as the catalog keeps it; sections without values are left out.
+        audience: `internal` shows everything; `public` what `audience.public` lets through.
+
+    Raises:
+        ValueError: the audience is neither of the two.
+    """
+    if audience not in ("internal", "public"):
+        raise ValueError(f"audience is internal or public, not {audience!r}")
+    shown = dict(record) if audience == "internal" else public(record)
+    limit = _parameters(record).get("suppression_limit")
+    suppressed = record["suppressed_rows"]
+    view = {
+        "r": shown,
+        "audience": audience,
+        "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
+        "models": [_model(model) for model in shown.get("privacy") or ()],
+        "columns": [_column(column, shown) for column in shown.get("columns") or ()],
+        "parameters": _parameters(shown),
+        "losses": _losses(shown),
+        "metrics": _metrics(shown),
+        "risks": _risks(shown),
+        "charts": _charts(shown),
+        "promises": _failing_first((shown.get("verification") or {}).get("promises")),
+        "hygiene": _failing_first((shown.get("verification") or {}).get("hygiene")),
+        "queries": _queries(shown),
+        "commands": _commands(shown),
+        "terms": terms,
+    }
+    return _environment().get_template("page.html.j2").render(view)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    env = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters |= {"count": count, "share": share, "number": number, "plain": plain}
+    env.globals["css"] = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
+    return env
+
+
+def count(value: float | None) -> str:
+    """A whole number with its thousands set apart; a dash where there is none."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    """A share of 1 as percent, with no more digits than can be read.
+
+    >>> share(0.04462), share(1.0), share(0.000012), share(0)
+    ('4.5%', '100%', '0.0012%', '0%')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    percent = 100 * value
+    if percent and abs(percent) < 0.1:
+        return f"{percent:.2g}%"
+    return f"{percent:,.1f}".removesuffix(".0") + "%"
+
+
+def number(value: float | None) -> str:
+    """A measured number: whole if it is whole, else to four significant digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if float(value).is_integer() or abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def plain(value: Any) -> str:
+    """Any value of the record in words: `k = 5`, `yes`, `a, b`."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return number(value)
+        case Mapping():
+            return ", ".join(f"{key} = {plain(item)}" for key, item in value.items())
+        case list() | tuple():
+            return ", ".join(plain(item) for item in value)
+        case _:
+            return str(value)
+
+
+def _model(model: Mapping[str, Any]) -> str:
+    """A privacy model in words: `k-anonymity, k = 5`."""
+    name = str(model.get("model", "")).replace("_", "-")
+    values = plain({key: value for key, value in model.items() if key != "model"})
+    return f"{name}, {values}" if values else name
+
+
+def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The method's parameters, with the defaults that decide how well records are protected."""
+    given = dict(record.get("method_parameters") or {})
+    if record["method"] == "full_domain":
+        return {"suppression_limit": 0.0, "suppressed": "drop"} | given
+    return given
+
+
+def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """One row of the table of columns; only quasi-identifiers show labels."""
+    role = str(column.get("role", ""))
+    quasi = role == "quasi_identifier"
+    level = column.get("level", (record.get("transformation") or {}).get(column["name"]))
+    labels = list(column.get("labels") or ())[:8] if quasi else []
+    return {
+        "name": column["name"],
+        "role": terms.ROLES.get(role, role),
+        "released": role not in ("identifier", "drop"),
+        "type": column.get("released_type") or column.get("type"),
+        "from_type": column.get("type"),
+        "level": level if quasi else None,
+        "height": column.get("height") if quasi else None,
+        "labels": ["(missing)" if label is None else label for label in labels],
+        "hierarchy": column.get("hierarchy"),
+        "weight": column.get("weight", 1),
+        "reason": column.get("reason"),
+        "accept": column.get("accept"),
+    }
+
+
+def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Loss of each column, greatest first."""
+    losses = record.get("column_loss") or {
+        column["name"]: column.get("loss") for column in record.get("columns") or ()
+    }
+    known = [(name, loss) for name, loss in losses.items() if loss is not None]
+    return sorted(known, key=lambda pair: -pair[1])
+
+
+def _metrics(record: Mapping[str, Any]) -> list[tuple[terms.Metric, float | None]]:
+    """The metrics with their definitions, loss first."""
+    values = dict(record.get("metrics") or {})
+    if record.get("loss") is not None:
+        values = {"loss": record["loss"]} | values
+    unknown = "no definition on record"
+    return [
+        (terms.METRICS.get(name, terms.Metric(name, unknown, "–", "–")), value)
+        for name, value in values.items()
+    ]
+
+
+def _risks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row for each measure of risk: its words, and a cell for each known table."""
+    risk = record.get("risk") or {}
+    tables = [table for table in ("before", "after") if risk.get(table)]
+    return [
+        {
+            "title": title,
+            "meaning": meaning,
+            "cells": {table: _risk(risk[table], key) for table in tables},
+        }
+        for key, title, meaning in terms.RISK
+        if tables
+    ]
+
+
+def _risk(risk: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """One cell: its text, and the share of 1 that its bar shows (None: no bar)."""
+    value = risk.get(key)
+    if key in ("records", "classes", "k"):
+        return {"text": count(value), "share": None}
+    if key in ("highest_risk", "average_risk"):
+        return {"text": share(value), "share": value or 0.0}
+    part = (value or 0) / risk["records"] if risk.get("records") else 0.0
+    return {"text": f"{count(value)} ({share(part)})" if part else count(value), "share": part}
+
+
+def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The class-size histogram: its ranges, and one chart each of classes and records."""
+    rows = bars(record.get("histogram") or (), _k(record))
+    if not rows:
+        return None
+    return {
+        "rows": rows,
+        "classes": bar_chart(rows, "classes"),
+        "records": bar_chart(rows, "records"),
+    }
+
+
+def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+    return sorted(checks or (), key=lambda check: bool(check["holds"]))
+
+
+def _queries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The workload's queries as declared, each with the length of its bar."""
+    queries = (record.get("queries") or {}).get("queries") or []
+    errors = [q["relative_error"] for q in queries if q.get("relative_error") is not None]
+    longest = max([1.0, *(error for error in errors if math.isfinite(error))])
+    blank = dict.fromkeys(("sql", "groups", "lost", "invented", "relative_error", "refused"))
+    timed = dict.fromkeys(("mean_group_error", "seconds_source", "seconds_release"))
+    return [
+        blank | timed | {"bar": min(1.0, (q.get("relative_error") or 0.0) / longest)} | dict(q)
+        for q in queries
+    ]
+
+
+def _k(record: Mapping[str, Any]) -> int | None:
+    models = record.get("privacy") or ()
+    return next((model["k"] for model in models if model.get("model") == "k_anonymity"), None)
+
+
+def _commands(record: Mapping[str, Any]) -> dict[str, str] | None:
+    """How a reader repeats the verification: at the shell, with the macros, in any SQL."""
+    columns = record.get("columns") or ()
+    names = [c["name"] for c in columns if c.get("role") == "quasi_identifier"]
+    k = _k(record)
+    if not names or k is None:
+        return None
+    exports = list(record.get("exports") or ())
+    table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
+    file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
+    relation = _text(file) if file else _name(record["release"])
+    grouped = ",\n    ".join(_name(name) for name in names)
+    options = [f"--qi {shlex.quote(name)}" for name in names]
+    found = {
+        "macros": f"SELECT deid.k({table}, [{listed}]);\n"
+        f"FROM deid.risk({table}, [{listed}], k := {k});\n"
+        f"FROM deid.check({table}, [{listed}], {k});",
+        "sql": f"SELECT min(class_size) AS k\nFROM (\n  SELECT count(*) AS class_size\n"
+        f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
+    }
+    if exports:
+        first = ["dbdeid verify " + shlex.quote(exports[0])]
+        found["shell"] = " \\\n  ".join([*first, *options, f"--k {k}"])
+    return found
+
+
+def _text(value: str) -> str:
+    """A SQL text literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    """A quoted SQL name."""
+    return '"' + value.replace('"', '""') + '"'

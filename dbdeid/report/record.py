@@ -1,0 +1,158 @@
+"""What a report is made from: the record of one release, plain values as stored in the catalog.
+
+Only the keys of `Release` are required; a page leaves out the sections that have no values.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+Audience = Literal["internal", "public"]
+
+
+class Column(TypedDict, total=False):
+    """One column of the source; identifiers are listed too, as not released.
+
+    `level`, `height`, `loss` (0 to 1), `labels` (up to eight released labels) and `hierarchy`
+    (described in one line) belong to quasi-identifiers; `reason` and `accept` are the owner's
+    words from the spec.
+    """
+
+    name: str
+    role: str
+    type: str
+    released_type: str | None
+    level: int | None
+    height: int | None
+    loss: float | None
+    labels: list[str | None]
+    reason: str | None
+    accept: str | None
+    weight: float
+    hierarchy: str | None
+
+
+class Search(TypedDict, total=False):
+    """How the transformation was found; `lower_bound` in units of the objective."""
+
+    lattice_size: int
+    checked: int
+    proven_optimal: bool
+    lower_bound: float | None
+
+
+class Promise(TypedDict):
+    """One declared promise and what was found in the written table."""
+
+    model: str
+    declared: Any
+    found: Any
+    holds: bool
+
+
+class Check(TypedDict):
+    """One check of hygiene."""
+
+    check: str
+    holds: bool
+    detail: str
+
+
+class Verification(TypedDict):
+    """All that the verifier looked at."""
+
+    verified: bool
+    promises: list[Promise]
+    hygiene: list[Check]
+
+
+class Risk(TypedDict):
+    """Prosecutor risk of one table; risks are shares, 0 to 1."""
+
+    records: int
+    classes: int
+    k: int | None
+    highest_risk: float | None
+    average_risk: float | None
+    unique_records: int
+    records_at_risk: int
+
+
+class RiskChange(TypedDict, total=False):
+    """Risk of the source and of the release."""
+
+    before: Risk
+    after: Risk
+
+
+class Bin(TypedDict):
+    """All classes of one size, and the records in them."""
+
+    class_size: int
+    classes: int
+    records: int
+
+
+class Query(TypedDict, total=False):
+    """One query of the workload, on source and release; `refused` is the reason, if any."""
+
+    name: str
+    sql: str
+    groups: int | None
+    lost: int | None
+    invented: int | None
+    relative_error: float | None
+    mean_group_error: float | None
+    refused: str | None
+    seconds_source: float | None
+    seconds_release: float | None
+
+
+class Workload(TypedDict):
+    """The queries of a workload and their mean relative error."""
+
+    mean_relative_error: float | None
+    queries: list[Query]
+
+
+class Release(TypedDict):
+    """The keys that every record has.
+
+    `created` is an ISO 8601 time; `source_subjects` is None where one row is one subject.
+    """
+
+    release: str
+    method: str
+    version: str
+    created: str
+    source: str
+    source_rows: int
+    source_subjects: int | None
+    released_rows: int
+    suppressed_rows: int
+    classes: int
+    smallest_class: int | None
+    verified: bool
+    warnings: list[str]
+
+
+class Record(Release, total=False):
+    """One release with everything that is known about it."""
+
+    columns: list[Column]
+    privacy: list[dict[str, Any]]
+    null_policy: str
+    accept: str | None
+    method_parameters: dict[str, Any]
+    transformation: dict[str, int]
+    loss: float | None
+    metrics: dict[str, float | None]
+    column_loss: dict[str, float]
+    search: Search | None
+    verification: Verification | None
+    risk: RiskChange | None
+    histogram: list[Bin]
+    queries: Workload | None
+    seconds: dict[str, float]
+    exports: list[str]
+    spec_text: str

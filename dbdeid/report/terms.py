@@ -1,0 +1,133 @@
+"""The words of the report: metrics with definition, range and direction, settings, glossary."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Metric(NamedTuple):
+    """How a metric reads: its title, definition, range, and which direction is better."""
+
+    title: str
+    definition: str
+    range: str
+    better: str
+
+
+METRICS = {
+    "loss": Metric(
+        "Information loss",
+        "Mean over all cells of the quasi-identifiers of the share of the hierarchy's values that "
+        "the released label covers beyond its own: (leaves − 1) / (all leaves − 1). A removed "
+        "record counts 1 in every cell. Iyengar 2002.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
+    "discernibility": Metric(
+        "Discernibility",
+        "Sum of the squared class sizes; each suppressed record adds the number of all source "
+        "records. Bayardo & Agrawal 2005.",
+        "number of records to its square",
+        "lower",
+    ),
+    "average_class_size": Metric(
+        "Average class size",
+        "Records divided by classes; all suppressed records together count as one class. "
+        "LeFevre et al. 2006.",
+        "1 to the number of records",
+        "lower",
+    ),
+    "precision": Metric(
+        "Precision",
+        "One minus the mean over all cells of level divided by the height of the hierarchy. "
+        "Sweeney 2002.",
+        "0 (all at the top) to 1 (unchanged)",
+        "higher",
+    ),
+    "height": Metric(
+        "Height",
+        "Sum of the generalization levels over the quasi-identifiers. Samarati 2001.",
+        "0 to the sum of the heights of the hierarchies",
+        "lower",
+    ),
+}
+
+METHODS = {
+    "full_domain": "full-domain generalization",
+    "external": "a method outside dbdeid",
+}
+
+ROLES = {
+    "identifier": "identifier",
+    "drop": "dropped",
+    "quasi_identifier": "quasi-identifier",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "synthesize": "synthesized",
+}
+
+NULL_POLICIES = {
+    "own_category": "A missing value is a value like any other: records that lack it form classes "
+    "with each other, not with the rest.",
+    "wildcard": "A missing value is taken to match every value when classes are formed.",
+    "exclude": "Records with a missing quasi-identifier are left out when classes are formed.",
+}
+
+SUPPRESSED = {
+    "drop": "Suppressed records are not in the release.",
+    "keep": "Suppressed records are released with every quasi-identifier shown as *.",
+}
+
+RISK = (
+    ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
+    ("average_risk", "Average risk", "of re-identifying a record, over all records"),
+    ("unique_records", "Unique records", "alone in their class"),
+    ("records_at_risk", "Records at risk", "in classes smaller than k"),
+    ("records", "Records", ""),
+    ("classes", "Classes", "distinct combinations of quasi-identifiers"),
+    ("k", "k", "size of the smallest class"),
+)
+
+GLOSSARY = (
+    ("Identifier", "A column that names a person by itself. It is never released."),
+    (
+        "Quasi-identifier",
+        "A column that can point to a person together with others, such as age and postal code.",
+    ),
+    ("Sensitive column", "What a person would not want to be learned, such as a diagnosis."),
+    ("Insensitive column", "Released as it is, for the reason its owner gives."),
+    ("Class", "All records with the same values in every quasi-identifier."),
+    (
+        "k-anonymity",
+        "Every class has at least k members: nobody stands out from fewer than k − 1 others.",
+    ),
+    (
+        "Prosecutor risk",
+        "The chance of picking the right record of a person known to be in the table: "
+        "one divided by the size of the class.",
+    ),
+    ("Generalization", "Replacing a value by a broader one, such as 37 by 35–39."),
+    (
+        "Level",
+        "How far a column is generalized: 0 is the original value, the highest level is *.",
+    ),
+    ("Suppression", "Taking a record out because its class is too small."),
+    (
+        "Information loss",
+        "How much of the detail of the quasi-identifiers is gone, from 0 to 1.",
+    ),
+)
+
+SEARCH_GLOSSARY = (
+    ("Transformation", "One choice of a level for every quasi-identifier."),
+    ("Lattice", "All transformations, ordered from detailed to general."),
+)
+
+QUERY_GLOSSARY = (
+    (
+        "Relative error",
+        "The sum over all groups of |estimate − truth|, divided by the sum of the truths.",
+    ),
+    ("Lost group", "A group of the true answer that the estimate does not have."),
+    ("Invented group", "A group of the estimate that the true answer does not have."),
+)
