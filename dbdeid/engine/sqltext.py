@@ -52,7 +52,7 @@ def step(
     _fill_columns(tree, columns or {})
     _fill_values(tree, values or {})
     left = [hole for hole in map(_hole, tree.find_all(exp.Table, exp.Column)) if hole]
-    if left or tree.find(exp.Parameter):
+    if left or tree.find(exp.Placeholder):
         raise ValueError(f"step {name}: unfilled holes {left}")
     return tree
 
@@ -103,7 +103,7 @@ def _replace_in_list(node: exp.Expr, filled: list[exp.Expr], hole: str) -> None:
 
 
 def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
-    for node in list(tree.find_all(exp.Parameter)):
+    for node in list(tree.find_all(exp.Placeholder)):
         if node.name in values:
             node.replace(exp.convert(values[node.name]))
 
