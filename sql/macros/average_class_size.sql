@@ -1,0 +1,14 @@
+-- average_class_size: how many records a class has on average
+-- reads   tbl    a table, view, CTE or file: one row per record
+--         qis    its quasi-identifiers, a list of column names; NULLs form one class
+-- gives   average_class_size    one row, NULL for an empty table
+CREATE OR REPLACE MACRO deid.average_class_size(tbl, qis) AS TABLE
+SELECT
+  avg(__n) AS average_class_size
+FROM (
+  SELECT
+    count(*) AS __n,
+    COLUMNS(CAST(qis AS VARCHAR[]))
+  FROM query_table(tbl)
+  GROUP BY ALL
+);

@@ -1,0 +1,71 @@
+-- label_loss: Iyengar's loss of a label in a hierarchy stored in deid.hierarchies
+-- reads   hierarchy    its name, or release.name where several releases have one of that name
+--         label        a released label; label@level where it means different things on two levels
+-- gives   DOUBLE from 0 (the value itself) to 1 (the top); 0 for NULL; an error for an unknown
+--         hierarchy or label, and for one that is ambiguous
+CREATE OR REPLACE MACRO deid.label_loss(hierarchy, label) AS
+list_transform([(
+  SELECT
+    struct_pack(
+      asked := asked.__q,
+      is_known := tree.name IS NOT NULL,
+      least := known.least,
+      most := known.most
+    )
+  -- the arguments stand in a SELECT without FROM, in one struct: there no column of
+  -- deid.hierarchies and no alias can be taken for a column of the caller
+  FROM (
+    SELECT
+      struct_pack(
+        hierarchy := CAST(hierarchy AS VARCHAR),
+        label := CAST(label AS VARCHAR)
+      ) AS __q
+  ) AS asked
+  LEFT JOIN (
+    SELECT DISTINCT
+      unnest([h.hierarchy, h.release || '.' || h.hierarchy]) AS name
+    FROM deid.hierarchies AS h
+  ) AS tree
+    ON tree.name = asked.__q.hierarchy
+  LEFT JOIN (
+    SELECT
+      two.name,
+      two.spelled,
+      min(two.loss) AS least,
+      max(two.loss) AS most
+    FROM (
+      SELECT
+        one.name,
+        unnest([one.label, one.label || '@' || one.level]) AS spelled,
+        one.loss
+      FROM (
+        SELECT DISTINCT
+          unnest([h.hierarchy, h.release || '.' || h.hierarchy]) AS name,
+          h.label,
+          h.level,
+          h.loss
+        FROM deid.hierarchies AS h
+      ) AS one
+    ) AS two
+    GROUP BY two.name, two.spelled
+  ) AS known
+    ON known.name = asked.__q.hierarchy
+    AND known.spelled = asked.__q.label
+)],
+-- errors are raised outside the subquery: error() is volatile, and a subquery with it runs for
+-- every row instead of once for every distinct value
+-- found['x'], for found.x would be a column of the caller's table found, if there is one
+lambda found: CASE
+  WHEN NOT found['is_known'] THEN error(concat(
+    'deid.label_loss: no hierarchy ', found['asked']['hierarchy'], ' in deid.hierarchies'
+  ))
+  WHEN found['asked']['label'] IS NULL THEN 0
+  WHEN found['least'] IS NULL THEN error(concat(
+    'deid.label_loss: hierarchy ', found['asked']['hierarchy'], ' has no such label'
+  ))
+  WHEN found['least'] <> found['most'] THEN error(concat(
+    'deid.label_loss: hierarchy ', found['asked']['hierarchy'], ' has the label with several ',
+    'meanings: use label@level, or release.hierarchy'
+  ))
+  ELSE found['most']
+END)[1];

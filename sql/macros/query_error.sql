@@ -1,0 +1,93 @@
+-- query_error: how far the answers estimated from a release are from the true ones
+-- reads   truth       a table or view with the true answer: keys and a value, one row per key
+--         estimate    the same from the release; columns are matched by name
+--         value       the column to compare; NULL: the last column of truth
+--         keys        the columns that name a group; NULL: all other columns of truth
+-- gives   relative_error          the sum of |estimate - truth| over the sum of |truth|
+--         mean_relative_error     the mean over groups of |estimate - truth| / |truth|
+--         groups, lost, invented, absolute_error    one row. A group that only one side has is 0 on
+--         the other, a value of 0 estimated as another number counts as an error of 1
+CREATE OR REPLACE MACRO deid.query_error(truth, estimate, value := NULL, keys := NULL) AS TABLE
+SELECT
+  CASE
+    WHEN sum(abs(__estimate - __truth)) = 0 THEN 0
+    WHEN sum(abs(__truth)) = 0 THEN CAST('Infinity' AS DOUBLE)
+    ELSE sum(abs(__estimate - __truth)) / sum(abs(__truth))
+  END AS relative_error,
+  avg(
+    CASE
+      WHEN __estimate = __truth THEN 0
+      WHEN __truth = 0 THEN 1
+      ELSE abs(__estimate - __truth) / abs(__truth)
+    END
+  ) AS mean_relative_error,
+  count(*) FILTER (WHERE __truths = 1) AS groups,
+  count(*) FILTER (WHERE __estimates = 0) AS lost,
+  count(*) FILTER (WHERE __truths = 0) AS invented,
+  sum(abs(__estimate - __truth)) AS absolute_error
+FROM (
+  SELECT
+    __key,
+    count(*) FILTER (WHERE __true) AS __truths,
+    count(*) FILTER (WHERE NOT __true) AS __estimates,
+    coalesce(max(__number) FILTER (WHERE __true), 0) AS __truth,
+    coalesce(max(__number) FILTER (WHERE NOT __true), 0) AS __estimate
+  FROM (
+    SELECT
+      __true,
+      list_transform(__keys, lambda key: __cells[list_position(__names, key)]) AS __key,
+      TRY_CAST(__cells[list_position(__names, __value)] AS DOUBLE) AS __number
+    FROM (
+      SELECT
+        *,
+        coalesce(
+          list_transform(CAST(keys AS VARCHAR[]), lambda key: lower(key)),
+          list_filter(__columns, lambda other: other <> __value)
+        ) AS __keys
+      FROM (
+        SELECT
+          *,
+          coalesce(lower(CAST(value AS VARCHAR)), __columns[-1]) AS __value
+        FROM (
+          SELECT
+            *,
+            coalesce(
+              any_value(__names) FILTER (WHERE __true) OVER (),
+              any_value(__names) OVER ()
+            ) AS __columns
+          FROM (
+            -- rows as lists of text: nothing of the caller's has a name from here on
+            SELECT
+              true AS __true,
+              list_transform(struct_keys(struct_pack(*COLUMNS(*))), lambda one: lower(one))
+                AS __names,
+              list_value(*COLUMNS(*)) AS __cells
+            FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(truth))
+            UNION ALL
+            SELECT
+              false AS __true,
+              list_transform(struct_keys(struct_pack(*COLUMNS(*))), lambda one: lower(one))
+                AS __names,
+              list_value(*COLUMNS(*)) AS __cells
+            FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(estimate))
+          )
+        )
+      )
+    )
+    WHERE CASE
+      WHEN NOT list_has_all(__names, list_append(__keys, __value)) THEN error(concat(
+        'deid.query_error: ', CASE WHEN __true THEN 'truth' ELSE 'estimate' END,
+        ' lacks one of the columns ', array_to_string(list_append(__keys, __value), ', ')
+      ))
+      WHEN __cells[list_position(__names, __value)] IS NOT NULL
+        AND TRY_CAST(__cells[list_position(__names, __value)] AS DOUBLE) IS NULL
+        THEN error(concat('deid.query_error: ', __value, ' is not a number'))
+      ELSE true
+    END
+  )
+  GROUP BY __key
+)
+WHERE CASE
+  WHEN __truths <= 1 AND __estimates <= 1 THEN true
+  ELSE error('deid.query_error: several rows have the same keys')
+END;

@@ -1,0 +1,11 @@
+-- topcode: a value, or the limit where the value lies above it
+-- reads   value    a number or date
+--         limit    the largest value that stays
+-- gives   the type of the two; NULL for NULL; an error when limit is NULL
+CREATE OR REPLACE MACRO deid.topcode(value, "limit") AS
+CASE
+  WHEN "limit" IS NULL
+    THEN error('deid.topcode: the limit is NULL')
+  WHEN value > "limit" THEN "limit"
+  ELSE value
+END;
