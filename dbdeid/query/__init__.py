@@ -1,0 +1,1 @@
+"""What can be asked of a release: analyst SQL rewritten onto it."""
