@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS deid.hierarchies (
   level INTEGER NOT NULL CHECK (level >= 0),
   value VARCHAR,
   label VARCHAR,
-  loss DOUBLE CHECK (loss BETWEEN 0 AND 1),
+  loss DOUBLE,
   lower VARCHAR,
   upper VARCHAR
-);
+)

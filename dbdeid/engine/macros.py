@@ -1,0 +1,205 @@
+"""The persistent macros of schema `deid`, one a file in `sql/macros`, and their installation.
+
+Once installed they live in the database file and work in any DuckDB client, without Python.
+Names inside a macro are looked up where it is called: a file that holds `deid.hierarchies` must be
+the current database (opened directly, or after USE) for the macros that read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+
+import duckdb
+
+from dbdeid.engine.relation import identifier
+from dbdeid.engine.session import EngineError
+from dbdeid.engine.sqltext import sql, text
+from dbdeid.errors import DataError
+
+SCHEMA = "deid"
+_PRIVATE_TABLE = "deid.hierarchies"
+_DEFINITION = re.compile(
+    r"^CREATE OR REPLACE MACRO deid\.(?P<name>\w+)"
+    r"\((?P<parameters>[^;]*?)\) AS(?P<table> TABLE)?\b",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """One macro as its file tells it.
+
+    Attributes:
+        name: without the schema.
+        parameters: as written, with their defaults: ``tbl, qis, k := 5``.
+        kind: ``table`` (for FROM) or ``scalar``.
+        description: one sentence.
+        private: whether it reads `deid.hierarchies`, so that it is of no use in an export.
+        reads: what goes in, from the header.
+        gives: what comes out, from the header.
+        definition: the statement that creates it.
+    """
+
+    name: str
+    parameters: str
+    kind: str
+    description: str
+    private: bool
+    reads: str
+    gives: str
+    definition: str
+
+    @property
+    def signature(self) -> str:
+        """The call: ``deid.risk(tbl, qis, k := 5)``."""
+        return f"{SCHEMA}.{self.name}({self.parameters})"
+
+
+def _load() -> tuple[Macro, ...]:
+    folder = files("dbdeid.sql").joinpath("macros")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(macro for name in names for macro in _read(name, text(f"macros/{name}")))
+
+
+def _read(file: str, content: str) -> Iterator[Macro]:
+    """The macros of one file; two of one name when a word is both a table and a condition."""
+    stem = file.removesuffix(".sql")
+    header = re.match(
+        r"-- (?P<name>\w+): (?P<description>.+)\n"
+        r"-- reads   (?P<reads>(?:.+\n(?:--         .+\n)*))"
+        r"-- gives   (?P<gives>(?:.+\n(?:--         .+\n)*))",
+        content,
+    )
+    heads = list(_DEFINITION.finditer(content))
+    if header is None or header["name"] != stem or not heads:
+        raise ValueError(f"sql/macros/{file}: the header must name the macro, reads and gives")
+    ends = [head.start() for head in heads[1:]] + [len(content)]
+    for head, end in zip(heads, ends, strict=True):
+        definition = content[head.start() : end]
+        definition = definition[: definition.rindex(";") + 1]
+        if head["name"] != stem:
+            raise ValueError(f"sql/macros/{file}: defines {head['name']}")
+        yield Macro(
+            name=stem,
+            parameters=" ".join(head["parameters"].split()),
+            kind="table" if head["table"] else "scalar",
+            description=header["description"].strip(),
+            private=_PRIVATE_TABLE in _code(definition),
+            reads=_unindented(header["reads"]),
+            gives=_unindented(header["gives"]),
+            definition=definition,
+        )
+
+
+def _code(definition: str) -> str:
+    """A statement without comments and string literals, which only mention names."""
+    return re.sub(r"'[^']*'|--.*", "", definition)
+
+
+def _unindented(block: str) -> str:
+    return re.sub(r"^--         ", "", block, flags=re.MULTILINE).strip()
+
+
+MACROS: tuple[Macro, ...] = _load()
+
+
+def script(private: bool = True) -> str:
+    """All macros as one SQL script that makes the schema (and `deid.hierarchies`) first.
+
+    Args:
+        private: also those that read `deid.hierarchies`, and the table itself.
+    """
+    parts = ["CREATE SCHEMA IF NOT EXISTS deid;\n"]
+    if private:
+        parts.append(_hierarchies() + ";\n")
+    done = set()
+    for macro in MACROS:
+        if (macro.private and not private) or macro.name in done:
+            continue
+        done.add(macro.name)
+        parts.append(text(f"macros/{macro.name}.sql").strip() + "\n")
+    return "\n".join(parts)
+
+
+def install(
+    con: duckdb.DuckDBPyConnection, catalog: str | None = None, private: bool = True
+) -> tuple[Macro, ...]:
+    """Create the schema, `deid.hierarchies` and the macros in a database: all of them or none.
+
+    Inside a transaction of the caller nothing is committed; a failure then leaves it to be rolled
+    back.
+
+    Args:
+        con: an open connection.
+        catalog: an attached database; None is the current one.
+        private: also those that read `deid.hierarchies`, and the table itself where it is
+            missing. An export gets none of these.
+
+    Raises:
+        EngineError: DuckDB refused, for example because the database is read-only.
+        DataError: a database attached as `deid` makes every name `deid.x` ambiguous.
+    """
+    if con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = 'deid'").fetchone():
+        raise DataError(
+            "a database is attached as 'deid', which hides the schema of that name",
+            hint="attach it under another name: ATTACH 'deid.duckdb' AS hospital",
+        )
+    wanted = tuple(macro for macro in MACROS if private or not macro.private)
+    try:
+        with _in_catalog(con, catalog) as name, _atomic(con):
+            prefix = f"{sql(identifier(name))}.{SCHEMA}"
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {prefix}")
+            if private:
+                con.execute(_hierarchies().replace(_PRIVATE_TABLE, f"{prefix}.hierarchies", 1))
+            for macro in wanted:
+                con.execute(macro.definition.replace(f"MACRO {SCHEMA}.", f"MACRO {prefix}.", 1))
+    except duckdb.Error as error:
+        raise EngineError(error) from None
+    return wanted
+
+
+def _hierarchies() -> str:
+    """The definition of `deid.hierarchies`, without its comments."""
+    content = text("catalog/hierarchies.sql")
+    return content[content.index("CREATE TABLE") :].strip().removesuffix(";")
+
+
+@contextmanager
+def _in_catalog(con: duckdb.DuckDBPyConnection, catalog: str | None) -> Iterator[str]:
+    """Make a database the current one: DuckDB looks up the tables of a macro when it is created."""
+    row = con.execute("SELECT current_database(), current_setting('search_path')").fetchone()
+    assert row is not None
+    current, path = str(row[0]), str(row[1])
+    if catalog is None or catalog == current:
+        yield current
+        return
+    con.execute(f"USE {sql(identifier(catalog))}")
+    try:
+        yield catalog
+    finally:
+        con.execute(f"SET search_path = '{path.replace(chr(39), chr(39) * 2)}'")
+
+
+@contextmanager
+def _atomic(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """A transaction of our own, unless the caller is inside one."""
+    if _in_transaction(con):
+        yield
+        return
+    con.begin()
+    try:
+        yield
+    except BaseException:
+        con.rollback()
+        raise
+    con.commit()
+
+
+def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+    # A BEGIN inside a transaction would abort it; outside of one every statement has its own id.
+    first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
+    return first == second
