@@ -41,11 +41,12 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         "warnings": [],
         "privacy": [_only(model, _MODEL) for model in record.get("privacy") or ()],
         "columns": [_only(column, _COLUMN) for column in record.get("columns") or ()],
-        "method_parameters": _only(record.get("method_parameters") or {}, _PARAMETERS),
         "metrics": _only(record.get("metrics") or {}, _METRICS),
         "loss": _released_loss(record, record.get("loss")),
         "exports": [PurePath(name).name for name in record.get("exports") or ()],
     }
+    if (parameters := record.get("method_parameters")) is not None:
+        shown["method_parameters"] = _only(parameters, _PARAMETERS)
     losses = record.get("column_loss") or {}
     shown["column_loss"] = {name: _released_loss(record, losses[name]) for name in losses}
     if checked := record.get("verification"):
@@ -75,20 +76,18 @@ def about(suppressed: int, limit: float | None) -> str:
 
 def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | None:
     """Loss without the removed records (each counts 1), rounded; None where it is unknown."""
-    released = record["released_rows"]
-    removed = record["source_rows"] - released
+    released, source = int(record["released_rows"]), int(record["source_rows"])
+    removed = source - released
     if loss is None or released <= 0 or removed < 0:
         return None
-    kept = (loss * record["source_rows"] - removed) / released
+    kept = (loss * source - removed) / released
     return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP
 
 
 def _promise(promise: Mapping[str, Any]) -> dict[str, Any]:
     """A promise; its values only where anyone can find them in the release."""
-    shown = ("model", "holds")
-    if promise["model"] in _FOUND_IN_RELEASE:
-        shown = ("model", "holds", "declared", "found")
-    return {"declared": None, "found": None} | _only(promise, shown)
+    values = ("declared", "found") if promise["model"] in _FOUND_IN_RELEASE else ()
+    return {"declared": None, "found": None} | _only(promise, ("model", "holds", *values))
 
 
 def _only(values: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

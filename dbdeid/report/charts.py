@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from io import StringIO
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 _LABELS = 88
@@ -36,7 +37,7 @@ def bars(histogram: Iterable[Mapping[str, int]], k: int | None) -> list[Bar]:
         return []
     edges = _edges(sizes[-1]["class_size"], k)
     found = []
-    for low, after in zip(edges, edges[1:], strict=False):
+    for low, after in pairwise(edges):
         inside = [row for row in sizes if low <= row["class_size"] < after]
         label = f"{low:,}" if after == low + 1 else f"{low:,}–{after - 1:,}"
         found.append(
@@ -60,7 +61,7 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
 
     values = [_labelled(row, measure) for row in rows]
     longest = max(row["value"] for row in values)
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = alt.Chart(alt.InlineData(values=values)).encode(
         y=alt.Y("sizes:N", sort=None, title=None),
         x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, longest or 1], nice=False)),
     )
@@ -78,7 +79,9 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
         )
         .configure(font="inherit", background="transparent", aria=False)
         .configure_view(stroke=None)
-        .configure_axis(labelColor="currentColor", labelFontSize=12, domain=False, ticks=False)
+        .configure_axis(
+            labelColor="currentColor", labelFontSize=12, labelPadding=6, domain=False, ticks=False
+        )
     )
     out = StringIO()
     chart.save(out, format="svg")

@@ -38,6 +38,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     shown = dict(record) if audience == "internal" else public(record)
     limit = _parameters(record).get("suppression_limit")
     suppressed = record["suppressed_rows"]
+    queries = _queries(shown)
     view = {
         "r": shown,
         "audience": audience,
@@ -51,11 +52,37 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "charts": _charts(shown),
         "promises": _failing_first((shown.get("verification") or {}).get("promises")),
         "hygiene": _failing_first((shown.get("verification") or {}).get("hygiene")),
-        "queries": _queries(shown),
+        "queries": queries,
+        "longest": _longest(queries),
         "commands": _commands(shown),
         "terms": terms,
     }
+    view["sections"] = _sections(view)
     return _environment().get_template("page.html.j2").render(view)
+
+
+def _sections(view: Mapping[str, Any]) -> dict[str, str]:
+    """The sections that have something to show, by id, with their titles."""
+    record, risks = view["r"], view["risks"]
+    compared = risks and len(risks[0]["cells"]) > 1
+    searched = record.get("search") or not terms.SEARCH_PARAMETERS.isdisjoint(view["parameters"])
+    return {
+        name: title
+        for name, title, present in (
+            ("columns", "What was released", view["columns"]),
+            ("protection", "How it is protected", True),
+            ("verification", "Promises and checks", view["promises"] or view["hygiene"]),
+            ("risk", "Risk before and after" if compared else "Risk", risks),
+            ("loss", "Information loss", view["losses"] or view["metrics"]),
+            ("classes", "Class sizes", view["charts"]),
+            ("search", "How it was found", searched),
+            ("queries", "Query errors", view["queries"]),
+            ("verify", "Verify it yourself", view["commands"]),
+            ("glossary", "Terms", True),
+            ("specification", "Specification", record.get("spec_text")),
+        )
+        if present
+    }
 
 
 @cache
@@ -121,18 +148,18 @@ def plain(value: Any) -> str:
 
 
 def _model(model: Mapping[str, Any]) -> str:
-    """A privacy model in words: `k-anonymity, k = 5`."""
+    """A privacy model in words: `k-anonymity (k = 5)`."""
     name = str(model.get("model", "")).replace("_", "-")
     values = plain({key: value for key, value in model.items() if key != "model"})
-    return f"{name}, {values}" if values else name
+    return f"{name} ({values})" if values else name
 
 
 def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     """The method's parameters, with the defaults that decide how well records are protected."""
-    given = dict(record.get("method_parameters") or {})
-    if record["method"] == "full_domain":
-        return {"suppression_limit": 0.0, "suppressed": "drop"} | given
-    return given
+    given = record.get("method_parameters")
+    if given is not None and record["method"] == "full_domain":
+        return {"suppression_limit": 0.0, "suppressed": "drop", **given}
+    return dict(given or {})
 
 
 def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,6 +238,7 @@ def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     return {
         "rows": rows,
+        "low": any(row.low and row.classes for row in rows),
         "classes": bar_chart(rows, "classes"),
         "records": bar_chart(rows, "records"),
     }
@@ -221,16 +249,16 @@ def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, 
 
 
 def _queries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The workload's queries as declared, each with the length of its bar."""
-    queries = (record.get("queries") or {}).get("queries") or []
-    errors = [q["relative_error"] for q in queries if q.get("relative_error") is not None]
-    longest = max([1.0, *(error for error in errors if math.isfinite(error))])
-    blank = dict.fromkeys(("sql", "groups", "lost", "invented", "relative_error", "refused"))
-    timed = dict.fromkeys(("mean_group_error", "seconds_source", "seconds_release"))
-    return [
-        blank | timed | {"bar": min(1.0, (q.get("relative_error") or 0.0) / longest)} | dict(q)
-        for q in queries
-    ]
+    """The workload's queries as declared, with every key present."""
+    keys = ("sql", "groups", "lost", "invented", "relative_error", "mean_group_error", "refused")
+    blank = dict.fromkeys((*keys, "seconds_source", "seconds_release"))
+    return [blank | query for query in (record.get("queries") or {}).get("queries") or ()]
+
+
+def _longest(queries: list[dict[str, Any]]) -> float:
+    """The relative error that a full bar shows: 1, or the largest when that is more."""
+    errors = [query["relative_error"] for query in queries]
+    return max([1.0, *(float(e) for e in errors if e is not None and math.isfinite(e))])
 
 
 def _k(record: Mapping[str, Any]) -> int | None:
@@ -249,7 +277,7 @@ def _commands(record: Mapping[str, Any]) -> dict[str, str] | None:
     table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
     file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
     relation = _text(file) if file else _name(record["release"])
-    grouped = ",\n    ".join(_name(name) for name in names)
+    grouped = _fill([_name(name) for name in names], ",", "    ")
     options = [f"--qi {shlex.quote(name)}" for name in names]
     found = {
         "macros": f"SELECT deid.k({table}, [{listed}]);\n"
@@ -259,9 +287,21 @@ def _commands(record: Mapping[str, Any]) -> dict[str, str] | None:
         f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
     }
     if exports:
-        first = ["dbdeid verify " + shlex.quote(exports[0])]
-        found["shell"] = " \\\n  ".join([*first, *options, f"--k {k}"])
+        words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
+        found["shell"] = _fill(words, "", "  ", end=" \\")
     return found
+
+
+def _fill(parts: list[str], separator: str, indent: str, end: str = "") -> str:
+    """Parts in lines of about 64 characters; no part is broken."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) < 64:
+            lines[-1] += f"{separator} {part}"
+        else:
+            lines[-1] += separator + end
+            lines.append(indent + part)
+    return "\n".join(lines)
 
 
 def _text(value: str) -> str:

@@ -78,6 +78,8 @@ SUPPRESSED = {
     "keep": "Suppressed records are released with every quasi-identifier shown as *.",
 }
 
+SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit"})
+
 RISK = (
     ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
     ("average_risk", "Average risk", "of re-identifying a record, over all records"),
