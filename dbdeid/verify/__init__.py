@@ -1,0 +1,16 @@
+"""Does a release keep its word? Everything is recomputed in SQL from the written table."""
+
+from __future__ import annotations
+
+from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.release import verify_bare, verify_file, verify_table
+
+__all__ = [
+    "Check",
+    "Declared",
+    "Promise",
+    "Verification",
+    "verify_bare",
+    "verify_file",
+    "verify_table",
+]

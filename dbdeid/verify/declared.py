@@ -25,6 +25,8 @@ class Declared:
         source_rows: records of the source.
         suppression_limit: allowed share of suppressed records.
         keeps_suppressed: suppressed records are released with every quasi-identifier `*`.
+        domains: quasi-identifiers whose domain is public by declaration; only their leaves may
+            stand in the dictionary.
     """
 
     release: str
@@ -38,6 +40,16 @@ class Declared:
     source_rows: int
     suppression_limit: float
     keeps_suppressed: bool
+    domains: tuple[str, ...] = ()
+
+    @property
+    def all_top(self) -> bool:
+        """Whether the transformation itself makes every quasi-identifier `*`."""
+        return all(self.level(name) >= self.tops[name] for name in self.quasi_identifiers)
+
+    def level(self, name: str) -> int:
+        """The declared level of a quasi-identifier."""
+        return self.transformation[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,136 @@
+"""Published files opened for the verifier: fresh, read-only, every row in its stored order.
+
+Tables of a `.duckdb` file are read in place. Parquet and CSV files are read into temporary tables,
+whose order of rows is that of the file. CSV has no types: its cells are taken as text, NULL being
+the empty unquoted cell and `""` the empty text, so that no two of them fall into one class.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.session import EngineError, Session, Settings, Step
+from dbdeid.errors import DataError
+from dbdeid.verify.classes import as_text
+from dbdeid.verify.container import unglobbed
+from dbdeid.verify.declared import Check
+
+DATABASE, PARQUET, TEXT = ".duckdb", ".parquet", ".csv"
+KINDS = (DATABASE, PARQUET, TEXT)
+
+# HUGEINT and coarse timestamps have no Parquet type of their own.
+IN_PARQUET = {
+    "HUGEINT": "DOUBLE",
+    "UHUGEINT": "DOUBLE",
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+}
+
+
+def kind(path: Path) -> str:
+    """The kind of a file by its ending: `.duckdb`, `.parquet` or `.csv`.
+
+    Raises:
+        DataError: no such file, or none of these kinds.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    name = path.name.lower().removesuffix(".gz")
+    endings = {".db": DATABASE, ".tsv": TEXT, ".pq": PARQUET} | {k: k for k in KINDS}
+    found = endings.get(Path(name).suffix)
+    if found is None:
+        raise DataError(f"{path}: not a file that can be verified", hint=f"give {', '.join(KINDS)}")
+    return found
+
+
+@contextmanager
+def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
+    """A fresh in-memory session, a `.duckdb` file attached to it read-only."""
+    database = path if kind(path) == DATABASE else None
+    with Session.open(database, read_only=True, settings=settings) as session:
+        session.execute("SET preserve_insertion_order = TRUE")
+        yield session
+
+
+def parquet(session: Session, path: Path, name: str) -> Relation:
+    """The rows of a Parquet file as a temporary table, in the order of the file."""
+    return _load(session, path, name, "read_parquet", {"hive_partitioning": exp.false()})
+
+
+def exported_csv(session: Session, path: Path, name: str) -> Relation:
+    """The rows of a CSV file that COPY wrote, as text, in the order of the file."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        header = next(csv.reader(lines), [])
+    fields = [
+        exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string("VARCHAR"))
+        for n in header
+    ]
+    options: dict[str, exp.Expr] = {
+        "auto_detect": exp.false(),
+        "columns": exp.Struct(expressions=fields),
+        "delim": exp.Literal.string(","),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+    }
+    return _load(session, path, name, "read_csv", options | _AS_TEXT)
+
+
+def foreign_csv(session: Session, path: Path, name: str) -> Relation:
+    """The rows of anyone's CSV file with a header, as text; separator and quotes are sniffed."""
+    return _load(session, path, name, "read_csv", {"all_varchar": exp.true()} | _AS_TEXT)
+
+
+_AS_TEXT: dict[str, exp.Expr] = {
+    "header": exp.true(),
+    "allow_quoted_nulls": exp.false(),
+    "hive_partitioning": exp.false(),
+}
+
+
+def _load(
+    session: Session, path: Path, name: str, function: str, options: dict[str, exp.Expr]
+) -> Relation:
+    named = [exp.EQ(this=identifier(key), expression=v.copy()) for key, v in options.items()]
+    location = exp.Literal.string(unglobbed(path))
+    rows = exp.select("*").from_(exp.Anonymous(this=function, expressions=[location, *named]))
+    try:
+        return session.run(Step(name, rows))
+    except EngineError as error:
+        what = "Parquet" if function == "read_parquet" else "CSV"
+        raise DataError(f"{path}: cannot be read as {what} ({error.kind})") from None
+
+
+def typed(
+    session: Session, text: Relation, declared: Sequence[Column], name: str
+) -> tuple[Relation, Check]:
+    """The rows of a CSV file under their declared types, where every cell is written canonically.
+
+    A cell that is not what DuckDB writes for its value (`1.0` for `1.00`) would make classes look
+    larger than a reader finds them: the rows then stay text, and the check fails.
+    """
+    types_ = {c.name: exp.DataType.build(c.type, dialect="duckdb") for c in declared}
+    cells: dict[str, exp.Expr] = {}
+    for c in text.names:
+        kind_ = types_.get(c)
+        cells[c] = exp.TryCast(this=column(c), to=kind_) if kind_ else column(c)
+    unlike = [
+        exp.CountIf(this=exp.NullSafeNEQ(this=as_text(cell), expression=column(c)))
+        for c, cell in cells.items()
+    ]
+    counts = session.row(exp.select(*unlike).from_(text.table)) if unlike else ()
+    wrong = [
+        f"{count} cells of {c!r} are not written as {types_[c].sql('duckdb')}"
+        for c, count in zip(cells, counts, strict=True)
+        if count
+    ]
+    if wrong:
+        return text, Check("types", False, "; ".join(wrong))
+    named = [exp.alias_(cell, identifier(c)) for c, cell in cells.items()]
+    rows = session.run(Step(name, exp.select(*named).from_(text.table)))
+    return rows, Check("types", True, "CSV has no types; every cell reads as its declared type")

@@ -1,0 +1,286 @@
+"""Hygiene of one written table: what it must not carry beside its values.
+
+- `columns`: exactly the released columns; an identifier under any spelling is named.
+- `types`: as declared, and plain; an ENUM carries the list of its original values.
+- `definition`: a constraint, default, generated column, index or collation is text of the owner;
+  a collation also makes classes look larger than they are.
+- `order`: rows sorted by all columns; any other order tells about the order of the source.
+- `comments`: free text on the table or its columns.
+- `bounds`: each `_lower`, `_upper` is that of its value in the dictionary, never of the data.
+- `dictionary`: lists the released values and no others, with the bounds of the hierarchy and
+  leaves only of declared domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.verify.classes import as_text, companions, quoted
+from dbdeid.verify.declared import Check, Declared
+
+DICTIONARY = (
+    Column("column", "VARCHAR"),
+    Column("released_value", "VARCHAR"),
+    Column("level", "INTEGER"),
+    Column("lower", "VARCHAR"),
+    Column("upper", "VARCHAR"),
+    Column("leaves", "VARCHAR[]"),
+)
+
+PLAIN = ("text", "integer", "decimal", "float", "date", "timestamp", "boolean")
+
+
+def columns(table: Relation, declared: Sequence[Column], withheld: Sequence[str]) -> Check:
+    """Whether the table has exactly the declared columns, in order, and none that is withheld."""
+    wanted = [c.name for c in declared]
+    held_back = {name.lower() for name in withheld}
+    leaked = [n for n in table.names if n.lower() in held_back and n not in wanted]
+    extra = [n for n in table.names if n not in wanted and n not in leaked]
+    missing = [n for n in wanted if n not in table.names]
+    wrong = [
+        f"{what} {quoted(names)}"
+        for what, names in (("withheld", leaked), ("undeclared", extra), ("missing", missing))
+        if names
+    ]
+    if not wrong and list(table.names) != wanted:
+        wrong.append(f"in the order {quoted(table.names)} instead of {quoted(wanted)}")
+    return Check("columns", not wrong, "columns " + "; ".join(wrong) if wrong else "")
+
+
+def types(table: Relation, declared: Sequence[Column]) -> Check:
+    """Whether every column has its declared type, and only plain types occur."""
+    wrong = not_plain(table)
+    for column_ in declared:
+        written = table.find(column_.name)
+        if written and written.type != column_.type and written.family in PLAIN:
+            wrong.append(f"{written.name!r} is {written.type}, declared {column_.type}")
+    return Check("types", not wrong, "; ".join(wrong))
+
+
+def not_plain(table: Relation) -> list[str]:
+    """Columns whose type could carry more than its values, each in words."""
+    wrong = []
+    for c in table.columns:
+        if c.family not in PLAIN:
+            # the full type is not shown: an ENUM's lists its values
+            kind = c.type.split("(")[0] + ("[]" if c.type.endswith("]") else "")
+            wrong.append(f"{c.name!r} is {kind}")
+    return wrong
+
+
+def definition(session: Session, tables: Sequence[Relation]) -> Check:
+    """Whether the tables are defined by names and types of columns alone."""
+    found = [text for table in tables for text in _beyond_columns(session, table)]
+    if session.row("SELECT current_setting('default_collation')")[0] not in ("", "binary"):
+        found.append("the connection compares text by a default collation")
+    return Check("definition", not found, "; ".join(found))
+
+
+def _beyond_columns(session: Session, table: Relation) -> Iterator[str]:
+    place = {"database": table.catalog, "schema": table.schema, "name": table.name}
+    found = session.rows(step("verify_definition", values=place))
+    yield from (f"{table.name!r} has {kind} on {part!r}" for kind, part in found)
+    plain = all(c.family in PLAIN or c.type == "VARCHAR[]" for c in table.columns)
+    if plain and not found and not _plainly_created(session, table):
+        yield f"{table.name!r} has a column with a collation or a storage option"
+
+
+def _plainly_created(session: Session, table: Relation) -> bool:
+    """Whether DuckDB writes the table's definition as it does from names and types alone."""
+    empty = exp.select(*(exp.alias_(_nothing(c), identifier(c.name)) for c in table.columns))
+    probe = session.run(Step("verify_probe", empty.limit(0)))
+    try:
+        bare = _created(session, probe)
+    finally:
+        session.drop_temp(probe.name)
+    return _created(session, table).endswith(bare[bare.index("(") :])
+
+
+def _nothing(column_: Column) -> exp.Expr:
+    return exp.cast(exp.null(), exp.DataType.build(column_.type, dialect="duckdb"))
+
+
+def _created(session: Session, table: Relation) -> str:
+    query = (
+        "SELECT sql FROM duckdb_tables() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
+    )
+    found = session.execute_with(query, [table.catalog, table.schema, table.name]).fetchone()
+    return str(found[0]) if found else ""
+
+
+def order(session: Session, tables: Sequence[Relation]) -> Check:
+    """Whether the rows stand sorted by all columns, ascending, NULLs last."""
+    wrong = []
+    for table in tables:
+        query = step("verify_order", {"rel": table}, {"columns": table.names})
+        if misplaced := session.row(query)[0]:
+            wrong.append(f"{table.name!r}: {misplaced} rows stand after a larger one")
+    return Check("order", not wrong, "; ".join(wrong))
+
+
+def comments(session: Session, database: str, tables: Sequence[Relation] | None) -> Check:
+    """Whether nothing in the database (or only on the given tables and columns) is commented."""
+    found = session.rows(step("verify_comments", values={"database": database}))
+    if tables is not None:
+        own = {(t.schema, t.name) for t in tables if t.catalog == database}
+        found = [f for f in found if f[0] in ("table", "column", "view") and (f[1], f[2]) in own]
+    places = [f"{kind} {name!r}" + (f".{part!r}" if part else "") for kind, _, name, part in found]
+    return Check("comments", not found, f"comment on {', '.join(places)}" if found else "")
+
+
+def bounds(
+    session: Session, table: Relation, classes: Relation, dictionary: Relation, declared: Declared
+) -> Check:
+    """Whether the bounds columns repeat the bounds of the dictionary, row by row."""
+    wrong = []
+    for i, name in enumerate(declared.quasi_identifiers):
+        pairs = companions(table, declared, name)
+        if pairs and (
+            count := session.row(_unlike_bounds(table, classes, dictionary, i, name, pairs))[0]
+        ):
+            wrong.append(f"{quoted(pairs.values())} of {name!r} in {count} records")
+    detail = f"not those of the dictionary: {'; '.join(wrong)}" if wrong else ""
+    return Check("bounds", not wrong, detail)
+
+
+def _unlike_bounds(
+    table: Relation,
+    classes: Relation,
+    dictionary: Relation,
+    i: int,
+    name: str,
+    pairs: dict[str, str],
+) -> exp.Select:
+    value = as_text(column(f"value_{i}", "c"))
+    same = exp.and_(
+        column("column", "d").eq(exp.Literal.string(name)),
+        exp.NullSafeEQ(this=value, expression=column("released_value", "d")),
+    )
+    differs: list[exp.Expr] = [column("column", "d").is_(exp.null())]
+    for side, companion in pairs.items():
+        written = table.find(companion)
+        kind = exp.DataType.build(written.type if written else "VARCHAR", dialect="duckdb")
+        listed = exp.TryCast(this=column(side, "d"), to=kind)
+        differs.append(exp.NullSafeNEQ(this=column(f"{side}_{i}", "c"), expression=listed))
+    total = exp.Coalesce(
+        this=exp.Sum(this=column("records", "c")), expressions=[exp.Literal.number(0)]
+    )
+    return (
+        exp.select(total)
+        .from_(exp.alias_(classes.table, "c", table=True))
+        .join(exp.alias_(dictionary.table, "d", table=True), on=same, join_type="left")
+        .where(exp.or_(*differs))
+    )
+
+
+def dictionary(
+    session: Session,
+    classes: Relation,
+    listed: Relation,
+    declared: Declared,
+    hierarchies: Relation | None,
+) -> Check:
+    """Whether the dictionary has its shape, and lists the released values and no others."""
+    wrong = [
+        f"{c.detail}" for c in (columns(listed, DICTIONARY, ()), _same_types(listed)) if c.detail
+    ]
+    if not wrong:
+        wrong += _unlike_release(session, classes, listed, declared)
+        wrong += _leaves(session, listed, declared)
+        if hierarchies is not None:
+            wrong += _unlike_hierarchies(session, listed, declared, hierarchies)
+    return Check("dictionary", not wrong, "; ".join(wrong))
+
+
+def _same_types(listed: Relation) -> Check:
+    wrong = [
+        f"{c.name!r} is not {c.type}"
+        for c in DICTIONARY
+        if (w := listed.find(c.name)) and w.type != c.type
+    ]
+    return Check("types", not wrong, "; ".join(wrong))
+
+
+def _unlike_release(
+    session: Session, classes: Relation, listed: Relation, declared: Declared
+) -> Iterator[str]:
+    known = [exp.Literal.string(name) for name in declared.quasi_identifiers]
+    others = exp.select(exp.Count(this=exp.Star())).from_(listed.table)
+    inside = exp.Coalesce(this=column("column").isin(*known), expressions=[exp.false()])
+    if count := session.row(others.where(exp.not_(inside)))[0]:
+        yield f"{count} entries of no quasi-identifier"
+    for i, name in enumerate(declared.quasi_identifiers):
+        query = step(
+            "verify_dictionary_values",
+            {"classes": classes, "dictionary": listed},
+            {"value": [f"value_{i}"]},
+            {"column": name},
+        )
+        missing, foreign, repeated = session.row(query)
+        if missing:
+            yield f"misses {missing} released values of {name!r}"
+        if foreign:
+            yield f"lists {foreign} values of {name!r} that do not occur"
+        if repeated:
+            yield f"lists {repeated} values of {name!r} more than once"
+
+
+def _leaves(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
+    rows = session.rows(
+        exp.select(column("column"))
+        .distinct()
+        .from_(listed.table)
+        .where(exp.not_(column("leaves").is_(exp.null())))
+        .order_by(column("column"))
+    )
+    names = [name for (name,) in rows if name not in declared.domains]
+    if names:
+        yield f"lists leaves of {quoted(names)}, whose domain is not declared"
+
+
+def _unlike_hierarchies(
+    session: Session, listed: Relation, declared: Declared, hierarchies: Relation
+) -> Iterator[str]:
+    """Entries below the top that the hierarchy does not have with these bounds at this level."""
+    same: list[exp.Expr] = [
+        exp.NullSafeEQ(this=column(ours, "d"), expression=column(theirs, "h"))
+        for ours, theirs in (
+            ("column", "hierarchy"),
+            ("level", "level"),
+            ("released_value", "label"),
+            ("lower", "lower"),
+            ("upper", "upper"),
+        )
+    ]
+    if hierarchies.find("release"):
+        same.append(column("release", "h").eq(exp.Literal.string(declared.release)))
+    below = exp.or_(
+        *(
+            exp.and_(
+                column("column", "d").eq(exp.Literal.string(name)),
+                column("level", "d") < declared.tops[name],
+            )
+            for name in declared.quasi_identifiers
+        )
+    )
+    unlike = (
+        exp.select(column("column", "d"), exp.Count(this=exp.Star()))
+        .from_(exp.alias_(listed.table, "d", table=True))
+        .join(exp.alias_(hierarchies.table, "h", table=True), on=exp.and_(*same), join_type="anti")
+        .where(below)
+        .group_by(column("column", "d"))
+        .order_by(column("column", "d"))
+    )
+    for name, count in session.rows(unlike):
+        yield f"{count} entries of {name!r} are not in the hierarchy with this level and bounds"
+
+
+def readable(listed: Relation) -> bool:
+    """Whether a table has the shape of a dictionary, so that levels and bounds can be looked up."""
+    return listed.columns == DICTIONARY

@@ -1,0 +1,79 @@
+"""The promises of a release, each measured on the written table.
+
+- every declared privacy model, over the released quasi-identifiers;
+- `suppression_limit`: no more records are suppressed than was declared;
+- `transformation`: every released value stands in the dictionary at the declared level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import floor
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.privacy import KAnonymity
+from dbdeid.verify.classes import quoted
+from dbdeid.verify.declared import Declared, Promise
+
+
+def models(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: tuple[str, ...],
+    declared: tuple[KAnonymity, ...],
+) -> Iterator[Promise]:
+    """Each privacy model measured on the table; a missing quasi-identifier breaks all of them."""
+    missing = [name for name in quasi_identifiers if table.find(name) is None]
+    for model in declared:
+        if missing:
+            found = f"not measurable without {quoted(missing)}"
+            yield Promise(model.model, model.declared, found, False)
+        else:
+            smallest = session.row(model.measure(table, quasi_identifiers))[0]
+            yield Promise(model.model, model.declared, smallest, model.holds(smallest))
+
+
+def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:
+    """How many records of the source were suppressed: left out, or kept with every `*`."""
+    counts = step("verify_suppression", {"classes": classes})
+    released, kept = (int(count) for count in session.row(counts))
+    absent = declared.source_rows - released
+    suppressed = absent + kept
+    share = suppressed / declared.source_rows if declared.source_rows else 0.0
+    limit = allowed(declared)
+    complete = absent == 0 if declared.keeps_suppressed else absent >= 0
+    return Promise(
+        "suppression_limit",
+        {"share": declared.suppression_limit, "records": limit},
+        {"share": share, "records": suppressed},
+        complete and suppressed <= limit,
+    )
+
+
+def allowed(declared: Declared) -> int:
+    """The largest number of records within the limit: floor(limit · N), exact in decimals."""
+    return floor(Fraction(repr(declared.suppression_limit)) * declared.source_rows)
+
+
+def transformation(
+    session: Session, classes: Relation, dictionary: Relation, declared: Declared
+) -> Promise:
+    """Whether each quasi-identifier is released at its declared level, as the dictionary tells."""
+    found: dict[str, int | str] = {}
+    for i, name in enumerate(declared.quasi_identifiers):
+        level = declared.level(name)
+        occurring, misplaced = session.row(
+            step(
+                "verify_levels",
+                {"classes": classes, "dictionary": dictionary},
+                {"value": [f"value_{i}"]},
+                {"column": name, "level": level},
+            )
+        )
+        text = f"{misplaced} of {occurring} values are not listed at level {level}"
+        found[name] = text if misplaced else level
+    declared_levels = {name: declared.level(name) for name in declared.quasi_identifiers}
+    return Promise("transformation", declared_levels, found, found == declared_levels)

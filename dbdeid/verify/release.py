@@ -1,0 +1,262 @@
+"""Verification of a release: every promise and every check of hygiene, from the written table.
+
+Three ways in: a table in an open session, a published file, and any file made by anyone. All
+recompute from what is written and share no code with the methods that wrote it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session, Settings
+from dbdeid.errors import DataError, did_you_mean
+from dbdeid.privacy import KAnonymity
+from dbdeid.verify import container, files, hygiene, promises
+from dbdeid.verify.classes import count_classes
+from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.truthfulness import truthfulness
+
+
+def verify_table(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    *,
+    dictionary: Relation | None,
+    source: exp.Query | Relation | None = None,
+    hierarchies: Relation | None = None,
+) -> Verification:
+    """Verify a staged or written table of an open session.
+
+    Args:
+        session: sees all the tables.
+        table: the release.
+        declared: its shape and promises.
+        dictionary: its dictionary; without it levels and bounds are not checked.
+        source: the source's records with the released columns at level 0 (pseudonyms already in
+            their place); with `hierarchies`, truthfulness is a promise too.
+        hierarchies: `deid.hierarchies` or its rows for this release.
+    """
+    written = _described(session, table)
+    listed = _described(session, dictionary) if dictionary else None
+    known = _described(session, hierarchies) if hierarchies else None
+    kept, checks = _written(session, written, declared, listed, known)
+    if source is not None and known is not None and _complete(written, declared):
+        kept.append(truthfulness(session, written, declared, source, known))
+    tables = [written, listed] if listed else [written]
+    databases = {t.catalog or session.catalog for t in tables}
+    commented = [hygiene.comments(session, database, tables) for database in sorted(databases)]
+    checks.append(next((c for c in commented if not c.holds), commented[0]))
+    return Verification(tuple(kept), tuple(checks))
+
+
+def verify_file(
+    path: Path,
+    declared: Declared,
+    *,
+    dictionary: str | Path | None,
+    settings: Settings | None = None,
+) -> Verification:
+    """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
+
+    Args:
+        path: a `.duckdb`, `.parquet` or `.csv` file.
+        declared: the release's shape and promises.
+        dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
+            file beside a `.parquet` or `.csv` file; None when there is none.
+        settings: limits of the engine.
+
+    Raises:
+        DataError: the file is missing or cannot be read as what its name says.
+    """
+    with files.opened(path, settings) as session:
+        kind = files.kind(path)
+        if kind == files.DATABASE:
+            return _database(session, path, declared, str(dictionary) if dictionary else None)
+        beside = Path(dictionary) if dictionary else None
+        if kind == files.PARQUET:
+            return _parquet(session, path, declared, beside)
+        return _csv(session, path, declared, beside)
+
+
+def verify_bare(
+    target: Path | tuple[Session, Relation],
+    quasi_identifiers: tuple[str, ...],
+    k: int,
+    *,
+    table: str | None = None,
+    settings: Settings | None = None,
+) -> Verification:
+    """Verify k-anonymity of any table or file, and the hygiene that needs no spec.
+
+    The order of rows is reported, not judged: no one promised it.
+
+    Args:
+        target: a `.duckdb`, `.parquet` or `.csv` file, or a table of an open session.
+        quasi_identifiers: their names.
+        k: the smallest class that is accepted.
+        table: which table of a `.duckdb` file that holds several.
+        settings: limits of the engine.
+
+    Raises:
+        DataError: the file cannot be read, or the table or a column is not in it.
+    """
+    if isinstance(target, tuple):
+        return _bare(*target, quasi_identifiers, k)
+    kind = files.kind(target)
+    with files.opened(target, settings) as session:
+        if kind == files.DATABASE:
+            return _bare_database(session, target, quasi_identifiers, k, table)
+        if kind == files.PARQUET:
+            rows = files.parquet(session, target, "verify_rows")
+            found = _bare(session, rows, quasi_identifiers, k)
+            return _with(found, container.parquet(session, [target], ours=False))
+        rows = files.foreign_csv(session, target, "verify_rows")
+        return _bare(session, rows, quasi_identifiers, k)
+
+
+# -- parts ---------------------------------------------------------------------------------
+
+
+def _described(session: Session, relation: Relation) -> Relation:
+    schema, catalog = relation.schema or "main", relation.catalog or session.catalog
+    bare = Relation(relation.name, (), schema, catalog)
+    return replace(bare, columns=session.describe(bare.table))
+
+
+def _complete(table: Relation, declared: Declared) -> bool:
+    return all(table.find(c.name) for c in declared.columns)
+
+
+def _written(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    dictionary: Relation | None,
+    hierarchies: Relation | None = None,
+) -> tuple[list[Promise], list[Check]]:
+    """Promises and checks that every kind of written table has in common."""
+    kept = list(promises.models(session, table, declared.quasi_identifiers, declared.models))
+    tables = [table, dictionary] if dictionary else [table]
+    checks = [
+        hygiene.columns(table, declared.columns, declared.withheld),
+        hygiene.types(table, declared.columns),
+        hygiene.definition(session, tables),
+        hygiene.order(session, tables),
+    ]
+    if all(table.find(name) for name in declared.quasi_identifiers):
+        classes = count_classes(session, table, declared)
+        kept.append(promises.suppression(session, classes, declared))
+        if dictionary is not None:
+            listing = hygiene.dictionary(session, classes, dictionary, declared, hierarchies)
+            checks.append(listing)
+            if hygiene.readable(dictionary):
+                kept.append(promises.transformation(session, classes, dictionary, declared))
+                checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
+        session.drop_temp(classes.name)
+    return kept, checks
+
+
+def _with(found: Verification, *checks: Check) -> Verification:
+    """The verification with further checks; one of a name that is there replaces it."""
+    names = {c.check for c in checks}
+    kept = tuple(c for c in found.hygiene if c.check not in names)
+    return Verification(found.promises, kept + checks)
+
+
+def _database(
+    session: Session, path: Path, declared: Declared, dictionary: str | None
+) -> Verification:
+    expected = [declared.release] + ([dictionary] if dictionary else [])
+    absent = [name for name in expected if session.exists(name) != "table"]
+    if absent:
+        detail = f"no table {', '.join(map(repr, absent))}"
+        return Verification((), (Check("objects", False, detail),))
+    table, *others = (session.relation(name) for name in expected)
+    kept, checks = _written(session, table, declared, others[0] if others else None)
+    return _with(
+        Verification(tuple(kept), tuple(checks)), *_container(session, path, [table, *others])
+    )
+
+
+def _container(session: Session, path: Path, tables: list[Relation]) -> tuple[Check, ...]:
+    return (
+        hygiene.comments(session, session.catalog, None),
+        container.objects(session, tables),
+        container.storage(session, path, tables),
+        container.statistics(session, tables),
+    )
+
+
+def _parquet(
+    session: Session, path: Path, declared: Declared, dictionary: Path | None
+) -> Verification:
+    stored = tuple(Column(c.name, files.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
+    table = files.parquet(session, path, "verify_rows")
+    listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
+    kept, checks = _written(session, table, replace(declared, columns=stored), listed)
+    paths = [path, dictionary] if dictionary else [path]
+    metadata = container.parquet(session, paths, ours=True)
+    return _with(Verification(tuple(kept), tuple(checks)), metadata)
+
+
+def _csv(session: Session, path: Path, declared: Declared, dictionary: Path | None) -> Verification:
+    text = files.exported_csv(session, path, "verify_text")
+    table, types = files.typed(session, text, declared.columns, "verify_rows")
+    listed = None
+    if dictionary:
+        text = files.exported_csv(session, dictionary, "verify_dictionary_text")
+        listed, _ = files.typed(session, text, hygiene.DICTIONARY, "verify_dictionary")
+    kept, checks = _written(session, table, declared, listed)
+    return _with(Verification(tuple(kept), tuple(checks)), types)
+
+
+def _bare(
+    session: Session, table: Relation, quasi_identifiers: tuple[str, ...], k: int
+) -> Verification:
+    written = _described(session, table)
+    for name in quasi_identifiers:
+        if written.find(name) is None:
+            hint = did_you_mean(name, written.names)
+            raise DataError(f"no column {name!r} in {written.name!r}", hint=hint)
+    model = KAnonymity(model="k_anonymity", k=k)
+    wrong = hygiene.not_plain(written)
+    checks = [Check("types", not wrong, "; ".join(wrong)), hygiene.definition(session, [written])]
+    order = hygiene.order(session, [written])
+    told = f"reported only: {order.detail}" if order.detail else ""
+    checks.append(Check("order", True, told))
+    checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
+    return Verification(
+        tuple(promises.models(session, written, quasi_identifiers, (model,))), tuple(checks)
+    )
+
+
+def _bare_database(
+    session: Session, path: Path, quasi_identifiers: tuple[str, ...], k: int, table: str | None
+) -> Verification:
+    rows = session.execute_with(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'main' "
+        "ORDER BY ALL",
+        [session.catalog],
+    ).fetchall()
+    names = [str(name) for (name,) in rows]
+    described = {name: session.relation(name) for name in names}
+    companions = {
+        f"{name}_dictionary": name
+        for name in names
+        if f"{name}_dictionary" in names and hygiene.readable(described[f"{name}_dictionary"])
+    }
+    candidates = [table] if table else [name for name in names if name not in companions]
+    if len(candidates) != 1 or candidates[0] not in names:
+        raise DataError(
+            f"{path}: which table? There are {len(names)}",
+            hint=did_you_mean(table or "", names) or "give a file with one table in schema main",
+        )
+    chosen = candidates[0]
+    tables = [described[n] for n in names if n == chosen or companions.get(n) == chosen]
+    found = _bare(session, described[chosen], quasi_identifiers, k)
+    return _with(found, *_container(session, path, tables))
