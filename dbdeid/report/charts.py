@@ -12,10 +12,10 @@ from io import StringIO
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-_LABELS = 88
-_BARS = 180
+_WIDTH = 340
 _VALUES = 72
 _ROW = 24
+_LETTER = 7
 
 
 class Bar(NamedTuple):
@@ -61,6 +61,7 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
 
     values = [_labelled(row, measure) for row in rows]
     longest = max(row["value"] for row in values)
+    labels = 14 + _LETTER * max(len(row["sizes"]) for row in values)
     base = alt.Chart(alt.InlineData(values=values)).encode(
         y=alt.Y("sizes:N", sort=None, title=None),
         x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, longest or 1], nice=False)),
@@ -72,9 +73,9 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
     chart = (
         alt.layer(marks, text.encode(text="text:N"))
         .properties(
-            width=_BARS,
+            width=_WIDTH - labels - _VALUES,
             height=_ROW * len(values),
-            padding={"left": _LABELS, "right": _VALUES, "top": 0, "bottom": 0},
+            padding={"left": labels, "right": _VALUES, "top": 0, "bottom": 0},
             autosize="none",
         )
         .configure(font="inherit", background="transparent", aria=False)

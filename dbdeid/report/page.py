@@ -1,6 +1,6 @@
 """The report of one release: a single HTML page without script, network or outside files.
 
-`render` is a pure function of the record: equal records give equal pages.
+`render` is a pure function of the record: the same record gives the same bytes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,203 @@
+"""Records of a release as the catalog keeps them: the Adult sample, k = 5, 5 % suppression."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from dbdeid.report.record import Column, Record, Release
+
+_COLUMNS = (
+    ("sex", 0, 1, ["Female", "Male"], 0.0446),
+    ("age", 3, 4, ["0-39", "40-79", ">=80"], 0.5317),
+    ("marital-status", 0, 2, ["Divorced", "Married", "Never-married"], 0.0446),
+    ("native-country", 1, 2, ["Africa", "Asia", "Europe", None], 0.28),
+    ("occupation", 2, 2, ["*"], 1.0),
+)
+_SIZES = ((5, 60), (6, 44), (9, 20), (13, 24), (22, 25), (70, 18), (240, 9), (900, 4), (4196, 1))
+
+
+def _quasi(name: str, level: int, height: int, labels: list[str | None], loss: float) -> Column:
+    return {
+        "name": name,
+        "role": "quasi_identifier",
+        "type": "BIGINT" if name == "age" else "VARCHAR",
+        "released_type": "VARCHAR",
+        "level": level,
+        "height": height,
+        "loss": loss,
+        "labels": labels,
+        "weight": 1.0,
+        "hierarchy": f"/home/owner/hierarchies/{name}.csv, {height + 1} levels",
+    }
+
+
+def minimal() -> Release:
+    """Only the keys that every record has."""
+    return {
+        "release": "adult_public",
+        "method": "full_domain",
+        "version": "0.1.0",
+        "created": "2026-02-03T10:15:42Z",
+        "source": "/home/owner/adult.parquet",
+        "source_rows": 30162,
+        "source_subjects": None,
+        "released_rows": 28816,
+        "suppressed_rows": 1346,
+        "classes": 397,
+        "smallest_class": 5,
+        "verified": True,
+        "warnings": ["4,113 of 30,162 records are unique over all released columns"],
+    }
+
+
+def full() -> Record:
+    """A record with every section."""
+    columns: list[Column] = [
+        {"name": "name", "role": "identifier", "type": "VARCHAR", "released_type": None},
+        *(_quasi(*column) for column in _COLUMNS),
+        {
+            "name": "hours",
+            "role": "insensitive",
+            "type": "INTEGER",
+            "released_type": "INTEGER",
+            "reason": "working hours are not known to outsiders",
+        },
+        {
+            "name": "diagnosis",
+            "role": "sensitive",
+            "type": "VARCHAR",
+            "released_type": "VARCHAR",
+            "accept": "homogeneity",
+            "reason": "seen by the board",
+        },
+    ]
+    return {
+        **minimal(),
+        "columns": columns,
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "null_policy": "own_category",
+        "accept": "rows",
+        "method_parameters": {
+            "suppression_limit": 0.05,
+            "suppressed": "drop",
+            "search": "optimal",
+            "objective": "loss",
+            "time_limit": None,
+            "population": "/home/owner/census.parquet",
+            "seed": 918273645,
+        },
+        "transformation": {name: level for name, level, *_ in _COLUMNS},
+        "loss": 0.269634663,
+        "metrics": {
+            "loss": 0.269634663,
+            "discernibility": 85123456,
+            "average_class_size": 75.7839,
+            "precision": 0.6812,
+            "height": 6,
+        },
+        "column_loss": {name: loss for name, _, _, _, loss in _COLUMNS},
+        "search": {
+            "lattice_size": 12960,
+            "checked": 157,
+            "proven_optimal": True,
+            "lower_bound": 0.269634663,
+        },
+        "verification": {
+            "verified": True,
+            "promises": [
+                {"model": "k_anonymity", "declared": {"k": 5}, "found": 5, "holds": True},
+                {"model": "suppression", "declared": 1508, "found": 1346, "holds": True},
+            ],
+            "hygiene": [
+                {"check": "no_enum", "holds": True, "detail": ""},
+                {"check": "objects", "holds": True, "detail": "/home/owner/adult_public.duckdb"},
+                {"check": "sorted", "holds": True, "detail": "sha256 5d41402abc4b2a76b9719d911017"},
+            ],
+        },
+        "risk": {
+            "before": {
+                "records": 30162,
+                "classes": 19502,
+                "k": 1,
+                "highest_risk": 1.0,
+                "average_risk": 0.6466,
+                "unique_records": 15321,
+                "records_at_risk": 25871,
+            },
+            "after": {
+                "records": 28816,
+                "classes": 397,
+                "k": 5,
+                "highest_risk": 0.2,
+                "average_risk": 0.01378,
+                "unique_records": 0,
+                "records_at_risk": 0,
+            },
+        },
+        "histogram": [
+            {"class_size": size, "classes": classes, "records": size * classes}
+            for size, classes in _SIZES
+        ],
+        "queries": {
+            "mean_relative_error": 0.6137,
+            "queries": [
+                {
+                    "name": "sales_by_age",
+                    "sql": "SELECT age, count(*) AS n FROM adult GROUP BY age",
+                    "groups": 71,
+                    "lost": 3,
+                    "invented": 21,
+                    "relative_error": 0.4123,
+                    "mean_group_error": 0.6345,
+                    "refused": None,
+                    "seconds_source": 0.0021,
+                    "seconds_release": 0.0114,
+                },
+                {"name": "young", "sql": "SELECT 1", "relative_error": 1.35},
+                {"name": "ranks", "sql": "SELECT rank() OVER ()", "refused": "window functions"},
+            ],
+        },
+        "seconds": {"search": 0.0712, "total": 1.2345},
+        "exports": ["/home/owner/adult_public.parquet", "/home/owner/adult_public.duckdb"],
+        "spec_text": "release: adult_public\nseed: 918273645\n",
+    }
+
+
+def failing() -> Record:
+    """A release that broke its promise."""
+    record = deepcopy(full())
+    record["verified"] = False
+    assert record["verification"]
+    record["verification"]["verified"] = False
+    record["verification"]["promises"].append(
+        {"model": "l_diversity", "declared": {"l": 3}, "found": 1, "holds": False}
+    )
+    record["verification"]["hygiene"].append(
+        {"check": "comments", "holds": False, "detail": "the table has a comment"}
+    )
+    record["histogram"].insert(0, {"class_size": 1, "classes": 3, "records": 3})
+    return record
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Every plain value of a record by its path; places in lists are written as *."""
+    if isinstance(value, dict):
+        pairs = [(key, item) for key, item in value.items()]
+    elif isinstance(value, list):
+        pairs = [("*", item) for item in value]
+    else:
+        return {path: value}
+    found: dict[tuple[str, ...], Any] = {}
+    for key, item in pairs:
+        found |= leaves(item, (*path, key))
+    return found
+
+
+def with_texts(value: Any, change: Any, path: tuple[str, ...] = ()) -> Any:
+    """A copy of a record with every text (and dictionary key of a column) changed."""
+    if isinstance(value, dict):
+        return {key: with_texts(item, change, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_texts(item, change, (*path, "*")) for item in value]
+    return change(path, value) if isinstance(value, str) else value

@@ -1,0 +1,126 @@
+"""What the public page may show: only what the release tells, or its owner declared."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from records import full, leaves, with_texts
+
+from dbdeid.report.audience import about, public
+from dbdeid.report.page import render
+
+DECLARED = {
+    ("release",),
+    ("null_policy",),
+    ("accept",),
+    *(("columns", "*", key) for key in ("name", "role", "type", "released_type")),
+    *(("columns", "*", key) for key in ("labels", "reason", "accept")),
+    ("columns", "*", "labels", "*"),
+    ("privacy", "*", "model"),
+    ("method_parameters", "suppressed"),
+    ("verification", "promises", "*", "model"),
+    ("verification", "hygiene", "*", "check"),
+    ("version",),
+    ("method",),
+    ("exports", "*"),
+}
+
+
+def test_only_texts_that_are_public_by_nature_are_shown() -> None:
+    planted: dict[str, tuple[str, ...]] = {}
+
+    def plant(path: tuple[str, ...], text: str) -> str:
+        if path[-1] in ("created", "role"):
+            return text
+        word = f"canary{len(planted):03d}x"
+        planted[word] = path
+        return word
+
+    page = render(with_texts(dict(full()), plant), "public")
+    shown = {planted[word] for word in re.findall(r"canary\d{3}x", page)}
+    assert shown <= DECLARED
+    assert {("release",), ("columns", "*", "name"), ("columns", "*", "labels", "*")} <= shown
+
+
+def test_a_key_nobody_thought_of_is_not_shown() -> None:
+    record: dict[str, Any] = {**full(), "notes": "canary", "hashes": {"source": "canary"}}
+    for part in ("search", "method_parameters"):
+        record[part]["new"] = "canary"
+    record["columns"][1]["new"] = "canary"
+    record["privacy"][0]["population"] = "canary"
+    record["risk"]["after"]["new"] = "canary"
+    assert "canary" not in render(record, "public")
+    assert "canary" not in str(public(record))
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "30,162", "30162", "1,346", "1346", "1,508", "19,502", "15,321", "25,871", "64.7%",
+        "4,113", "85,123,456", "75.78", "0.6812", "0.2696", "0.270", "0.5317", "0.532", "0.045",
+        "918273645", "/home", "5d41402", "12,960", "157", "41.2%", "61.4%", "135%", "sales_by_age",
+        "10:15", "adult.parquet",
+    ],
+)  # fmt: skip
+def test_planted_figures_are_internal(secret: str) -> None:
+    assert secret not in render(full(), "public")
+
+
+def test_the_internal_page_shows_them() -> None:
+    page = render(full())
+    for figure in ("30,162", "1,346", "19,502", "64.7%", "0.532", "157", "41.2%", "918273645"):
+        assert figure in page
+
+
+def test_the_number_of_suppressed_records_cannot_be_told_from_the_page() -> None:
+    """All records with the same release and 1,250 to 1,349 suppressed give one page."""
+    generalized = {"age": 14_321.5, "sex": 0.0, "occupation": 28_816.0}
+    pages = set()
+    for suppressed in (1_251, 1_300, 1_346, 1_349):
+        record = full()
+        source = record["released_rows"] + suppressed
+        losses = {name: (lost + suppressed) / source for name, lost in generalized.items()}
+        record["suppressed_rows"], record["source_rows"] = suppressed, source
+        record["column_loss"] = losses
+        record["loss"] = sum(losses.values()) / len(losses)
+        assert record["metrics"]
+        record["metrics"] |= {"loss": record["loss"], "average_class_size": source / 398}
+        pages.add(render(record, "public"))
+    assert len(pages) == 1
+    assert "suppressed: about 1,300" in re.sub(r"\s+", " ", pages.pop())
+
+
+def test_loss_of_the_released_records_alone() -> None:
+    record = full()
+    record["source_rows"], record["released_rows"], record["suppressed_rows"] = 1000, 900, 100
+    record["column_loss"] = {"sex": 0.1, "age": (450 + 100) / 1000, "occupation": 1.0}
+    assert public(record)["column_loss"] == pytest.approx({"sex": 0, "age": 0.5, "occupation": 1})
+    record["released_rows"] = 1000
+    assert public(record)["column_loss"] == pytest.approx(
+        {"sex": 0.1, "age": 0.55, "occupation": 1}
+    )
+    record["released_rows"] = 0
+    assert set(public(record)["column_loss"].values()) == {None}
+    render(record, "public")
+
+
+def test_rounding_hides_every_number_among_others() -> None:
+    texts = Counter(about(count, 0.05) for count in range(20_000))
+    assert min(texts.values()) >= 5
+    assert texts["fewer than 100"] == 100
+    assert (about(0, 0.0), about(0, None), about(99_500, 0.05)) == (
+        "none",
+        "fewer than 100",
+        "about 100,000",
+    )
+
+
+def test_what_the_release_itself_tells_stays() -> None:
+    seen = leaves(public(full()))
+    assert seen[("released_rows",)] == 28816
+    assert seen[("smallest_class",)] == 5
+    assert seen[("risk", "after", "highest_risk")] == 0.2
+    assert ("risk", "before", "highest_risk") not in seen
