@@ -2,7 +2,8 @@
 -- reads   value     a number
 --         width     of every interval, above 0
 --         origin    where one of the intervals begins
--- gives   a number; NULL for NULL; an error when width or origin is NULL or width is not above 0
+-- gives   a number; NULL for NULL; an error when width or origin is NULL or width is not above 0.
+--         A double counts as it is stored, 0.3 just below 3 * 0.1: cast it to DECIMAL for that edge
 CREATE OR REPLACE MACRO deid.bin(value, width, origin := 0) AS
 CASE
   WHEN NOT coalesce(width > 0, false) OR origin IS NULL

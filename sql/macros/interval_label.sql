@@ -9,37 +9,58 @@
 CREATE OR REPLACE MACRO deid.interval_label(
   value, width, origin := 0, lower := NULL, upper := NULL
 ) AS
-CASE
-  WHEN NOT coalesce(width > 0, false) OR origin IS NULL
-    THEN error('deid.interval_label: width must be above 0, and neither width nor origin NULL')
-  WHEN value IS NULL THEN NULL
-  WHEN value < lower
-    THEN '< ' || regexp_replace(CAST(lower AS VARCHAR), '(\.0+|(\.\d*[1-9])0+)$', '\2')
-  WHEN value >= upper
-    THEN '>= ' || regexp_replace(CAST(upper AS VARCHAR), '(\.0+|(\.\d*[1-9])0+)$', '\2')
-  -- the arithmetic of deid.bin; both ends without trailing zeros, so that [20, 25) reads the
-  -- same for integers, decimals and doubles
-  ELSE
-    '['
-    || regexp_replace(
-      CAST(
-        (value + CAST(0 AS BIGINT))
-        - ((value + CAST(0 AS BIGINT)) - origin) % nullif(width, 0)
-        - CASE WHEN ((value + CAST(0 AS BIGINT)) - origin) % nullif(width, 0) < 0 THEN width ELSE 0 END
-        AS VARCHAR
-      ),
-      '(\.0+|(\.\d*[1-9])0+)$', '\2'
+-- each lambda names what the one before made; the arguments stand outside of them, and ['x'] is
+-- written for .x, so that no column of the caller is taken for one of these names
+list_transform(
+  list_transform(
+    -- decimals by way of text, so that the double 0.3 lies in [0.3, 0.4) and not below it
+    [struct_pack(
+      is_null := value IS NULL,
+      value := TRY_CAST(CAST(value AS VARCHAR) AS DECIMAL(38, 9)),
+      width := TRY_CAST(CAST(width AS VARCHAR) AS DECIMAL(38, 9)),
+      origin := TRY_CAST(CAST(origin AS VARCHAR) AS DECIMAL(38, 9)),
+      has_lower := lower IS NOT NULL,
+      has_upper := upper IS NOT NULL,
+      lower := TRY_CAST(CAST(lower AS VARCHAR) AS DECIMAL(38, 9)),
+      upper := TRY_CAST(CAST(upper AS VARCHAR) AS DECIMAL(38, 9))
+    )],
+    lambda given: struct_pack(
+      given := given,
+      beyond := (given['value'] - given['origin']) % nullif(given['width'], 0)
     )
-    || ', '
-    || regexp_replace(
-      CAST(
-        (value + CAST(0 AS BIGINT))
-        - ((value + CAST(0 AS BIGINT)) - origin) % nullif(width, 0)
-        - CASE WHEN ((value + CAST(0 AS BIGINT)) - origin) % nullif(width, 0) < 0 THEN width ELSE 0 END
-        + width
-        AS VARCHAR
-      ),
-      '(\.0+|(\.\d*[1-9])0+)$', '\2'
-    )
-    || ')'
-END;
+  ),
+  lambda found: CASE
+    WHEN NOT coalesce(found['given']['width'] > 0, false) OR found['given']['origin'] IS NULL
+      THEN error('deid.interval_label: width must be above 0, and neither width nor origin NULL')
+    WHEN (found['given']['has_lower'] AND found['given']['lower'] IS NULL)
+      OR (found['given']['has_upper'] AND found['given']['upper'] IS NULL)
+      THEN error('deid.interval_label: lower or upper is not a number')
+    WHEN found['given']['is_null'] THEN NULL
+    WHEN found['given']['value'] IS NULL
+      THEN error('deid.interval_label: a value is not a finite number below 10^29')
+    WHEN found['given']['value'] < found['given']['lower']
+      THEN '< ' || regexp_replace(CAST(found['given']['lower'] AS VARCHAR), '\.?0+$', '')
+    WHEN found['given']['value'] >= found['given']['upper']
+      THEN '>= ' || regexp_replace(CAST(found['given']['upper'] AS VARCHAR), '\.?0+$', '')
+    ELSE
+      '['
+      || regexp_replace(
+        CAST(
+          found['given']['value'] - found['beyond']
+          - CASE WHEN found['beyond'] < 0 THEN found['given']['width'] ELSE 0 END
+          AS VARCHAR
+        ),
+        '\.?0+$', ''
+      )
+      || ', '
+      || regexp_replace(
+        CAST(
+          found['given']['value'] - found['beyond']
+          + CASE WHEN found['beyond'] < 0 THEN 0 ELSE found['given']['width'] END
+          AS VARCHAR
+        ),
+        '\.?0+$', ''
+      )
+      || ')'
+  END
+)[1];

@@ -3,28 +3,23 @@
 --         estimate    the same from the release; columns are matched by name
 --         value       the column to compare; NULL: the last column of truth
 --         keys        the columns that name a group; NULL: all other columns of truth
--- gives   relative_error          the sum of |estimate - truth| over the sum of |truth|
---         mean_relative_error     the mean over groups of |estimate - truth| / |truth|
---         groups, lost, invented, absolute_error    one row. A group that only one side has is 0 on
---         the other, a value of 0 estimated as another number counts as an error of 1
+-- gives   groups (of truth), lost (of them), invented (in estimate only), relative_error: the sum of
+--         |estimate - truth| over that of |truth|, or over 1 where that is 0, mean_group_error: the
+--         mean of |estimate - truth| / |truth| over the groups where truth is not 0, true_total,
+--         estimated_total    one row; a group that only one side has is 0 on the other
 CREATE OR REPLACE MACRO deid.query_error(truth, estimate, value := NULL, keys := NULL) AS TABLE
 SELECT
-  CASE
-    WHEN sum(abs(__estimate - __truth)) = 0 THEN 0
-    WHEN sum(abs(__truth)) = 0 THEN CAST('Infinity' AS DOUBLE)
-    ELSE sum(abs(__estimate - __truth)) / sum(abs(__truth))
-  END AS relative_error,
-  avg(
-    CASE
-      WHEN __estimate = __truth THEN 0
-      WHEN __truth = 0 THEN 1
-      ELSE abs(__estimate - __truth) / abs(__truth)
-    END
-  ) AS mean_relative_error,
   count(*) FILTER (WHERE __truths = 1) AS groups,
   count(*) FILTER (WHERE __estimates = 0) AS lost,
   count(*) FILTER (WHERE __truths = 0) AS invented,
-  sum(abs(__estimate - __truth)) AS absolute_error
+  coalesce(
+    sum(abs(__estimate - __truth))
+    / CASE WHEN sum(abs(__truth)) > 0 THEN sum(abs(__truth)) ELSE 1 END,
+    0
+  ) AS relative_error,
+  avg(abs(__estimate - __truth) / abs(__truth)) FILTER (WHERE __truth <> 0) AS mean_group_error,
+  coalesce(sum(__truth), 0) AS true_total,
+  coalesce(sum(__estimate), 0) AS estimated_total
 FROM (
   SELECT
     __key,

@@ -3,12 +3,12 @@
 --         qis    its quasi-identifiers, a list of column names; NULLs form one class
 --         k      records of smaller classes count as at risk
 -- gives   records, classes, k (the smallest class), highest_risk, average_risk, unique_records,
---         records_at_risk    one row; of an empty table k is 0 and the risks are NULL
+--         records_at_risk    one row; of an empty table k and the risks are NULL
 CREATE OR REPLACE MACRO deid.risk(tbl, qis, k := 5) AS TABLE
 SELECT
   CAST(coalesce(sum(__n), 0) AS BIGINT) AS records,
   count(*) AS classes,
-  coalesce(min(__n), 0) AS k,
+  min(__n) AS k,
   1 / min(__n) AS highest_risk,
   -- the mean over records of 1 / class size: every class adds 1
   count(*) / sum(__n) AS average_risk,
