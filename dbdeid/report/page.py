@@ -52,7 +52,9 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "charts": _charts(shown),
         "promises": _failing_first((shown.get("verification") or {}).get("promises")),
         "hygiene": _failing_first((shown.get("verification") or {}).get("hygiene")),
+        "search": _search(shown),
         "queries": queries,
+        "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
         "commands": _commands(shown),
         "terms": terms,
@@ -65,7 +67,7 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
     """The sections that have something to show, by id, with their titles."""
     record, risks = view["r"], view["risks"]
     compared = risks and len(risks[0]["cells"]) > 1
-    searched = record.get("search") or not terms.SEARCH_PARAMETERS.isdisjoint(view["parameters"])
+    searched = view["search"] or not terms.SEARCH_PARAMETERS.isdisjoint(view["parameters"])
     return {
         name: title
         for name, title, present in (
@@ -140,7 +142,8 @@ def plain(value: Any) -> str:
         case int() | float():
             return number(value)
         case Mapping():
-            return ", ".join(f"{key} = {plain(item)}" for key, item in value.items())
+            words = ((str(key).replace("_", " "), plain(item)) for key, item in value.items())
+            return ", ".join(f"{word} = {item}" for word, item in words)
         case list() | tuple():
             return ", ".join(plain(item) for item in value)
         case _:
@@ -155,11 +158,12 @@ def _model(model: Mapping[str, Any]) -> str:
 
 
 def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The method's parameters, with the defaults that decide how well records are protected."""
+    """The method's parameters that are set, with the defaults that decide on protection."""
     given = record.get("method_parameters")
+    defaults: dict[str, Any] = {}
     if given is not None and record["method"] == "full_domain":
-        return {"suppression_limit": 0.0, "suppressed": "drop", **given}
-    return dict(given or {})
+        defaults = {"suppression_limit": 0.0, "suppressed": "drop"}
+    return defaults | {name: value for name, value in (given or {}).items() if value is not None}
 
 
 def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,6 +250,13 @@ def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
     return sorted(checks or (), key=lambda check: bool(check["holds"]))
+
+
+def _search(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The search as recorded, with every key present."""
+    keys = ("lattice_size", "checked", "proven_optimal", "lower_bound")
+    search = record.get("search")
+    return dict.fromkeys(keys) | search if search else None
 
 
 def _queries(record: Mapping[str, Any]) -> list[dict[str, Any]]:

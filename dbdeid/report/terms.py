@@ -33,16 +33,16 @@ METRICS = {
     "average_class_size": Metric(
         "Average class size",
         "Records divided by classes; all suppressed records together count as one class. "
-        "LeFevre et al. 2006.",
+        "LeFevre et al. 2006, as ARX counts.",
         "1 to the number of records",
         "lower",
     ),
     "precision": Metric(
         "Precision",
-        "One minus the mean over all cells of level divided by the height of the hierarchy. "
-        "Sweeney 2002.",
-        "0 (all at the top) to 1 (unchanged)",
-        "higher",
+        "Mean over the quasi-identifiers of level divided by height; suppression is not counted. "
+        "One minus the precision of Sweeney 2002, as ARX reports it.",
+        "0 (unchanged) to 1 (all at the top)",
+        "lower",
     ),
     "height": Metric(
         "Height",
@@ -78,7 +78,12 @@ SUPPRESSED = {
     "keep": "Suppressed records are released with every quasi-identifier shown as *.",
 }
 
-SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit"})
+ACCEPTED = {
+    "rows": "rows: an identifier repeats, and still rows are protected, not the people behind them",
+    "homogeneity": "homogeneity: all records of a class may share one value, which then is known",
+}
+
+SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit", "transformation"})
 
 RISK = (
     ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
