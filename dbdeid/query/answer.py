@@ -57,7 +57,7 @@ def refuse_unanswerable(session: Session, question: Question, target: Answerable
     for used in spreads(question, target):
         _refuse_unknown(session, used, target)
         _refuse_unreadable(session, used, target)
-        if used.enumerable and used.cuts is None:
+        if used.listed:
             _refuse_too_many(session, used, target)
 
 
@@ -67,15 +67,14 @@ def _refuse_unknown(session: Session, used: Spread, target: Answerable) -> None:
     unknown, bounded, ambiguous = session.row(query)
     if ambiguous:
         raise _refused(used, "a released value has two meanings in the dictionary", "")
-    ranged = used.column.family in ("integer", "date", "decimal", "float")
-    if unknown or (bounded and not ranged):
+    if unknown or (bounded and used.scale is None):
         hint = (
             f"declare the domain of {name} in its hierarchy (`domain:`, `lower` and `upper`, or a "
             f"file with all leaves) and release again, or ask without {name}"
         )
         why = "some released values have neither listed leaves nor two bounds"
         raise _refused(used, why, hint)
-    if bounded and used.cuts is None and not used.enumerable:
+    if bounded and not used.measured:
         hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
         raise _refused(used, "it is released as intervals, and the query needs its values", hint)
 

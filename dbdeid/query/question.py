@@ -191,7 +191,7 @@ def _keys(select: exp.Select, items: Sequence[_Item], scope: _Scope) -> tuple[ex
     group = select.args.get("group")
     if group is None:
         return ()
-    for kind in ("grouping_sets", "cube", "rollup", "totals"):
+    for kind in ("cube", "rollup", "grouping_sets"):
         if group.args.get(kind):
             raise _refused(kind.upper().replace("_", " "))
     if group.args.get("all"):
@@ -279,7 +279,8 @@ def _limit(select: exp.Select) -> int | None:
     if limit is None:
         return None
     count = limit.args.get("expression")
-    if not isinstance(limit, exp.Limit) or not isinstance(count, exp.Literal) or not count.is_int:
+    plain = {clause for clause, value in limit.args.items() if value} == {"expression"}
+    if not plain or not isinstance(count, exp.Literal) or not count.is_int:
         raise _refused("LIMIT that is not a whole number")
     return int(count.name)
 
@@ -294,7 +295,8 @@ _SCALARS = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval),
     *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
     *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Case, exp.If, exp.Coalesce),
-    *(exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Left, exp.Right, exp.DPipe),
+    *(exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Substring, exp.Left, exp.Right),
+    *(exp.DPipe, exp.Concat, exp.StartsWith, exp.Nullif),
     *(exp.Floor, exp.Ceil, exp.Round, exp.Abs),
     *(exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Extract, exp.DateTrunc, exp.TimestampTrunc),
 )
@@ -310,9 +312,16 @@ def _named(node: exp.Expr) -> str:
         return f"the aggregate {node.sql_name()}"
     if isinstance(node, exp.Func):
         return f"the function {node.sql_name()}"
-    return {"select": "a subquery", "filter": "FILTER", "star": "*", "window": "a window"}.get(
-        node.key, node.key.upper()
-    )
+    return _WORDS.get(node.key, node.key.upper())
+
+
+_WORDS = {
+    "select": "a subquery",
+    "subquery": "a subquery",
+    "window": "a window",
+    "star": "*",
+    "groupingsets": "GROUPING SETS",
+}
 
 
 @dataclass(frozen=True)
@@ -326,9 +335,7 @@ class _Scope:
         """A checked copy of an expression, its columns spelled as in the source."""
         for part in node.walk():
             if not isinstance(part, _SCALARS):
-                inner = part.this if isinstance(part, exp.Window | exp.Subquery) else part
-                shown = part if isinstance(part, exp.Window) else inner
-                raise _refused(f"{_named(shown)} in {clause}")
+                raise _refused(f"{_named(part)} in {clause}")
         copy = exp.Paren(this=node.copy())
         for reference in list(copy.find_all(exp.Column)):
             reference.replace(column(self._resolve(reference, clause)))

@@ -4,26 +4,24 @@ Every leaf of a generalized value is equally likely. A value's leaves are, in th
 (level 0, or NULL), the leaves that the dictionary lists, or what lies between its bounds. Between
 bounds a column that is only compared with constants needs no enumeration: the constants cut the
 interval into cells on which every condition is constant, each weighing its number of integers or
-days, for decimals and floats its length.
+days, for decimals, floats and timestamps its length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import date
 from itertools import pairwise
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.sqltext import step
+from dbdeid.query.scale import Cut, Scale, cuts, scale_of
 
-LEAF = exp.column(identifier("leaf"), table=identifier("spread"))
-VALUE = exp.column(identifier("value"), table=identifier("spread"))
-
-Cut = int | float | Decimal | date
+LEAF = column("leaf", "spread")
+VALUE = column("value", "spread")
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,19 @@ class Spread:
     cuts: tuple[Cut, ...] | None
 
     @property
-    def enumerable(self) -> bool:
-        """Whether the single values between two bounds can be listed."""
-        return self.column.family in ("integer", "date")
+    def scale(self) -> Scale | None:
+        """How its values are measured; None for text and the like."""
+        return scale_of(self.column)
+
+    @property
+    def listed(self) -> bool:
+        """Whether the query lists the single values between two bounds."""
+        return self.cuts is None and self.scale is not None and self.scale.discrete
+
+    @property
+    def measured(self) -> bool:
+        """Whether a value with two bounds can be used as the query wants."""
+        return self.listed or self.cuts is not None
 
     @property
     def leaf_type(self) -> exp.DataType:
@@ -60,91 +68,8 @@ def source_type(source: Column) -> exp.DataType:
 
 def spread(source: Column, uses: Sequence[exp.Expr]) -> Spread:
     """The column with the cuts that its uses in a query make."""
-    constants: list[exp.Expr] = []
-    for use in uses:
-        found = _compared(use)
-        if found is None:
-            return Spread(source, None)
-        constants.extend(found)
-    return Spread(source, _cuts(source.family, constants))
-
-
-# -- constants that cut -----------------------------------------------------------------------
-
-_COMPARISONS = (
-    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Between, exp.In, exp.Is),
-)
-
-
-def _compared(use: exp.Expr) -> list[exp.Expr] | None:
-    """The constants of an expression in which the column is only compared with constants."""
-    constants: list[exp.Expr] = []
-    for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
-        parent: exp.Expr | None = reference.parent
-        if not isinstance(parent, _COMPARISONS):
-            return None
-        parts: list[exp.Expr] = list(parent.iter_expressions())
-        others = [part for part in parts if part is not reference]
-        if any(part.find(exp.Column) for part in others):
-            return None
-        constants.extend(others)
-    return constants
-
-
-def _cuts(family: str, constants: Sequence[exp.Expr]) -> tuple[Cut, ...] | None:
-    cuts: set[Cut] = set()
-    for constant in constants:
-        if isinstance(constant, exp.Null | exp.Boolean):
-            continue
-        found = _CUTTERS[family](constant) if family in _CUTTERS else None
-        if found is None:
-            return None
-        cuts.update(found)
-    return tuple(sorted(cuts)) if family in _CUTTERS else None
-
-
-def _number(constant: exp.Expr) -> Decimal | None:
-    if isinstance(constant, exp.Neg):
-        inner = _number(constant.this)
-        return None if inner is None else -inner
-    if not isinstance(constant, exp.Literal) or constant.is_string:
-        return None
-    try:
-        return Decimal(constant.name)
-    except InvalidOperation:
-        return None
-
-
-def _integer_cuts(constant: exp.Expr) -> tuple[Cut, ...] | None:
-    number = _number(constant)
-    if number is None or abs(number) > 2**62:
-        return None
-    floor = int(number // 1) if number >= 0 or number == number // 1 else int(number // 1) - 1
-    return (floor, floor + 1) if number == floor else (floor + 1,)
-
-
-def _real_cuts(constant: exp.Expr) -> tuple[Cut, ...] | None:
-    number = _number(constant)
-    return None if number is None else (number,)
-
-
-def _date_cuts(constant: exp.Expr) -> tuple[Cut, ...] | None:
-    if isinstance(constant, exp.Cast) and constant.is_type("date"):
-        constant = constant.this
-    try:
-        day = date.fromisoformat(constant.name if constant.is_string else "")
-        return (day, day + timedelta(days=1))
-    except (ValueError, OverflowError):
-        return None
-
-
-_CUTTERS = {
-    "integer": _integer_cuts,
-    "decimal": _real_cuts,
-    "float": _real_cuts,
-    "date": _date_cuts,
-}
+    scale = scale_of(source)
+    return Spread(source, None if scale is None else cuts(scale, uses))
 
 
 # -- SQL --------------------------------------------------------------------------------------
@@ -165,42 +90,37 @@ def values(released: Relation, value: str, source: Column, dictionary: Relation)
 def leaves(found: Relation, used: Spread) -> exp.Query:
     """Every value with its leaves or cells: value, leaf, weight, size (the weights' sum)."""
     listed = exp.select(
-        exp.column(identifier("value")),
-        exp.alias_(_leaf_list(used), identifier("leaves")),
+        column("value"),
+        exp.alias_(_leaf_list(used), "leaves"),
     ).from_(found.table)
-    name = exp.column(identifier("leaves"), table=identifier("listed"))
+    name = column("leaves", "listed")
     points = exp.select(
         column("value", "listed"),
-        exp.alias_(exp.Explode(this=name.copy()), identifier("leaf")),
-        exp.alias_(exp.cast(exp.Literal.number(1), "DOUBLE"), identifier("weight")),
-        exp.alias_(exp.ArraySize(this=name.copy()), identifier("size")),
+        exp.alias_(exp.Explode(this=name.copy()), "leaf"),
+        exp.alias_(exp.cast(exp.Literal.number(1), "DOUBLE"), "weight"),
+        exp.alias_(exp.ArraySize(this=name.copy()), "size"),
     ).from_(listed.subquery(identifier("listed")))
-    if used.cuts is None:
+    if used.cuts is None or used.scale is None:
         return points
-    return exp.union(points, _cells(found, used, used.cuts), distinct=False)
+    return exp.union(points, _cells(found, used, used.scale, used.cuts), distinct=False)
 
 
 def _leaf_list(used: Spread) -> exp.Expr:
     """The list of a value's leaves; an error where the dictionary does not tell them."""
     single = used.leaf_type
     many = exp.DataType(this=exp.DType.ARRAY, expressions=[single.copy()], nested=True)
-    value, level, listed = _field("value"), _field("level"), _field("leaves")
+    value, level, listed = column("value"), column("level"), column("leaves")
     case = (
         exp.case()
         .when(value.is_(exp.null()), exp.array(exp.cast(exp.null(), single)))
-        .when(_field("meanings") > 1, _error(used, "has two meanings in the dictionary"))
+        .when(column("meanings") > 1, _error(used, "has two meanings in the dictionary"))
         .when(level.eq(0), exp.array(exp.cast(value, single)))
         .when(exp.ArraySize(this=listed) > 0, exp.cast(listed, many))
     )
-    if used.cuts is not None:
-        case = case.when(_bounded(used), exp.cast(exp.array(), many))
-    elif used.enumerable:
-        case = case.when(_bounded(used), exp.cast(_series(used), many))
+    if used.scale is not None and used.measured:
+        between = exp.array() if used.cuts is not None else _series(used.scale)
+        case = case.when(_bounded(used.scale), exp.cast(between, many))
     return case.else_(_error(used, "is released without the values it stands for"))
-
-
-def _field(name: str) -> exp.Column:
-    return column(name)
 
 
 def _error(used: Spread, what: str) -> exp.Expr:
@@ -208,58 +128,72 @@ def _error(used: Spread, what: str) -> exp.Expr:
     return exp.Anonymous(this="error", expressions=[message])
 
 
-def _bound(used: Spread, name: str) -> exp.Expr:
-    kind = {"integer": "BIGINT", "date": "DATE"}.get(used.column.family, "DOUBLE")
-    return exp.cast(_field(name), kind)
+def _lower(scale: Scale) -> exp.Expr:
+    return _bound(scale, "lower")
 
 
-def _bounded(used: Spread) -> exp.Expr:
-    lower, upper = _bound(used, "lower"), _bound(used, "upper")
-    kind = exp.LTE if used.enumerable else exp.LT
-    return kind(this=lower, expression=upper)
+def _end(scale: Scale) -> exp.Expr:
+    """Where the values end: the first one past them."""
+    upper = _bound(scale, "upper")
+    return upper + 1 if scale.discrete else upper
 
 
-def _series(used: Spread) -> exp.Expr:
+def _bound(scale: Scale, name: str) -> exp.Expr:
+    if scale.stepped and not scale.discrete:
+        moment = exp.cast(column(name), "TIMESTAMP")
+        return exp.Anonymous(this="epoch_us", expressions=[moment])
+    return exp.cast(column(name), scale.type)
+
+
+def _bounded(scale: Scale) -> exp.Expr:
+    return _lower(scale) < _end(scale)
+
+
+def _series(scale: Scale) -> exp.Expr:
     day = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
     return exp.GenerateSeries(
-        start=_bound(used, "lower"),
-        end=_bound(used, "upper"),
-        step=day if used.column.family == "date" else None,
+        start=_lower(scale),
+        end=_bound(scale, "upper"),
+        step=day if scale.type == "DATE" else None,
     )
 
 
-def _cells(found: Relation, used: Spread, cuts: Sequence[Cut]) -> exp.Select:
-    """Values between bounds, cut into cells; integers and days as half-open [lower, upper + 1)."""
-    lower, end = _bound(used, "lower"), _bound(used, "upper")
-    if used.enumerable:
-        end = end + 1
+def _cells(found: Relation, used: Spread, scale: Scale, starts: Sequence[Cut]) -> exp.Select:
+    """What lies between bounds, cut into cells [start, stop)."""
+    lower, end = _lower(scale), _end(scale)
     start = exp.Greatest(this=lower, expressions=[column("low", "cells")], ignore_nulls=True)
     stop = exp.Least(this=end, expressions=[column("high", "cells")], ignore_nulls=True)
-    middle = start.copy() if used.enumerable else exp.paren(start + stop) / 2
     return (
         exp.select(
             column("value"),
-            exp.alias_(exp.cast(middle, used.leaf_type), identifier("leaf")),
-            exp.alias_(exp.cast(stop - start, "DOUBLE"), identifier("weight")),
-            exp.alias_(end - lower, identifier("size")),
+            exp.alias_(exp.cast(_representative(scale, start, stop), used.leaf_type), "leaf"),
+            exp.alias_(exp.cast(stop - start, "DOUBLE"), "weight"),
+            exp.alias_(end - lower, "size"),
         )
         .from_(found.table)
-        .join(_cell_table(used, cuts), join_type="CROSS")
-        .where(_field("level") > 0)
-        .where(exp.func("COALESCE", exp.ArraySize(this=_field("leaves")), 0).eq(0))
-        .where(_bounded(used))
+        .join(_cell_table(scale, starts), join_type="CROSS")
+        .where(column("level") > 0)
+        .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0))
+        .where(_bounded(scale))
         .where(start < stop)
     )
 
 
-def _cell_table(used: Spread, cuts: Sequence[Cut]) -> exp.Expr:
-    kind = {"integer": "BIGINT", "date": "DATE"}.get(used.column.family, "DOUBLE")
+def _representative(scale: Scale, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
+    if not scale.stepped:
+        return exp.paren(start + stop) / 2
+    if scale.discrete:
+        return start.copy()
+    return exp.Anonymous(this="make_timestamp", expressions=[start.copy()])
+
+
+def _cell_table(scale: Scale, starts: Sequence[Cut]) -> exp.Expr:
     rows = [
         exp.select(
-            exp.alias_(exp.cast(_constant(low), kind), identifier("low")),
-            exp.alias_(exp.cast(_constant(high), kind), identifier("high")),
+            exp.alias_(exp.cast(_constant(low), scale.type), "low"),
+            exp.alias_(exp.cast(_constant(high), scale.type), "high"),
         )
-        for low, high in pairwise((None, *cuts, None))
+        for low, high in pairwise((None, *starts, None))
     ]
     query: exp.Query = rows[0]
     for row in rows[1:]:

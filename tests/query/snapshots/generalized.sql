@@ -36,9 +36,9 @@ WITH "released" AS (
 ), "leaves_1" AS (
   SELECT
     "listed"."value",
-    UNNEST("listed"."leaves") AS "leaf",
-    CAST(1 AS DOUBLE) AS "weight",
-    ARRAY_LENGTH("listed"."leaves") AS "size"
+    UNNEST("listed"."leaves") AS leaf,
+    CAST(1 AS DOUBLE) AS weight,
+    ARRAY_LENGTH("listed"."leaves") AS size
   FROM (
     SELECT
       "value",
@@ -52,7 +52,7 @@ WITH "released" AS (
         WHEN ARRAY_LENGTH("leaves") > 0
         THEN CAST("leaves" AS TEXT[])
         ELSE ERROR('a value of sex is released without the values it stands for')
-      END AS "leaves"
+      END AS leaves
     FROM "values_1"
   ) AS "listed"
 ), "share_1" AS (
@@ -93,9 +93,9 @@ WITH "released" AS (
 ), "leaves_2" AS (
   SELECT
     "listed"."value",
-    UNNEST("listed"."leaves") AS "leaf",
-    CAST(1 AS DOUBLE) AS "weight",
-    ARRAY_LENGTH("listed"."leaves") AS "size"
+    UNNEST("listed"."leaves") AS leaf,
+    CAST(1 AS DOUBLE) AS weight,
+    ARRAY_LENGTH("listed"."leaves") AS size
   FROM (
     SELECT
       "value",
@@ -108,40 +108,44 @@ WITH "released" AS (
         THEN [CAST("value" AS INT)]
         WHEN ARRAY_LENGTH("leaves") > 0
         THEN CAST("leaves" AS INT[])
-        WHEN CAST("lower" AS BIGINT) <= CAST("upper" AS BIGINT)
+        WHEN CAST("lower" AS BIGINT) < (
+          CAST("upper" AS BIGINT) + 1
+        )
         THEN CAST([] AS INT[])
         ELSE ERROR('a value of age is released without the values it stands for')
-      END AS "leaves"
+      END AS leaves
     FROM "values_2"
   ) AS "listed"
   UNION ALL
   SELECT
     "value",
-    CAST(GREATEST(CAST("lower" AS BIGINT), "cells"."low") AS INT) AS "leaf",
-    CAST(LEAST(CAST("upper" AS BIGINT) + 1, "cells"."high") - GREATEST(CAST("lower" AS BIGINT), "cells"."low") AS DOUBLE) AS "weight",
+    CAST(GREATEST(CAST("lower" AS BIGINT), "cells"."low") AS INT) AS leaf,
+    CAST(LEAST(CAST("upper" AS BIGINT) + 1, "cells"."high") - GREATEST(CAST("lower" AS BIGINT), "cells"."low") AS DOUBLE) AS weight,
     (
       CAST("upper" AS BIGINT) + 1
-    ) - CAST("lower" AS BIGINT) AS "size"
+    ) - CAST("lower" AS BIGINT) AS size
   FROM "values_2"
   CROSS JOIN (
     SELECT
-      CAST(NULL AS BIGINT) AS "low",
-      CAST(25 AS BIGINT) AS "high"
+      CAST(NULL AS BIGINT) AS low,
+      CAST(25 AS BIGINT) AS high
     UNION ALL
     SELECT
-      CAST(25 AS BIGINT) AS "low",
-      CAST(26 AS BIGINT) AS "high"
+      CAST(25 AS BIGINT) AS low,
+      CAST(26 AS BIGINT) AS high
     UNION ALL
     SELECT
-      CAST(26 AS BIGINT) AS "low",
-      CAST(NULL AS BIGINT) AS "high"
+      CAST(26 AS BIGINT) AS low,
+      CAST(NULL AS BIGINT) AS high
   ) AS "cells"
   WHERE
     (
       (
         "level" > 0 AND COALESCE(ARRAY_LENGTH("leaves"), 0) = 0
       )
-      AND CAST("lower" AS BIGINT) <= CAST("upper" AS BIGINT)
+      AND CAST("lower" AS BIGINT) < (
+        CAST("upper" AS BIGINT) + 1
+      )
     )
     AND GREATEST(CAST("lower" AS BIGINT), "cells"."low") < LEAST(CAST("upper" AS BIGINT) + 1, "cells"."high")
 ), "share_2" AS (

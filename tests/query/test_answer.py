@@ -1,0 +1,149 @@
+"""Answers, and refusals that depend on what the dictionary tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dbdeid.engine.session import Session
+from dbdeid.errors import DataError
+from dbdeid.query.answer import answer
+from dbdeid.query.question import Answerable
+
+MakeRelease = Callable[..., Answerable]
+
+
+def refusal(session: Session, text: str, target: Answerable) -> DataError:
+    with pytest.raises(DataError) as refused:
+        answer(session, text, target)
+    return refused.value
+
+
+def test_an_answer_carries_columns_rows_and_sql(session: Session, people: Answerable) -> None:
+    text = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 30 GROUP BY sex ORDER BY n DESC"
+    found = answer(session, text, people)
+    assert found.columns == ("sex", "n")
+    assert [row[0] for row in found.rows] == ["F", "M"]
+    assert [row[1] for row in found.rows] == pytest.approx([1.5, 0.8])
+    assert session.rows(found.sql) == list(found.rows)
+    shown = found.to_dict()
+    assert list(shown) == ["columns", "rows", "sql"]
+    assert shown["rows"][0] == {"sex": "F", "n": found.rows[0][1]}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["zip LIKE '12%'", "zip IS NULL", "zip = '12345' OR age < 30", "upper(zip) < sex"],
+)
+def test_a_column_without_leaves_or_bounds_is_refused(
+    condition: str, session: Session, people: Answerable
+) -> None:
+    refused = refusal(session, f"SELECT COUNT(*) FROM people WHERE {condition}", people)
+    assert refused.message == (
+        "the query cannot be answered from the release: it uses zip; some released values have "
+        "neither listed leaves nor two bounds"
+    )
+    assert refused.hint.startswith("declare the domain of zip in its hierarchy")
+
+
+def test_a_release_is_asked_around_a_column_without_leaves(
+    session: Session, people: Answerable
+) -> None:
+    found = answer(session, "SELECT COUNT(*) FROM people WHERE age < 100", people)
+    assert found.rows == ((4.0,),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT bmi, COUNT(*) FROM people GROUP BY bmi",
+        "SELECT COUNT(*) FROM people WHERE bmi % 2 = 1",
+        "SELECT COUNT(*) FROM people WHERE bmi < age",
+        "SELECT COUNT(*) FROM people WHERE bmi < '30'",
+    ],
+)
+def test_single_values_of_float_intervals_are_refused(
+    text: str, session: Session, people: Answerable
+) -> None:
+    refused = refusal(session, text, people)
+    assert "it uses bmi; it is released as intervals" in refused.message
+    assert refused.hint == "compare bmi with constants (<, BETWEEN, IN), or ask without bmi"
+
+
+def one_column(
+    make_release: MakeRelease, kind: str, dictionary: list[tuple[Any, ...]]
+) -> Answerable:
+    rows = [(row[1],) for row in dictionary]
+    return make_release({"x": (kind, "VARCHAR")}, rows, dictionary, sources=("t",))
+
+
+def test_an_open_interval_is_refused(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(
+        make_release,
+        "INTEGER",
+        [("x", "[0, 5)", 1, "0", "4", None), ("x", ">= 5", 1, "5", None, None)],
+    )
+    refused = refusal(session, "SELECT COUNT(*) FROM t WHERE x < 3", target)
+    assert "it uses x; some released values have neither" in refused.message
+
+
+def test_leaves_of_another_type_are_refused(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(make_release, "INTEGER", [("x", "any", 1, None, None, ["1", "?"])])
+    refused = refusal(session, "SELECT COUNT(*) FROM t WHERE x < 3", target)
+    assert "1 leaves of its hierarchy are not of its type INTEGER" in refused.message
+    assert "?" not in str(refused)
+
+
+def test_two_meanings_are_refused(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(
+        make_release, "INTEGER", [("x", "a", 1, "0", "4", None), ("x", "a", 2, "0", "9", None)]
+    )
+    refused = refusal(session, "SELECT COUNT(*) FROM t WHERE x < 3", target)
+    assert "a released value has two meanings in the dictionary" in refused.message
+
+
+def test_endless_lists_are_refused_but_ranges_answered(
+    session: Session, make_release: MakeRelease
+) -> None:
+    target = one_column(make_release, "BIGINT", [("x", "any", 1, "0", "999999999999", None)])
+    refused = refusal(session, "SELECT x, COUNT(*) FROM t GROUP BY x", target)
+    assert "its released values stand for 999999999999 single values" in refused.message
+    found = answer(session, "SELECT COUNT(*) FROM t WHERE x < 250000000000", target)
+    assert found.rows == ((0.25,),)
+
+
+def test_timestamps_count_by_length(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(
+        make_release,
+        "TIMESTAMP",
+        [("x", "May", 1, "2024-05-01 00:00:00", "2024-05-05 00:00:00", None)],
+    )
+    for condition, share in (
+        ("x < TIMESTAMP '2024-05-02 12:00:00'", 0.375),
+        ("x >= DATE '2024-05-02' AND x < '2024-05-03'", 0.25),
+        ("x <= TIMESTAMP '2024-05-04'", 0.75),
+        ("x IS NULL", 0.0),
+    ):
+        found = answer(session, f"SELECT COUNT(*) FROM t WHERE {condition}", target)
+        assert found.rows[0][0] == pytest.approx(share, abs=1e-9)
+    refused = refusal(session, "SELECT COUNT(*) FROM t WHERE month(x) = 5", target)
+    assert "it is released as intervals" in refused.message
+
+
+def test_decimals_keep_their_cuts(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(
+        make_release,
+        "DECIMAL(4,1)",
+        [("x", "[0, 1)", 1, "0.0", "1.0", None), ("x", "0.5", 0, None, None, None)],
+    )
+    for condition, share in (
+        ("x < 0.05", 0.05),
+        ("x <= 0.5", 1.5),
+        ("x < 0.5", 0.5),
+        ("x BETWEEN 0.2 AND 0.45", 0.25),
+        ("x = -0.3", 0.0),
+    ):
+        found = answer(session, f"SELECT COUNT(*) FROM t WHERE {condition}", target)
+        assert found.rows[0][0] == pytest.approx(share, abs=1e-9)
