@@ -135,7 +135,7 @@ def test_settings_that_weaken_protection_are_shown_though_they_are_the_default()
     assert "drop: Suppressed records are not in the release." in text
     assert "own_category: " in text
     assert "One row is taken for one subject." in text
-    assert ", because seen by the board" in text
+    assert ". Reason: seen by the board" in text
     record["source_subjects"] = 71_000
     assert "71,000 subjects in 30,162 rows" in render(record)
 
