@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.report import terms
 from dbdeid.report.audience import about, public
 from dbdeid.report.charts import bar_chart, bars
+from dbdeid.report.commands import commands, k_of
 from dbdeid.report.record import Audience, Record
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "queries": queries,
         "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
-        "commands": _commands(shown),
+        "commands": commands(shown),
         "terms": terms,
     }
     view["sections"] = _sections(view)
@@ -237,7 +237,7 @@ def _risk(risk: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """The class-size histogram: its ranges, and one chart each of classes and records."""
-    rows = bars(record.get("histogram") or (), _k(record))
+    rows = bars(record.get("histogram") or (), k_of(record))
     if not rows:
         return None
     return {
@@ -270,56 +270,3 @@ def _longest(queries: list[dict[str, Any]]) -> float:
     """The relative error that a full bar shows: 1, or the largest when that is more."""
     errors = [query["relative_error"] for query in queries]
     return max([1.0, *(float(e) for e in errors if e is not None and math.isfinite(e))])
-
-
-def _k(record: Mapping[str, Any]) -> int | None:
-    models = record.get("privacy") or ()
-    return next((model["k"] for model in models if model.get("model") == "k_anonymity"), None)
-
-
-def _commands(record: Mapping[str, Any]) -> dict[str, str] | None:
-    """How a reader repeats the verification: at the shell, with the macros, in any SQL."""
-    columns = record.get("columns") or ()
-    names = [c["name"] for c in columns if c.get("role") == "quasi_identifier"]
-    k = _k(record)
-    if not names or k is None:
-        return None
-    exports = list(record.get("exports") or ())
-    table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
-    file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
-    relation = _text(file) if file else _name(record["release"])
-    grouped = _fill([_name(name) for name in names], ",", "    ")
-    options = [f"--qi {shlex.quote(name)}" for name in names]
-    found = {
-        "macros": f"SELECT deid.k({table}, [{listed}]);\n"
-        f"FROM deid.risk({table}, [{listed}], k := {k});\n"
-        f"FROM deid.check({table}, [{listed}], {k});",
-        "sql": f"SELECT min(class_size) AS k\nFROM (\n  SELECT count(*) AS class_size\n"
-        f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
-    }
-    if exports:
-        words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
-        found["shell"] = _fill(words, "", "  ", end=" \\")
-    return found
-
-
-def _fill(parts: list[str], separator: str, indent: str, end: str = "") -> str:
-    """Parts in lines of about 64 characters; no part is broken."""
-    lines = [parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) < 64:
-            lines[-1] += f"{separator} {part}"
-        else:
-            lines[-1] += separator + end
-            lines.append(indent + part)
-    return "\n".join(lines)
-
-
-def _text(value: str) -> str:
-    """A SQL text literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _name(value: str) -> str:
-    """A quoted SQL name."""
-    return '"' + value.replace('"', '""') + '"'

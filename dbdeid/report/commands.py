@@ -1,0 +1,61 @@
+"""What a reader types to verify a release: at the shell, with the macros, in any SQL."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+
+def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
+    """How a reader repeats the verification: at the shell, with the macros, in any SQL."""
+    columns = record.get("columns") or ()
+    names = [c["name"] for c in columns if c.get("role") == "quasi_identifier"]
+    k = k_of(record)
+    if not names or k is None:
+        return None
+    exports = list(record.get("exports") or ())
+    table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
+    file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
+    relation = _text(file) if file else _name(record["release"])
+    grouped = _fill([_name(name) for name in names], ",", "    ")
+    options = [f"--qi {shlex.quote(name)}" for name in names]
+    found = {
+        "macros": f"SELECT deid.k({table}, [{listed}]);\n"
+        f"FROM deid.risk({table}, [{listed}], k := {k});\n"
+        f"FROM deid.check({table}, [{listed}], {k});",
+        "sql": f"SELECT min(class_size) AS k\nFROM (\n  SELECT count(*) AS class_size\n"
+        f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
+    }
+    if exports:
+        words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
+        found["shell"] = _fill(words, "", "  ", end=" \\")
+    return found
+
+
+def k_of(record: Mapping[str, Any]) -> int | None:
+    """The k of k-anonymity that a record declares."""
+    models = record.get("privacy") or ()
+    return next((model["k"] for model in models if model.get("model") == "k_anonymity"), None)
+
+
+def _fill(parts: list[str], separator: str, indent: str, end: str = "") -> str:
+    """Parts in lines of about 64 characters; no part is broken."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) < 64:
+            lines[-1] += f"{separator} {part}"
+        else:
+            lines[-1] += separator + end
+            lines.append(indent + part)
+    return "\n".join(lines)
+
+
+def _text(value: str) -> str:
+    """A SQL text literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    """A quoted SQL name."""
+    return '"' + value.replace('"', '""') + '"'
