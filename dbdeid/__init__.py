@@ -21,7 +21,7 @@ from dbdeid.errors import (
 )
 
 if TYPE_CHECKING:
-    from dbdeid.api import check, evaluate, install, query, run, verify
+    from dbdeid.api import check, evaluate, install, run, verify
 
 try:
     __version__ = version("dbdeid")
@@ -44,7 +44,6 @@ __all__ = [
     "check",
     "evaluate",
     "install",
-    "query",
     "run",
     "verify",
 ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 
 SOURCE = Relation("deid_source", schema="main", catalog="temp")
@@ -36,7 +36,7 @@ def source_step(source: exp.Query, columns: Sequence[Staged]) -> Step:
 def _released(staged: Staged) -> exp.Expr:
     value: exp.Expr = column(staged.column.name, "source")
     if staged.released_type != staged.column.type:
-        value = exp.cast(value, exp.DataType.build(staged.released_type, dialect="duckdb"))
+        value = cast(value, staged.released_type)
     return exp.alias_(value, identifier(staged.column.name))
 
 
@@ -50,7 +50,7 @@ def values_step(number: int, name: str) -> Step:
     distinct = exp.select(exp.alias_(column(name), "value")).distinct().from_(SOURCE.table)
     order = exp.Ordered(this=exp.column("value"), nulls_first=False)
     number_of = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[order]))
-    code = exp.cast(exp.paren(number_of) - 1, "UINTEGER")
+    code = cast(exp.paren(number_of) - 1, "UINTEGER")
     query = exp.select("value", exp.alias_(code, "code")).from_(distinct.subquery("found"))
     return Step(values_relation(number).name, query)
 
@@ -84,6 +84,6 @@ def tuples_step(quasi_identifiers: Sequence[str]) -> Step:
 
 def values_of(session: Session, number: int) -> list[str | None]:
     """The distinct values of a quasi-identifier as text, in the order of their codes."""
-    text = exp.cast(exp.column("value"), "VARCHAR")
+    text = cast(exp.column("value"), "VARCHAR")
     query = exp.select(text).from_(values_relation(number).table).order_by("code")
     return [row[0] for row in session.rows(query)]

@@ -39,8 +39,9 @@ class Coding:
     leaf: NDArray[np.int64]
 
     def groups(self, level: int) -> NDArray[np.uint32]:
-        """The group of each code on a level, dense over the values that occur."""
-        return np.unique(self._raw_groups(level), return_inverse=True)[1].astype(np.uint32)
+        """The group of each code on a level, numbered densely as the codes first meet them."""
+        _, first, dense = np.unique(self._raw_groups(level), return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[dense].astype(np.uint32)
 
     def loss(self, level: int) -> NDArray[np.float64]:
         """The information loss of each code on a level; NULL loses only at the top."""

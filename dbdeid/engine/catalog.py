@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dbdeid.engine import sqltext
 from dbdeid.engine.relation import Relation, identifier
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
 
 SCHEMA = "deid"
 
@@ -80,8 +80,15 @@ class Book:
         """One of the tables of the book."""
         return Relation(name, (), SCHEMA, self.catalog)
 
-    def add(self, entry: Entry, hierarchies: Relation) -> None:
-        """Keep a run, and the hierarchies it used in place of those of its last run."""
+    def of_release(self, release: str) -> Relation:
+        """The hierarchies of one release's last run, as a temporary table."""
+        same = exp.column("release").eq(exp.Literal.string(release))
+        kept = self.table("hierarchies").table
+        query = exp.select(*_HIERARCHY_COLUMNS).from_(kept).where(same)
+        return self.session.run(Step("deid_hierarchies_kept", query))
+
+    def add(self, entry: Entry) -> None:
+        """Keep a run."""
         values = [
             entry.release,
             entry.object,
@@ -95,11 +102,14 @@ class Book:
             entry.version,
             entry.created,
         ]
-        releases, kept = self.table("releases"), self.table("hierarchies")
         marks = [exp.Placeholder() for _ in values]
-        insert = exp.insert(exp.values([tuple(marks)]), releases.table)
+        insert = exp.insert(exp.values([tuple(marks)]), self.table("releases").table)
         self.session.execute_with(sqltext.sql(insert), values)
-        same = exp.column("release").eq(exp.Literal.string(entry.release))
+
+    def keep_hierarchies(self, release: str, hierarchies: Relation) -> None:
+        """Keep the hierarchies of a run in place of those of the release's last run."""
+        kept = self.table("hierarchies")
+        same = exp.column("release").eq(exp.Literal.string(release))
         self.session.execute(exp.delete(kept.table, where=same))
         self.session.execute(
             exp.insert(exp.select(*_HIERARCHY_COLUMNS).from_(hierarchies.table), kept.table)
@@ -119,14 +129,6 @@ class Book:
             .order_by(exp.column("created").desc(), exp.column("rowid").desc())
         )
         return [_entry(row) for row in self.session.rows(query)]
-
-    def owns(self, name: str) -> bool:
-        """Whether an object or file of that name was written by dbdeid."""
-        return any(
-            name.lower() in (e.object.lower(), f"{e.object}_dictionary".lower())
-            or name in e.exports
-            for e in self.entries()
-        )
 
 
 _HIERARCHY_COLUMNS = (

@@ -77,3 +77,8 @@ def identifier(name: str) -> exp.Identifier:
 def column(name: str, table: str | None = None) -> exp.Column:
     """A quoted column reference, for example ``column("birth year", "s")``."""
     return exp.column(identifier(name), table=identifier(table) if table else None)
+
+
+def cast(value: exp.Expr, duckdb_type: str) -> exp.Cast:
+    """A cast to a type as DuckDB spells it."""
+    return exp.cast(value, exp.DataType.build(duckdb_type, dialect="duckdb"))

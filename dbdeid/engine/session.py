@@ -21,6 +21,7 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
 logger = logging.getLogger("dbdeid")
@@ -204,6 +205,16 @@ class Session:
         target = sql(exp.table_(identifier(name), db="main", catalog="temp"))
         self.execute(f"DROP TABLE IF EXISTS {target}")
 
+    def drop(self, relation: Relation) -> None:
+        """Drop a table or view when it is there."""
+        kind = self.exists(relation.name, relation.schema or "main", relation.catalog)
+        if kind:
+            self.execute(exp.Drop(this=relation.table, kind=kind.upper()))
+
+    def frame(self, relation: Relation) -> pd.DataFrame:
+        """A table as a pandas frame."""
+        return self.execute(exp.select("*").from_(relation.table)).df()
+
     def describe(self, source: exp.Expr) -> tuple[Column, ...]:
         """Names and types of the columns of a table or query."""
         query = source if isinstance(source, exp.Query) else exp.select("*").from_(source.copy())
@@ -213,6 +224,17 @@ class Session:
         """A table or view of the owner's database (or of another attached one), described."""
         bare = Relation(name, (), schema, catalog or self.catalog)
         return Relation(name, self.describe(bare.table), schema, bare.catalog)
+
+    def tables(self) -> list[str]:
+        """Tables and views of the owner's database, schema-qualified outside `main`."""
+        found = self.execute_with(
+            "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END "
+            "FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() "
+            "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() "
+            "WHERE NOT internal) WHERE database_name = ? ORDER BY ALL",
+            [self.catalog],
+        )
+        return [str(row[0]) for row in found.fetchall()]
 
     def exists(self, name: str, schema: str = "main", catalog: str | None = None) -> str | None:
         """'table' or 'view' when an object of that name exists, else None."""

@@ -58,6 +58,8 @@ def step(
 
 
 def _hole(node: exp.Expr) -> str | None:
+    if isinstance(node.this, exp.Identifier) and node.this.quoted:
+        return None  # a name that was filled in, whatever it looks like
     name = node.name
     return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else None
 

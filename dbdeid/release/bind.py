@@ -117,14 +117,25 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
     source = file.spec.source
     if isinstance(source, SourceQuery):
         return _owners_query(file, source)
-    reader = next((f for ending, f in FILES.items() if source.lower().endswith(ending)), None)
-    if reader is not None:
-        path = file.folder / source
-        if not path.is_file():
-            raise DataError(f"source file {source} does not exist", hint=f"looked in {path.parent}")
-        call = exp.Anonymous(this=reader, expressions=[exp.Literal.string(str(path))])
-        return exp.select("*").from_(exp.Table(this=call))
+    query = file_query(file.folder / source)
+    if query is not None:
+        return query
     return exp.select("*").from_(find_table(session, source, "source").table)
+
+
+def file_query(path: Path) -> exp.Query | None:
+    """A query for all rows of a Parquet or CSV file; None when the ending is neither.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    reader = next((f for end, f in FILES.items() if path.name.lower().endswith(end)), None)
+    if reader is None:
+        return None
+    if not path.is_file():
+        raise DataError(f"{path.name} does not exist", hint=f"looked in {path.parent}")
+    call = exp.Anonymous(this=reader, expressions=[exp.Literal.string(str(path))])
+    return exp.select("*").from_(exp.Table(this=call))
 
 
 def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
@@ -145,14 +156,7 @@ def find_table(session: Session, name: str, what: str) -> Relation:
     for schema, table in _readings(name):
         if session.exists(table, schema):
             return session.relation(table, schema)
-    rows = session.execute_with(
-        "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END FROM ("
-        "SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() UNION ALL "
-        "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
-        "WHERE database_name = ? ORDER BY ALL",
-        [session.catalog],
-    ).fetchall()
-    known = [row[0] for row in rows]
+    known = session.tables()
     hint = did_you_mean(name, known) if known else "the database holds no tables"
     raise DataError(f"{what}: no table or view {name!r} in the database", hint=hint)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
-from typing import cast
 
 from sqlglot import exp
 
 from dbdeid.data import dates, hierarchy_file, intervals
 from dbdeid.data.coding import Coding, code
 from dbdeid.data.hierarchy import Hierarchy, Order, from_rows
-from dbdeid.engine.relation import Column, column
+from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, find_table, relative
@@ -52,7 +52,9 @@ def _build(
         )
     if spec.dates is not None:
         calendar = dates.Calendar(
-            spec.dates, cast("date | None", spec.lower), cast("date | None", spec.upper)
+            spec.dates,
+            typing.cast("date | None", spec.lower),
+            typing.cast("date | None", spec.upper),
         )
         timed = quasi_identifier.column.family == "timestamp"
         return dates.build(name, present, calendar, timed=timed)
@@ -64,10 +66,10 @@ def _build(
 
 def _scale(spec: HierarchySpec) -> intervals.Intervals:
     return intervals.Intervals(
-        cast("tuple[Fraction, ...]", spec.intervals),
+        typing.cast("tuple[Fraction, ...]", spec.intervals),
         spec.origin if spec.origin is not None else Fraction(0),
-        cast("Fraction | None", spec.lower),
-        cast("Fraction | None", spec.upper),
+        typing.cast("Fraction | None", spec.lower),
+        typing.cast("Fraction | None", spec.upper),
     )
 
 
@@ -102,7 +104,7 @@ def _prefix(value: str, length: int) -> str:
 
 def _table_rows(session: Session, name: str, table: str) -> Rows:
     relation = find_table(session, table, f"hierarchy of column {name!r}")
-    texts = [exp.cast(column(c), "VARCHAR") for c in relation.names]
+    texts = [cast(column(c), "VARCHAR") for c in relation.names]
     rows = session.rows(exp.select(*texts).from_(relation.table))
     if any(cell is None for row in rows for cell in row):
         raise HierarchyError(
@@ -165,7 +167,7 @@ def _written(session: Session, target: Column, leaves: list[str]) -> list[str | 
     kind = exp.DataType.build(target.type, dialect="duckdb")
     cast_there = exp.TryCast(this=exp.column("leaf"), to=kind)
     query = (
-        exp.select(exp.cast(cast_there, "VARCHAR"))
+        exp.select(cast(cast_there, "VARCHAR"))
         .from_(session.temp("deid_leaves").table)
         .order_by("number")
     )

@@ -9,7 +9,7 @@ SELECT
 FROM (
   SELECT CAST(__value__ AS VARCHAR) AS released_value, count(*) AS classes
   FROM __classes__
-  GROUP BY CAST(__value__ AS VARCHAR)
+  GROUP BY __value__
 ) AS found
 FULL JOIN (
   SELECT released_value, count(*) AS entries

@@ -7,7 +7,7 @@ FROM (
   SELECT CAST(__value__ AS VARCHAR) AS released_value
   FROM __classes__
   WHERE NOT suppressed
-  GROUP BY CAST(__value__ AS VARCHAR)
+  GROUP BY __value__
 ) AS found
 LEFT JOIN (
   SELECT released_value, min("level") AS lowest, max("level") AS highest

@@ -1,0 +1,5 @@
+"""`python -m dbdeid`."""
+
+from dbdeid.cli import main
+
+main()

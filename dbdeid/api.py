@@ -1,0 +1,10 @@
+"""The public functions of dbdeid in Python; `import dbdeid` offers them."""
+
+from __future__ import annotations
+
+from dbdeid.release.check import check
+from dbdeid.release.existing import evaluate, verify
+from dbdeid.release.install import install
+from dbdeid.release.run import run
+
+__all__ = ["check", "evaluate", "install", "run", "verify"]

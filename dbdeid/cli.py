@@ -1,0 +1,442 @@
+"""The command line: thin commands over the library, and the one place that catches its errors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from dbdeid import __version__
+from dbdeid.errors import DataError, DbdeidError
+
+if TYPE_CHECKING:
+    from dbdeid.engine.session import Settings
+    from dbdeid.release.clock import Notify
+
+app = typer.Typer(
+    help="De-identify sensitive tables inside the database.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+macros_app = typer.Typer(help="The SQL macros: install them, or print them.", no_args_is_help=True)
+app.add_typer(macros_app, name="macros")
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every command takes."""
+
+    json: bool
+    quiet: bool
+    verbose: int
+    explain: bool
+    database: Path | None
+    threads: int | None
+    memory_limit: str | None
+    show_values: bool
+
+    @property
+    def settings(self) -> Settings:
+        """Engine limits."""
+        from dbdeid.engine.session import Settings
+
+        return Settings(self.threads, self.memory_limit)
+
+
+_COMMON: dict[str, Any] = {
+    "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
+    "verbose": Annotated[
+        int, typer.Option("-v", "--verbose", count=True, help="Say more; -vv prints the SQL.")
+    ],
+    "explain": Annotated[bool, typer.Option(help="Print the SQL steps, do not run them.")],
+    "database": Annotated[
+        Path | None, typer.Option(help="The owner's database, in place of the spec's.")
+    ],
+    "threads": Annotated[int | None, typer.Option(min=1, help="Threads of the engine.")],
+    "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
+    "show_values": Annotated[
+        bool, typer.Option("--show-values", help="Name values of quasi-identifiers in errors.")
+    ],
+}
+_DEFAULTS: dict[str, Any] = {
+    "json_": False,
+    "quiet": False,
+    "verbose": 0,
+    "explain": False,
+    "show_values": False,
+}
+
+
+def command(*, name: str | None = None, group: typer.Typer = app) -> Callable[[Any], Any]:
+    """Register a command whose last parameter `options` collects the options of every command."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            p
+            for p in inspect.signature(function, eval_str=True).parameters.values()
+            if p.name != "options"
+        ]
+        common = [
+            inspect.Parameter(
+                key, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(key), annotation=kind
+            )
+            for key, kind in _COMMON.items()
+        ]
+
+        @functools.wraps(function)
+        def call(**given: Any) -> None:
+            shared = {key: given.pop(key) for key in _COMMON}
+            shared["json"] = shared.pop("json_")
+            code = _ending(functools.partial(function, **given), Options(**shared))
+            if code:
+                raise typer.Exit(code)
+
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
+        group.command(name)(call)
+        return function
+
+    return register
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")]
+
+
+@command()
+def demo(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where the demo is written.")
+    ] = Path("dbdeid-demo"),
+    *,
+    options: Options,
+) -> None:
+    """Make, verify, evaluate and report a release of the UCI Adult sample."""
+    from dbdeid.release import demo as sample
+
+    with progress(options) as notify:
+        done = sample.run(directory, settings=options.settings, notify=notify)
+    show(options, done.to_dict(), texts().demo(done))
+
+
+@command()
+def init(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Its table.")] = None,
+    *,
+    options: Options,
+) -> None:
+    """Draft a specification: columns, types, distinct counts, guessed roles."""
+    from dbdeid.release.init import draft
+
+    text = draft(Path(source), table, options.settings)
+    show(options, {"spec": text}, text)
+
+
+@command()
+def check(spec: SpecPath, *, options: Options) -> None:
+    """Check a specification against its data; nothing is written."""
+    from dbdeid.release.check import check as run_check
+
+    if options.explain:
+        return explain(spec, options)
+    with progress(options) as notify:
+        found = run_check(spec, database=options.database, settings=options.settings, notify=notify)
+    show(options, found, texts().checked(found))
+
+
+@command()
+def run(
+    specs: Annotated[list[Path], typer.Argument(metavar="SPEC…", help="Release specifications.")],
+    *,
+    options: Options,
+) -> None:
+    """Make, verify and publish releases."""
+    from dbdeid.release.run import run as run_release
+    from dbdeid.release.specfile import read
+    from dbdeid.release.workplace import places
+
+    results = []
+    for path in specs:
+        if options.explain:
+            explain(path, options)
+            continue
+        file = read(path)
+        found = places(file, options.database)
+        if not (found.database or found.target or found.exports):
+            raise DataError(
+                f"{path}: nothing would remain of this release",
+                hint="give the spec a `target`, a `database` or an `output.export`",
+            )
+        with progress(options) as notify:
+            result = run_release(
+                path, database=options.database, settings=options.settings, notify=notify
+            )
+        results.append(result.to_dict())
+        show(options, None, texts().released(result))
+    if options.json and results:
+        show(options, results if len(specs) > 1 else results[0], "")
+
+
+@command()
+def verify(
+    target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Table of a file.")] = None,
+    *,
+    qi: Annotated[list[str] | None, typer.Option(help="A quasi-identifier; repeat it.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
+    options: Options,
+) -> None:
+    """Verify the release of a specification, or k-anonymity of any file."""
+    from dbdeid.errors import VerificationError
+    from dbdeid.release import existing
+    from dbdeid.verify import verify_bare
+
+    if target.suffix.lower() in (".yml", ".yaml", ".json"):
+        found = existing.verify(target, database=options.database, settings=options.settings)
+    else:
+        if not qi or k is None:
+            raise DataError(
+                f"{target}: a file without a spec needs --qi and --k",
+                hint=f"dbdeid verify {target} --qi age --qi zip --k 5",
+            )
+        found = verify_bare(target, tuple(qi), k, table=table, settings=options.settings)
+    show(options, found.to_dict(), texts().verified(found))
+    if not found.verified:
+        raise VerificationError("verification failed: " + "; ".join(found.failures))
+
+
+@command()
+def evaluate(spec: SpecPath, *, options: Options) -> None:
+    """Measure what a release lost: metrics, and its query workload on source and release."""
+    from dbdeid.release.existing import evaluate as run_evaluate
+
+    found = run_evaluate(spec, database=options.database, settings=options.settings)
+    show(options, found, texts().evaluated(found))
+
+
+@command()
+def risk(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Its table.")] = None,
+    *,
+    qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
+    k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
+    options: Options,
+) -> None:
+    """Measure the re-identification risk of any table or file."""
+    from dbdeid.release.risk import risk_of
+
+    found = risk_of(Path(source), table, qi, k, options.settings)
+    show(options, found.to_dict(), texts().risk(found, qi, k))
+
+
+@command()
+def export(
+    spec: SpecPath,
+    destination: Annotated[Path, typer.Argument(metavar="DEST", help="A new file.")],
+    *,
+    options: Options,
+) -> None:
+    """Export the release of a specification to a new file, verified after reopening."""
+    from dbdeid.release.existing import export_release
+
+    written = export_release(
+        spec, destination, database=options.database, settings=options.settings
+    )
+    names = [str(path) for path in written]
+    show(options, {"exported": names}, "exported and verified: " + ", ".join(names))
+
+
+@command(name="list")
+def list_(
+    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A database or target.")],
+    *,
+    options: Options,
+) -> None:
+    """List the releases that a database remembers."""
+    from dbdeid.release.existing import entries
+
+    found = entries(target, options.settings)
+    show(options, [texts().entry(e) for e in found], texts().entries(found))
+
+
+@command()
+def report(
+    spec: SpecPath,
+    *,
+    audience: Annotated[
+        Literal["internal", "public"], typer.Option(help="Who will read it.")
+    ] = "internal",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write it.")
+    ] = None,
+    options: Options,
+) -> None:
+    """Write the report of a release as one self-contained page."""
+    from dbdeid.release.page import write_report
+
+    path = write_report(spec, audience, output, options.database, options.settings)
+    show(options, {"report": str(path), "audience": audience}, f"{audience} report: {path}")
+
+
+@command(group=macros_app, name="install")
+def macros_install(
+    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
+    *,
+    options: Options,
+) -> None:
+    """Install the macros in a database; any DuckDB client can then use them."""
+    from dbdeid.engine import macros
+    from dbdeid.engine.session import Session
+
+    with Session.open(target, read_only=False, settings=options.settings) as session:
+        macros.install(session.cursor, session.catalog)
+    names = [macro.signature for macro in macros.MACROS]
+    show(options, {"installed": names}, f"{len(names)} macros in schema deid of {target}")
+
+
+@command(group=macros_app, name="print")
+def macros_print(*, options: Options) -> None:
+    """Print the macros as one SQL script."""
+    from dbdeid.engine import macros
+
+    show(options, {"sql": macros.script()}, macros.script())
+
+
+@command()
+def sql(
+    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="SQL to run.")] = None,
+    *,
+    statement: Annotated[str | None, typer.Option("-c", help="SQL to run.")] = None,
+    options: Options,
+) -> None:
+    """Run DuckDB SQL with all macros and UDFs registered."""
+    from dbdeid.engine.console import run_script
+    from dbdeid.release.install import install
+
+    text = statement if statement is not None else _script(file)
+    results = run_script(target, text, options.settings, install)
+    show(options, [r.to_dict() for r in results], texts().tables(results))
+
+
+def _script(file: Path | None) -> str:
+    if file is None:
+        return sys.stdin.read()
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"{file} cannot be read as UTF-8 text") from None
+
+
+def explain(spec: Path, options: Options) -> None:
+    """Print the SQL steps of a run without running them."""
+    from dbdeid.release.explain import steps
+
+    found = steps(spec, database=options.database, settings=options.settings)
+    shown = "\n\n".join(f"-- step {s.name}\n{s.text()};" for s in found)
+    show(options, {"steps": [{"name": s.name, "sql": s.text()} for s in found]}, shown)
+
+
+# -- printing ------------------------------------------------------------------------------------
+
+
+def texts() -> Any:
+    """The words of the command line, loaded when something is printed."""
+    from dbdeid import words
+
+    return words
+
+
+def show(options: Options, document: Any, text: str) -> None:
+    """Print a JSON document, or its text for people."""
+    if options.json:
+        if document is not None:
+            typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    elif not options.quiet and text:
+        typer.echo(text.rstrip("\n"))
+
+
+@contextmanager
+def progress(options: Options) -> Iterator[Notify | None]:
+    """A line on standard error that follows a run, on a terminal only."""
+    if options.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+
+        def notify(phase: str, found: Any) -> None:
+            detail = ""
+            if found is not None:
+                detail = f": {found.checked} transformations checked, {found.open} open"
+            status.update(f"{phase}{detail}")
+
+        yield notify
+
+
+def _fail(error: DbdeidError, *, show_values: bool) -> int:
+    typer.echo(f"error: {error}", err=True)
+    if error.examples and (show_values or sys.stderr.isatty()):
+        typer.echo("  For example: " + ", ".join(map(repr, error.examples[:10])), err=True)
+    return error.exit_code
+
+
+def _ending(command: Callable[..., None], options: Options) -> int:
+    """Run a command and give its exit code; this is where errors end."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(options.verbose, 2)]
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(name)s: %(message)s")
+    try:
+        command(options=options)
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing was replaced", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    except DbdeidError as error:
+        return _fail(error, show_values=options.show_values)
+    except Exception as error:
+        # The text of a foreign error may quote data, so only its kind is told.
+        typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
+        typer.echo("  Hint: -vv shows where; please report it", err=True)
+        logging.getLogger("dbdeid").debug("traceback", exc_info=True)
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 2 bad input, 3 unsatisfiable, 4 not verified."""
+    app(prog_name="dbdeid")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"dbdeid {__version__}")
+        raise typer.Exit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Running a script of SQL statements on a database opened as any DuckDB client opens it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbdeid.engine.session import Settings, reason
+from dbdeid.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The result of one statement."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON shows it."""
+        names = self.columns
+        return {
+            "columns": list(names),
+            "rows": [dict(zip(names, row, strict=True)) for row in self.rows],
+        }
+
+
+def run_script(
+    database: Path,
+    text: str,
+    settings: Settings,
+    register: Callable[[duckdb.DuckDBPyConnection], None],
+) -> list[Table]:
+    """Run every statement of a script and give the results of those that have one.
+
+    Args:
+        database: the file, created when it is missing; `:memory:` for none.
+        text: DuckDB SQL.
+        settings: engine limits.
+        register: prepares the connection.
+
+    Raises:
+        DataError: the database cannot be opened, or a statement fails.
+    """
+    config: dict[str, Any] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
+    given = {key: value for key, value in config.items() if value is not None}
+    try:
+        connection = duckdb.connect(str(database), config=given)
+    except duckdb.Error as error:
+        raise DataError(f"{database}: cannot be opened ({reason(error)})") from None
+    try:
+        register(connection)
+        return [table for table in _results(connection, text) if table.columns]
+    except duckdb.Error as error:
+        raise DataError(_told(error)) from None
+    finally:
+        connection.close()
+
+
+def _results(connection: duckdb.DuckDBPyConnection, text: str) -> list[Table]:
+    found = []
+    for statement in connection.extract_statements(text):
+        connection.execute(statement)
+        asked = statement.type in (
+            duckdb.StatementType.SELECT,
+            duckdb.StatementType.EXPLAIN,
+            duckdb.StatementType.RELATION,
+        )
+        columns = tuple(c[0] for c in connection.description or ()) if asked else ()
+        rows = tuple(connection.fetchall()) if asked else ()
+        found.append(Table(columns, rows))
+    return found
+
+
+def _told(error: duckdb.Error) -> str:
+    """The text of an error of our own functions and macros, else what is safe to tell."""
+    text = str(error)
+    ours = re.search(r"dbdeid\.errors\.\w+: (.*)|(?:\w+Error): (.*)", text, re.DOTALL)
+    if "while executing the UDF" in text and ours:
+        return str(ours[1] or ours[2]).strip()
+    if text.startswith("Invalid Input Error: deid."):
+        return text.removeprefix("Invalid Input Error: ").split("\n")[0]
+    return f"SQL: {reason(error)}"

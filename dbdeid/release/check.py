@@ -1,0 +1,83 @@
+"""Checking: everything that can be said of a spec and its data before a release is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbdeid.data.classes import CODED
+from dbdeid.engine.session import Settings
+from dbdeid.privacy import risk
+from dbdeid.release import answers
+from dbdeid.release.bind import bind
+from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.evaluate import queries_of
+from dbdeid.release.prepare import Prepared, prepare
+from dbdeid.release.specfile import read
+from dbdeid.release.workplace import places, reading
+
+
+def check(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    notify: Notify | None = None,
+) -> dict[str, Any]:
+    """Check a spec against its data without writing anything.
+
+    Returns:
+        release, source_rows, lattice_size, risk of the source, a description of each column,
+        warnings.
+
+    Raises:
+        SpecError, HierarchyError, DataError: bad input.
+    """
+    file = read(source)
+    places(file, database)
+    queries_of(file)
+    with (
+        reading(file, connection, database=database, settings=settings) as session,
+        Clock(notify).phase("prepare"),
+    ):
+        prepared = prepare(bind(file, session), session)
+        warnings = answers.require(prepared, session)
+        names = [q.name for q in prepared.quasi_identifiers]
+        found = risk.measure(session, CODED, names, prepared.parameters.k)
+        return {
+            "release": file.spec.release,
+            "source_rows": prepared.rows,
+            "lattice_size": lattice_size(prepared),
+            "risk": found.to_dict(),
+            "columns": _columns(prepared),
+            "warnings": list(warnings),
+        }
+
+
+def lattice_size(prepared: Prepared) -> int:
+    """How many transformations a search chooses from."""
+    return math.prod(
+        (q.height if q.max_level is None else q.max_level) - q.min_level + 1
+        for q in prepared.quasi_identifiers
+    )
+
+
+def _columns(prepared: Prepared) -> list[dict[str, Any]]:
+    codings = {q.name: q for q in prepared.quasi_identifiers}
+    described = []
+    for c in prepared.bound.columns:
+        q = codings.get(c.name)
+        described.append(
+            {
+                "name": c.name,
+                "type": c.column.type,
+                "role": c.spec.role,
+                "hierarchy": q.coding.hierarchy.kind if q else None,
+                "levels": q.height + 1 if q else None,
+                "values": len(q.coding.leaf) if q else None,
+            }
+        )
+    return described

@@ -1,0 +1,35 @@
+"""Time and news of a run: wall seconds of each phase, and notices for whoever draws progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dbdeid.search.optimal import Progress
+
+Notify = Callable[[str, Progress | None], None]
+
+
+class Clock:
+    """Wall seconds of each phase, and the notices that go with them."""
+
+    def __init__(self, notify: Notify | None) -> None:
+        self._notify = notify
+        self._started = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time one phase."""
+        if self._notify:
+            self._notify(name, None)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 4)
+        self.seconds["total"] = round(time.perf_counter() - self._started, 4)
+
+    def progress(self, progress: Progress) -> None:
+        """Pass the search's progress on."""
+        if self._notify:
+            self._notify("search", progress)

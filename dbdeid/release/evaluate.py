@@ -1,0 +1,60 @@
+"""Evaluating a release: the workload of a spec, run on the source and on the release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.errors import DataError
+from dbdeid.query.question import Answerable
+from dbdeid.query.workload import evaluate
+from dbdeid.release.bind import Bound
+from dbdeid.release.specfile import SpecFile
+from dbdeid.utility.query_error import Workload
+
+
+def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
+    """Name and text of each query of the workload, by file name.
+
+    Raises:
+        DataError: the pattern of `evaluate.queries` matches no file, or one is not text.
+    """
+    pattern = file.spec.evaluate.queries
+    if pattern is None:
+        return ()
+    try:
+        paths = sorted(path for path in file.folder.glob(pattern) if path.is_file())
+    except (ValueError, NotImplementedError):
+        paths = []
+    if not paths:
+        raise DataError(
+            f"evaluate.queries: {pattern} matches no file",
+            hint="a pattern like queries/*.sql, relative to the spec",
+        )
+    return tuple((path.stem, _text(path)) for path in paths)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"query {path.name} cannot be read as UTF-8 text") from None
+
+
+def evaluate_workload(
+    bound: Bound, session: Session, released: Relation, dictionary: Relation
+) -> Workload | None:
+    """The query errors of a release, or None when the spec has no workload."""
+    queries = queries_of(bound.file)
+    if not queries:
+        return None
+    names = {bound.spec.source_name}
+    target = Answerable(
+        source_names=tuple(names),
+        columns=tuple(c.column for c in bound.released),
+        quasi_identifiers=tuple(c.name for c in bound.quasi_identifiers),
+        release=released,
+        dictionary=dictionary,
+    )
+    return evaluate(session, queries, target, bound.source)

@@ -1,0 +1,211 @@
+"""What can be done with a release that exists: verify it, evaluate it, export it, list it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session, Settings
+from dbdeid.errors import DataError
+from dbdeid.release import export
+from dbdeid.release.bind import Bound, bind
+from dbdeid.release.declared import declare
+from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.spec import EXPORTS
+from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.workplace import (
+    Workplace,
+    companions,
+    dictionary_name,
+    private_of,
+    workplace,
+)
+from dbdeid.verify import Declared, Verification, verify_file, verify_table
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A release as its last run left it, opened for reading.
+
+    Attributes:
+        work: the session and the files.
+        file: the spec.
+        book: where the run is remembered.
+        entry: the last run.
+        table: the released table.
+        dictionary: its dictionary.
+    """
+
+    work: Workplace
+    file: SpecFile
+    book: Book
+    entry: Entry
+    table: Relation
+    dictionary: Relation
+
+    def bound(self) -> Bound:
+        """The spec held against its database."""
+        return bind(self.file, self.work.session)
+
+    def declared(self, bound: Bound) -> Declared:
+        """What the spec promises now, at the levels of the last run."""
+        record = self.entry.record
+        tops = {c["name"]: c["height"] for c in record["columns"] if c["height"] is not None}
+        return declare(bound, self.entry.transformation, tops, record["source_rows"])
+
+
+@contextmanager
+def existing(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> Iterator[Existing]:
+    """Open the release of a spec.
+
+    Raises:
+        DataError: it was never run, or what the run wrote is gone.
+    """
+    file = read(source)
+    with workplace(file, connection, database=database, settings=settings, writing=False) as work:
+        entry = work.last(file.spec)
+        if work.book is None or entry is None:
+            raise DataError(
+                f"release {file.spec.release!r} was never run here", hint="run the spec first"
+            )
+        catalog = work.session.catalog
+        if work.places.target is not None:
+            catalog = work.session.attach(work.places.target, read_only=True)
+        names = (entry.release, dictionary_name(entry.release))
+        table, dictionary = (Relation(name, schema="main", catalog=catalog) for name in names)
+        if work.session.exists(table.name, "main", catalog) is None:
+            raise DataError(f"the released table {entry.release!r} is gone", hint="run it again")
+        yield Existing(work, file, work.book, entry, table, dictionary)
+
+
+def verify(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> Verification:
+    """Verify the release of a spec again: the table against its source, and every file reopened.
+
+    Raises:
+        DataError: there is no verifiable release of this spec.
+    """
+    with existing(source, connection, database=database, settings=settings) as found:
+        if found.entry.kind == "view":
+            raise DataError(
+                "a preview view is internal and never verified", hint="release it as a table"
+            )
+        bound = found.bound()
+        declared = found.declared(bound)
+        hierarchies = found.book.of_release(found.entry.release)
+        table = verify_table(
+            found.work.session,
+            found.table,
+            declared,
+            dictionary=found.dictionary,
+            source=bound.source,
+            hierarchies=hierarchies,
+        )
+        target = found.work.places.target
+        if target is not None:
+            found.work.session.detach(str(found.table.catalog))
+        files = [*([target] if target else []), *found.work.places.exports]
+        reopened = [(path.name, _reopened(path, declared)) for path in files]
+    return _together(table, reopened)
+
+
+def _reopened(path: Path, declared: Declared) -> Verification:
+    if not path.exists():
+        raise DataError(f"{path.name} is gone", hint="run the spec again")
+    beside = companions(path)[1:]
+    dictionary = beside[0] if beside else dictionary_name(declared.release)
+    return verify_file(path, declared, dictionary=dictionary)
+
+
+def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:
+    """All that was found, the checks of a file named after it."""
+    promises, hygiene = list(table.promises), list(table.hygiene)
+    for name, found in files:
+        promises += [replace(p, model=f"{p.model} ({name})") for p in found.promises]
+        hygiene += [replace(c, check=f"{c.check} ({name})") for c in found.hygiene]
+    return Verification(tuple(promises), tuple(hygiene))
+
+
+def evaluate(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> dict[str, Any]:
+    """Utility of the release of a spec: its metrics, and its workload on source and release.
+
+    Returns:
+        metrics by name, queries (None without a workload), models (empty: none are declared).
+    """
+    with existing(source, connection, database=database, settings=settings) as found:
+        workload = None
+        if found.entry.kind != "view":
+            workload = evaluate_workload(
+                found.bound(), found.work.session, found.table, found.dictionary
+            )
+        return {
+            "metrics": dict(found.entry.metrics),
+            "queries": workload.to_dict() if workload else None,
+            "models": [],
+        }
+
+
+def export_release(
+    source: str | Path | Mapping[str, Any],
+    destination: Path,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> tuple[Path, ...]:
+    """Export the release of a spec to a new file, verified after reopening.
+
+    Raises:
+        DataError: the destination exists or its ending is unknown, or the release is a view.
+        VerificationError: the file does not keep the promises; it is removed.
+    """
+    if destination.suffix not in EXPORTS:
+        raise DataError(
+            f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
+        )
+    finals = companions(destination)
+    for path in finals:
+        if path.exists():
+            raise DataError(f"{path.name} exists", hint="choose another name or remove it first")
+    if not destination.resolve().parent.is_dir():
+        raise DataError(f"the folder {destination.parent} does not exist", hint="create it first")
+    with existing(source, database=database, settings=settings) as found:
+        if found.entry.kind == "view":
+            raise DataError(
+                "a preview view is internal and never exported", hint="release it as a table"
+            )
+        declared = found.declared(found.bound())
+        session = found.work.session
+        pairs = export.write(session, destination, declared, found.table, found.dictionary)
+        export.finish(pairs)
+    return finals
+
+
+def entries(database: Path, settings: Settings | None = None) -> list[Entry]:
+    """The runs that a database, or the private file beside a target, remembers; newest first."""
+    path = database
+    if not database.name.endswith(".private.duckdb") and private_of(database).exists():
+        path = private_of(database)
+    with Session.open(path, read_only=True, settings=settings) as session:
+        return list(Book(session, session.catalog).entries())

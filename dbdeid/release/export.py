@@ -1,0 +1,95 @@
+"""Exports: fresh files made from verified tables only, finished by a rename."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine import macros
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import PUBLISHED_STORAGE, Session
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import VerificationError
+from dbdeid.release.workplace import beside, companions, dictionary_name
+from dbdeid.verify import Declared, Verification, verify_file
+
+
+def write(
+    session: Session, path: Path, declared: Declared, released: Relation, dictionary: Relation
+) -> tuple[tuple[Path, Path], ...]:
+    """Write one export under unfinished names and verify it after reopening.
+
+    Returns:
+        Pairs of unfinished and final path, to be renamed when everything is ready.
+
+    Raises:
+        VerificationError: the reopened file does not keep the promises; it is removed.
+    """
+    finals = companions(path)
+    pairs = tuple((beside(final), final) for final in finals)
+    try:
+        if path.suffix == ".duckdb":
+            _write_duckdb(session, pairs[0][0], declared.release, released, dictionary)
+        else:
+            for (unfinished, _), table in zip(pairs, (released, dictionary), strict=True):
+                _copy(session, table, unfinished)
+        _require(_verify(pairs, declared), path)
+    except BaseException:
+        discard(pairs)
+        raise
+    return pairs
+
+
+def finish(pairs: tuple[tuple[Path, Path], ...]) -> None:
+    """Rename finished files into place."""
+    for unfinished, final in pairs:
+        unfinished.replace(final)
+
+
+def discard(pairs: tuple[tuple[Path, Path], ...]) -> None:
+    """Remove unfinished files."""
+    for unfinished, _ in pairs:
+        unfinished.unlink(missing_ok=True)
+        unfinished.with_name(unfinished.name + ".wal").unlink(missing_ok=True)
+
+
+def _write_duckdb(
+    session: Session, path: Path, release: str, released: Relation, dictionary: Relation
+) -> None:
+    catalog = session.attach(path, storage=PUBLISHED_STORAGE)
+    try:
+        with session.transaction():
+            for name, table in ((release, released), (dictionary_name(release), dictionary)):
+                create_table(session, Relation(name, schema="main", catalog=catalog), table)
+            macros.install(session.cursor, catalog, private=False)
+    finally:
+        session.detach(catalog)
+
+
+def create_table(session: Session, target: Relation, source: Relation) -> None:
+    """Write a table afresh, rows in the order of the source."""
+    query = exp.select("*").from_(source.table)
+    session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
+
+
+def _copy(session: Session, table: Relation, path: Path) -> None:
+    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
+    rows = sql(exp.select("*").from_(table.table))
+    place = sql(exp.Literal.string(str(path)))
+    session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
+
+
+def _verify(pairs: tuple[tuple[Path, Path], ...], declared: Declared) -> Verification:
+    (written, _), *beside = pairs
+    dictionary = beside[0][0] if beside else dictionary_name(declared.release)
+    return verify_file(written, declared, dictionary=dictionary)
+
+
+def _require(found: Verification, path: Path) -> None:
+    if not found.verified:
+        raise VerificationError(
+            f"{path.name} failed its verification after reopening and was not published: "
+            + "; ".join(found.failures),
+            hint="nothing was replaced; please report this as a defect of dbdeid",
+        )

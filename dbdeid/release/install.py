@@ -1,0 +1,31 @@
+"""Making dbdeid available in a DuckDB connection: macros, UDFs, the schema `deid`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbdeid.engine import macros
+
+
+def install(con: Any) -> None:
+    """Install the macros in the connection's current database and register the Python UDFs.
+
+    The macros are persistent: once installed, any DuckDB client can use them without Python.
+    The UDFs live as long as the connection.
+
+    Args:
+        con: an open `duckdb.DuckDBPyConnection`.
+
+    Raises:
+        DataError: the database is read-only; register the UDFs alone with `register_udfs`.
+    """
+    macros.install(con)
+    register_udfs(con)
+
+
+def register_udfs(con: Any) -> None:
+    """Register the Python UDFs in a connection, without writing to its database."""
+    from dbdeid.udfs import functions, procedures
+
+    functions.register(con)
+    procedures.register(con)

@@ -1,0 +1,37 @@
+"""The report of a release, written as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError
+from dbdeid.release.specfile import read
+from dbdeid.release.workplace import workplace
+from dbdeid.report.page import render
+
+
+def write_report(
+    source: Path,
+    audience: Literal["internal", "public"],
+    output: Path | None = None,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> Path:
+    """Write the page of the last run of a spec, by default beside the spec.
+
+    Raises:
+        DataError: the release was never run, or the page cannot be written.
+    """
+    file = read(source)
+    with workplace(file, database=database, settings=settings, writing=False) as work:
+        entry = work.last(file.spec)
+    if entry is None:
+        raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
+    path = output or file.folder / f"{file.spec.release}_report.html"
+    try:
+        path.write_text(render(entry.record, audience), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror})") from None
+    return path

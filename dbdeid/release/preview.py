@@ -1,0 +1,85 @@
+"""The preview view: an internal, live look at a release; never exported, never called verified.
+
+It joins the source with `deid.hierarchies` and withholds classes below k as rows arrive. A row with
+a value that the hierarchies did not know at the time of the run is withheld too.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.catalog import Book
+from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.methods.full_domain import Plan
+from dbdeid.release import record
+from dbdeid.release.clock import Clock
+from dbdeid.release.prepare import Prepared, upload_hierarchies
+from dbdeid.release.result import Reader, RunResult
+from dbdeid.release.workplace import Workplace, dictionary_name
+
+
+def publish(
+    work: Workplace, prepared: Prepared, plan: Plan, warnings: tuple[str, ...], clock: Clock
+) -> RunResult:
+    """Write the view and book it, all or nothing."""
+    session, spec = work.session, prepared.bound.spec
+    view = Relation(spec.release, schema="main", catalog=session.catalog)
+    with clock.phase("write"):
+        hierarchies, book = upload_hierarchies(prepared, session), work.keep_book()
+        with session.transaction():
+            book.create()
+            book.keep_hierarchies(spec.release, hierarchies)
+            for name in (spec.release, dictionary_name(spec.release)):
+                session.drop(Relation(name, schema="main", catalog=session.catalog))
+            query = view_query(book, prepared, plan)
+            session.execute(exp.Create(this=view.table, kind="VIEW", expression=query))
+            kept = record.record_of(
+                prepared,
+                plan,
+                session.relation(spec.release),
+                session,
+                None,
+                None,
+                (*warnings, "a preview view is internal: it is neither verified nor exported"),
+                clock.seconds,
+            )
+            book.add(record.entry_of(work, prepared, kept))
+    return record.result_of(
+        kept, clock.seconds, spec.release, Reader(work.places, spec.release, work.connection)
+    )
+
+
+def view_query(book: Book, prepared: Prepared, plan: Plan) -> exp.Select:
+    """The query of the view: plain SQL over the source and the stored hierarchies."""
+    numbers = {q.name: i for i, q in enumerate(prepared.quasi_identifiers)}
+    keep, k = prepared.parameters.keep, exp.convert(prepared.parameters.k)
+    labels = [exp.column("label", f"h{i}") for i in range(len(numbers))]
+    size = exp.Window(this=exp.Count(this=exp.Star()), partition_by=list(labels))
+    kept = exp.GTE(this=size, expression=k)
+    picked = []
+    for c in prepared.released:
+        value = cast(column(c.name, "source"), c.type)
+        number = numbers.get(c.name)
+        if number is None or (plan.node[number] == 0 and not keep):
+            picked.append(exp.alias_(value, identifier(c.name)))
+            continue
+        label: exp.Expr = exp.column("label", f"h{number}")
+        if keep:
+            label = exp.Case(ifs=[exp.If(this=kept.copy(), true=label)], default=exp.convert(TOP))
+        picked.append(exp.alias_(label, identifier(c.name)))
+    query = exp.select(*picked).from_(prepared.bound.source.copy().subquery("source"))
+    hierarchies = book.table("hierarchies")
+    for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
+        alias = f"h{numbers[q.name]}"
+        known = exp.and_(
+            exp.column("release", alias).eq(exp.convert(prepared.bound.spec.release)),
+            exp.column("hierarchy", alias).eq(exp.convert(q.name)),
+            exp.column("level", alias).eq(exp.convert(level)),
+            exp.NullSafeEQ(
+                this=exp.column("value", alias),
+                expression=cast(column(q.name, "source"), "VARCHAR"),
+            ),
+        )
+        query = query.join(exp.alias_(hierarchies.table, alias, table=True), on=known)
+    return query if keep else query.qualify(kept)

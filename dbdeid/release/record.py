@@ -1,0 +1,186 @@
+"""The record of a run: plain values for the book, the report and the command line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from dbdeid import __version__
+from dbdeid.data.classes import CODED
+from dbdeid.engine.catalog import Entry
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.methods.full_domain import Plan, QuasiIdentifier
+from dbdeid.privacy import risk
+from dbdeid.release.bind import BoundColumn
+from dbdeid.release.prepare import Prepared
+from dbdeid.release.result import Reader, RunResult
+from dbdeid.release.workplace import Workplace, companions
+from dbdeid.utility.loss import column_loss
+from dbdeid.utility.query_error import Workload
+from dbdeid.verify import Verification
+
+# How far the loss of the written table may lie from what the search promised: float rounding.
+TOLERANCE = 1e-9
+LABELS_SHOWN = 8
+
+
+def record_of(
+    prepared: Prepared,
+    plan: Plan,
+    released: Relation,
+    session: Session,
+    verification: Verification | None,
+    workload: Workload | None,
+    warnings: Sequence[str],
+    seconds: Mapping[str, float],
+) -> dict[str, Any]:
+    """Everything that is known of a release, measured on the written table."""
+    spec = prepared.bound.spec
+    names = [q.name for q in prepared.quasi_identifiers]
+    levels = dict(zip(names, plan.node, strict=True))
+    k = spec.smallest_class
+    after = risk.measure(session, released, names, k)
+    losses = _column_losses(prepared, plan, released, session)
+    loss = _total_loss(prepared, losses, plan)
+    metrics = {**plan.metrics, "loss": loss}
+    asked = spec.evaluate.metrics
+    return {
+        "release": spec.release,
+        "method": spec.method.name,
+        "version": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": spec.source_name,
+        "source_rows": prepared.rows,
+        "source_subjects": None,
+        "released_rows": after.records,
+        "suppressed_rows": plan.check.suppressed,
+        "classes": after.classes,
+        "smallest_class": after.k,
+        "verified": verification is not None and verification.verified,
+        "warnings": list(warnings),
+        "columns": [
+            _column(c, prepared, levels, losses, released, session) for c in prepared.bound.columns
+        ],
+        "privacy": [model.model_dump() for model in spec.privacy],
+        "null_policy": spec.null_policy,
+        "accept": spec.accept,
+        "method_parameters": spec.method.model_dump(exclude={"name"}),
+        "transformation": levels,
+        "loss": loss,
+        "metrics": {n: v for n, v in metrics.items() if asked is None or n in asked},
+        "column_loss": losses,
+        "search": plan.search,
+        "verification": verification.to_dict() if verification else None,
+        "risk": {
+            "before": risk.measure(session, CODED, names, k).to_dict(),
+            "after": after.to_dict(),
+        },
+        "histogram": [asdict(size) for size in risk.histogram(session, released, names)],
+        "queries": workload.to_dict() if workload else None,
+        "seconds": dict(seconds),
+        "exports": list(spec.output.export),
+        "spec_text": prepared.bound.file.text,
+    }
+
+
+def _column_losses(
+    prepared: Prepared, plan: Plan, released: Relation, session: Session
+) -> dict[str, float]:
+    losses = {}
+    for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
+        cell_loss = {cell.label: cell.loss for cell in q.coding.cells(level)} | {"*": 1.0}
+        losses[q.name] = column_loss(session, released, q.name, cell_loss, prepared.rows)
+    return losses
+
+
+def _total_loss(prepared: Prepared, losses: Mapping[str, float], plan: Plan) -> float:
+    weights = {q.name: q.weight for q in prepared.quasi_identifiers}
+    total = sum(weights[n] * losses[n] for n in losses) / sum(weights.values())
+    if abs(total - plan.metrics["loss"]) > TOLERANCE:
+        raise AssertionError(
+            f"the written table loses {total}, the search promised {plan.metrics['loss']}"
+        )
+    return total
+
+
+def _column(
+    c: BoundColumn,
+    prepared: Prepared,
+    levels: Mapping[str, int],
+    losses: Mapping[str, float],
+    released: Relation,
+    session: Session,
+) -> dict[str, Any]:
+    q = next((q for q in prepared.quasi_identifiers if q.name == c.name), None)
+    written = released.find(c.name)
+    return {
+        "name": c.name,
+        "role": c.spec.role,
+        "type": c.column.type,
+        "released_type": written.type if written else None,
+        "level": levels.get(c.name),
+        "height": q.height if q else None,
+        "loss": losses.get(c.name),
+        "labels": _labels(q, released, session) if q else [],
+        "reason": c.spec.reason,
+        "accept": c.spec.accept,
+        "weight": c.spec.weight,
+        "hierarchy": q.coding.hierarchy.kind if q else None,
+    }
+
+
+def _labels(q: QuasiIdentifier, released: Relation, session: Session) -> list[str | None]:
+    counts = session.rows(step("value_counts", {"rel": released}, {"col": [q.name]}))
+    counts.sort(key=lambda row: (-row[1], row[0] is None, row[0] or ""))
+    return [value for value, _ in counts[:LABELS_SHOWN]]
+
+
+def entry_of(work: Workplace, prepared: Prepared, kept: Mapping[str, Any]) -> Entry:
+    """The line of the book for a run, from its record."""
+    spec, text = prepared.bound.spec, prepared.bound.file.text
+    target = work.places.target
+    exports = [path for export in work.places.exports for path in companions(export)]
+    return Entry(
+        release=spec.release,
+        object=work.remembered(target) if target else spec.release,
+        kind="file" if target else spec.output.kind,
+        exports=tuple(work.remembered(path) for path in exports),
+        spec=text,
+        spec_hash=hashlib.sha256(text.encode()).hexdigest(),
+        transformation=kept["transformation"],
+        metrics=kept["metrics"],
+        record=kept,
+        version=__version__,
+        created=datetime.now(UTC).replace(tzinfo=None),
+    )
+
+
+def result_of(
+    kept: Mapping[str, Any], seconds: Mapping[str, float], table: str, reader: Reader
+) -> RunResult:
+    """What a run gives back, from its record."""
+    return RunResult(
+        release=kept["release"],
+        method=kept["method"],
+        source_rows=kept["source_rows"],
+        source_subjects=kept["source_rows"],
+        released_rows=kept["released_rows"],
+        suppressed_rows=kept["suppressed_rows"],
+        counterfeit_rows=0,
+        classes=kept["classes"],
+        smallest_class=kept["smallest_class"],
+        transformation=kept["transformation"],
+        loss=kept["loss"],
+        metrics=kept["metrics"],
+        search={**kept["search"], "seconds": seconds.get("search")},
+        verified=kept["verified"],
+        warnings=tuple(kept["warnings"]),
+        seconds=dict(seconds),
+        table=table,
+        _reader=reader,
+    )

@@ -1,0 +1,103 @@
+"""What a run gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dbdeid.release.workplace import Places
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One finished release.
+
+    Attributes:
+        release: its name.
+        method: how it was made.
+        source_rows: records of the source.
+        source_subjects: people behind them; one row is one person.
+        released_rows: records released.
+        suppressed_rows: records suppressed.
+        counterfeit_rows: records added; none under this method.
+        classes: equivalence classes of the release.
+        smallest_class: size of the smallest; None for an empty release.
+        transformation: level of each quasi-identifier.
+        loss: mean information loss of a cell, in [0, 1].
+        metrics: utility metrics by name.
+        search: lattice_size, checked, proven_optimal, lower_bound.
+        verified: whether an independent look at the written table found every promise kept.
+        warnings: what a reader of the release should know.
+        seconds: wall time of each phase.
+        table: where the release is, as SQL names it.
+    """
+
+    release: str
+    method: str
+    source_rows: int
+    source_subjects: int
+    released_rows: int
+    suppressed_rows: int
+    counterfeit_rows: int
+    classes: int
+    smallest_class: int | None
+    transformation: Mapping[str, int]
+    loss: float
+    metrics: Mapping[str, float]
+    search: Mapping[str, Any]
+    verified: bool
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+    table: str = field(metadata={"json": False})
+    _reader: Reader = field(repr=False, metadata={"json": False})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON shows it."""
+        shown = (f.name for f in fields(self) if f.metadata.get("json", True))
+        return {name: _plain(getattr(self, name)) for name in shown}
+
+    def to_df(self) -> pd.DataFrame:
+        """The released table as a pandas frame."""
+        return self._reader.read()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Where a release can be read again after its run.
+
+    Attributes:
+        places: the files of the spec.
+        release: name of the table.
+        frame: the table itself, when it was written into no file.
+        connection: the caller's connection, when one was given.
+    """
+
+    places: Places
+    release: str
+    connection: Any = None
+    frame: pd.DataFrame | None = None
+
+    def read(self) -> pd.DataFrame:
+        """The table as a pandas frame."""
+        if self.frame is not None:
+            return self.frame
+        path = self.places.target or self.places.database
+        if self.places.target is None and self.connection is not None:
+            session = Session.over(self.connection, self.places.database, read_only=True)
+        else:
+            session = Session.open(path, read_only=True)
+        with session:
+            return session.frame(Relation(self.release, schema="main", catalog=session.catalog))

@@ -1,0 +1,182 @@
+"""The path of a release, the same for every method, from spec to verified table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbdeid.engine.catalog import Entry
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Settings
+from dbdeid.errors import VerificationError
+from dbdeid.methods import full_domain
+from dbdeid.methods.full_domain import Plan
+from dbdeid.release import answers, export, preview, record
+from dbdeid.release.bind import bind
+from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.declared import declared_of
+from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.prepare import Prepared, prepare, upload_hierarchies
+from dbdeid.release.result import Reader, RunResult
+from dbdeid.release.specfile import read
+from dbdeid.release.workplace import (
+    Workplace,
+    check_owned,
+    dictionary_name,
+    workplace,
+)
+from dbdeid.verify import Declared, Verification, verify_table
+
+Pairs = tuple[tuple[Path, Path], ...]
+
+
+def run(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    notify: Notify | None = None,
+) -> RunResult:
+    """Make, verify and publish one release.
+
+    Args:
+        source: path of a spec, its text, or a dict.
+        connection: an open DuckDB connection to work on.
+        database: in place of the spec's `database`.
+        settings: engine limits of an opened connection.
+        notify: called with each phase, and with the search's progress.
+
+    Raises:
+        SpecError, HierarchyError, DataError: bad input; nothing was changed.
+        Unsatisfiable: no release satisfies the declared models; nothing was changed.
+        VerificationError: the written table does not keep its promises; nothing was published.
+    """
+    file = read(source)
+    clock = Clock(notify)
+    with workplace(file, connection, database=database, settings=settings, writing=True) as work:
+        check_owned(work, file.spec)
+        with clock.phase("prepare"):
+            prepared = prepare(bind(file, work.session), work.session)
+            warnings = answers.require(prepared, work.session)
+        with clock.phase("search"):
+            plan = full_domain.plan(
+                work.session, prepared.quasi_identifiers, prepared.parameters, clock.progress
+            )
+        if file.spec.output.kind == "view":
+            return preview.publish(work, prepared, plan, warnings, clock)
+        return _release(work, prepared, plan, warnings, clock)
+
+
+def _release(
+    work: Workplace,
+    prepared: Prepared,
+    plan: Plan,
+    warnings: tuple[str, ...],
+    clock: Clock,
+) -> RunResult:
+    session, spec = work.session, prepared.bound.spec
+    with clock.phase("write"):
+        staged, dictionary = full_domain.write(
+            session,
+            prepared.quasi_identifiers,
+            prepared.released,
+            plan,
+            prepared.parameters,
+        )
+        hierarchies = upload_hierarchies(prepared, session)
+    declared = declared_of(prepared, plan.node)
+    with clock.phase("verify"):
+        verification = verify_table(
+            session,
+            staged,
+            declared,
+            dictionary=dictionary,
+            source=prepared.bound.source,
+            hierarchies=hierarchies,
+        )
+        _require(verification)
+    with clock.phase("evaluate"):
+        workload = evaluate_workload(prepared.bound, session, staged, dictionary)
+    with clock.phase("publish"):
+        pairs = _write_files(work, declared, staged, dictionary)
+        try:
+            kept = record.record_of(
+                prepared, plan, staged, session, verification, workload, warnings, clock.seconds
+            )
+            entry = record.entry_of(work, prepared, kept)
+            _commit(work, entry, staged, dictionary, hierarchies, verification, declared)
+            export.finish(pairs)
+        except BaseException:
+            export.discard(pairs)
+            raise
+    reader = Reader(work.places, spec.release, work.connection, _frame(work, staged))
+    return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
+
+
+def _require(verification: Verification) -> None:
+    if not verification.verified:
+        raise VerificationError(
+            "the written table failed its verification and was not published: "
+            + "; ".join(verification.failures),
+            hint="nothing was replaced; please report this as a defect of dbdeid",
+        )
+
+
+def _write_files(
+    work: Workplace, declared: Declared, staged: Relation, dictionary: Relation
+) -> Pairs:
+    """All files of the release under unfinished names, each verified after reopening."""
+    pairs: Pairs = ()
+    targets = (work.places.target,) if work.places.target else ()
+    try:
+        for path in (*targets, *work.places.exports):
+            pairs += export.write(work.session, path, declared, staged, dictionary)
+    except BaseException:
+        export.discard(pairs)
+        raise
+    return pairs
+
+
+def _commit(
+    work: Workplace,
+    entry: Entry,
+    staged: Relation,
+    dictionary: Relation,
+    hierarchies: Relation,
+    verification: Verification,
+    declared: Declared,
+) -> None:
+    """Book the run and, without a target, swap the release into the database: all or nothing."""
+    session, book = work.session, work.keep_book()
+    with session.transaction():
+        book.create()
+        if work.places.target is None:
+            for name, table in (
+                (entry.release, staged),
+                (dictionary_name(entry.release), dictionary),
+            ):
+                place = Relation(name, schema="main", catalog=session.catalog)
+                session.drop(place)
+                export.create_table(session, place, table)
+            written = session.relation(entry.release)
+            _require(
+                verify_table(
+                    session,
+                    written,
+                    declared,
+                    dictionary=session.relation(dictionary_name(entry.release)),
+                )
+            )
+        book.keep_hierarchies(entry.release, hierarchies)
+        book.add(entry)
+
+
+def _frame(work: Workplace, staged: Relation) -> Any:
+    in_file = work.places.target or work.places.database
+    return None if in_file or work.connection is not None else work.session.frame(staged)
+
+
+def _where(work: Workplace, release: str) -> str:
+    return str(work.places.target) if work.places.target else release

@@ -1,0 +1,3 @@
+SELECT education, sex, COUNT(*) AS n
+FROM adult
+GROUP BY education, sex

@@ -1,0 +1,4 @@
+SELECT age, COUNT(*) AS n
+FROM adult
+WHERE occupation = 'Sales'
+GROUP BY age

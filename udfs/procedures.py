@@ -1,0 +1,68 @@
+"""Procedures callable from SQL: a whole release runs with `SELECT deid_run('spec.yml')`.
+
+Each takes a path, YAML or JSON text, works on a cursor of its own and returns JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+
+def _check(connection: Any, spec: str) -> dict[str, Any]:
+    from dbdeid.api import check
+
+    return check(spec, connection)
+
+
+def _run(connection: Any, spec: str) -> dict[str, Any]:
+    from dbdeid.api import run
+
+    return run(spec, connection).to_dict()
+
+
+def _verify(connection: Any, spec: str) -> dict[str, Any]:
+    from dbdeid.api import verify
+
+    return verify(spec, connection).to_dict()
+
+
+def _evaluate(connection: Any, spec: str) -> dict[str, Any]:
+    from dbdeid.api import evaluate
+
+    return evaluate(spec, connection)
+
+
+PROCEDURES: dict[str, Callable[[Any, str], dict[str, Any]]] = {
+    "deid_check": _check,
+    "deid_run": _run,
+    "deid_verify": _verify,
+    "deid_evaluate": _evaluate,
+}
+
+
+def register(con: Any) -> None:
+    """Register `deid_check`, `deid_run`, `deid_verify`, `deid_evaluate` in a connection.
+
+    Args:
+        con: an open `duckdb.DuckDBPyConnection`.
+    """
+    for name, procedure in PROCEDURES.items():
+        con.create_function(
+            name,
+            _procedure(con, procedure),
+            ["VARCHAR"],
+            "VARCHAR",
+            null_handling="special",
+            side_effects=True,
+        )
+
+
+def _procedure(
+    con: Any, procedure: Callable[[Any, str], dict[str, Any]]
+) -> Callable[[str | None], str | None]:
+    def call(spec: str | None) -> str | None:
+        return None if spec is None else json.dumps(procedure(con, spec))
+
+    return call
