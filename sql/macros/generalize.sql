@@ -74,10 +74,11 @@ lambda found: CASE
   ))
   WHEN found['asked']['value'] IS NULL AND found['always_top'] THEN '*'
   WHEN found['asked']['value'] IS NULL AND NOT found['ever_top'] THEN NULL
-  WHEN found['asked']['value'] IS NULL OR found['first_label'] <> found['last_label'] THEN error(concat(
-    'deid.generalize: hierarchy ', found['asked']['hierarchy'], ' is ambiguous at level ',
-    found['asked']['level'], ', releases differ: use release.hierarchy'
-  ))
+  WHEN found['asked']['value'] IS NULL OR found['first_label'] <> found['last_label']
+    THEN error(concat(
+      'deid.generalize: hierarchy ', found['asked']['hierarchy'], ' is ambiguous at level ',
+      found['asked']['level'], ', releases differ: use release.hierarchy'
+    ))
   WHEN found['first_label'] IS NULL THEN error(concat(
     'deid.generalize: hierarchy ', found['asked']['hierarchy'], ' has no label at level ',
     found['asked']['level'], ' for a value of the column'

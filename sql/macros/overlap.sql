@@ -57,7 +57,8 @@ list_transform(
     WHEN coalesce(found['first'], CAST('-Infinity' AS DOUBLE)) >= found['asked']['lower']
       AND coalesce(found['last'], CAST('Infinity' AS DOUBLE)) <= found['asked']['upper']
       THEN 1
-    WHEN found['last'] <= found['asked']['lower'] OR found['first'] >= found['asked']['upper'] THEN 0
+    WHEN found['last'] <= found['asked']['lower'] OR found['first'] >= found['asked']['upper']
+      THEN 0
     ELSE
       (
         least(found['last'], found['asked']['upper'])

@@ -3,10 +3,10 @@
 --         estimate    the same from the release; columns are matched by name
 --         value       the column to compare; NULL: the last column of truth
 --         keys        the columns that name a group; NULL: all other columns of truth
--- gives   groups (of truth), lost (of them), invented (in estimate only), relative_error: the sum of
---         |estimate - truth| over that of |truth|, or over 1 where that is 0, mean_group_error: the
---         mean of |estimate - truth| / |truth| over the groups where truth is not 0, true_total,
---         estimated_total    one row; a group that only one side has is 0 on the other
+-- gives   groups (of truth), lost (of them), invented (in estimate only), relative_error (the sum
+--         of |estimate - truth| over that of |truth|, or over 1 where that is 0), mean_group_error
+--         (the mean of |estimate - truth| / |truth| over the groups where truth is not 0),
+--         true_total, estimated_total    one row; a group that one side lacks is 0 there
 CREATE OR REPLACE MACRO deid.query_error(truth, estimate, value := NULL, keys := NULL) AS TABLE
 SELECT
   count(*) FILTER (WHERE __truths = 1) AS groups,

@@ -1,4 +1,4 @@
--- risk: re-identification risk under the prosecutor model, where the risk of a record is 1 / class size
+-- risk: re-identification risk under the prosecutor model, 1 / class size for each record
 -- reads   tbl    a table, view, CTE or file: one row per record
 --         qis    its quasi-identifiers, a list of column names; NULLs form one class
 --         k      records of smaller classes count as at risk

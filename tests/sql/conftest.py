@@ -1,0 +1,45 @@
+"""Databases with the macros installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dbdeid.engine import macros
+
+ADULT = (
+    "sex",
+    "age",
+    "race",
+    "marital_status",
+    "education",
+    "native_country",
+    "workclass",
+    "occupation",
+    "salary_class",
+)
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        macros.install(connection)
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def adult(shared: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Adult as a table, with all its hierarchies loaded by hand. Read only, please."""
+    with duckdb.connect() as connection:
+        macros.install(connection)
+        connection.execute(f"CREATE TABLE adult AS FROM '{shared}/data/adult_arx.parquet'")
+        for column in ADULT:
+            name = column.replace("_", "-")
+            file = shared / "data/hierarchies/adult" / f"adult_hierarchy_{name}.csv"
+            connection.execute(
+                f"INSERT INTO deid.hierarchies FROM deid.read_hierarchy('{file}', '{column}')"
+            )
+        yield connection

@@ -1,0 +1,123 @@
+"""Every macro file is valid SQL, says what it reads and gives, and keeps the house rules."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import duckdb
+import pytest
+import sqlglot
+
+from dbdeid.engine.macros import MACROS, Macro, script
+
+FILES = sorted(p.name for p in files("dbdeid.sql").joinpath("macros").iterdir() if ".sql" in p.name)
+NAMES = {
+    "annotate",
+    "average_class_size",
+    "bin",
+    "check",
+    "classes",
+    "discernibility",
+    "generalize",
+    "histogram",
+    "interval_label",
+    "k",
+    "keep_prefix",
+    "label_loss",
+    "lca",
+    "loss",
+    "overlap",
+    "query_error",
+    "read_hierarchy",
+    "risk",
+    "suppress",
+    "topcode",
+}
+
+
+def content(name: str) -> str:
+    return files("dbdeid.sql").joinpath("macros", name).read_text(encoding="utf-8")
+
+
+def code(text: str) -> str:
+    return re.sub(r"--.*", "", text)
+
+
+def test_all_macros_are_there() -> None:
+    assert {macro.name for macro in MACROS} >= NAMES
+    assert [f.removesuffix(".sql") for f in FILES] == sorted({macro.name for macro in MACROS})
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_has_a_header_and_defines_the_macro_of_its_name(name: str) -> None:
+    lines = content(name).splitlines()
+    assert re.fullmatch(rf"-- {name.removesuffix('.sql')}: .{{20,}}", lines[0])
+    assert any(line.startswith("-- reads   ") for line in lines)
+    assert any(line.startswith("-- gives   ") for line in lines)
+    assert all(len(line) <= 100 for line in lines)
+    assert not re.search(r"[ \t]$", content(name), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_parses_with_duckdb(name: str) -> None:
+    statements = duckdb.extract_statements(content(name))
+    heads = re.findall(r"^CREATE OR REPLACE MACRO", content(name), re.MULTILINE)
+    assert len(statements) == len(heads) >= 1
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_macro_calls_no_macro_and_pastes_no_sql(name: str) -> None:
+    body = re.sub(r"'[^']*'", "''", code(content(name)))
+    calls = re.findall(r"deid\.(\w+)", re.sub(r"CREATE OR REPLACE MACRO deid\.\w+", "", body))
+    assert set(calls) <= {"hierarchies"}
+    assert not re.search(r"\bquery\s*\(", body, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_list_of_columns_is_always_cast_and_keywords_are_upper_case(name: str) -> None:
+    body = code(content(name))
+    assert "COLUMNS(qis" not in body
+    keywords = r"\b(select|from|where|group by|case|when|then|else|end)\b"
+    assert not re.search(keywords, re.sub(r"'[^']*'", "''", body))
+
+
+def test_the_table_of_hierarchies_parses_with_sqlglot_too() -> None:
+    text = files("dbdeid.sql").joinpath("catalog/hierarchies.sql").read_text(encoding="utf-8")
+    table = sqlglot.parse_one(text, dialect="duckdb")
+    assert [column.name for column in table.find_all(sqlglot.exp.ColumnDef)] == [
+        "release",
+        "hierarchy",
+        "level",
+        "value",
+        "label",
+        "loss",
+        "lower",
+        "upper",
+    ]
+
+
+def test_a_macro_tells_its_signature_kind_and_need() -> None:
+    by_name: dict[str, Macro] = {macro.name: macro for macro in MACROS}
+    assert by_name["risk"].signature == "deid.risk(tbl, qis, k := 5)"
+    assert (by_name["risk"].kind, by_name["risk"].private) == ("table", False)
+    assert by_name["generalize"].signature == "deid.generalize(value, hierarchy, level)"
+    assert (by_name["generalize"].kind, by_name["generalize"].private) == ("scalar", True)
+    assert {m.kind for m in MACROS if m.name == "check"} == {"table", "scalar"}
+    private = {macro.name for macro in MACROS if macro.private}
+    assert private == {"generalize", "label_loss", "lca", "loss"}
+
+
+def test_the_script_makes_all_that_it_needs() -> None:
+    for private in (True, False):
+        with duckdb.connect() as con:
+            con.execute(script(private))
+            con.execute(script(private))
+            tables = con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+            assert tables == ([("hierarchies",)] if private else [])
+            made = con.execute(
+                "SELECT DISTINCT function_name FROM duckdb_functions() WHERE schema_name = 'deid'"
+            ).fetchall()
+            assert {name for (name,) in made} == {
+                macro.name for macro in MACROS if private or not macro.private
+            }

@@ -1,0 +1,163 @@
+"""The scalar macros that make values coarser: bins, labels, prefixes, top codes, overlaps."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbdeid.data.intervals import decimal
+from dbdeid.engine import macros
+
+Con = duckdb.DuckDBPyConnection
+
+
+@pytest.fixture(scope="module")
+def con() -> Any:
+    with duckdb.connect() as connection:
+        macros.install(connection)
+        yield connection
+
+
+def value(con: Con, expression: str, *arguments: object) -> Any:
+    ((found,),) = con.execute(f"SELECT {expression}", list(arguments)).fetchall()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("deid.bin(23, 5)", 20),
+        ("deid.bin(20, 5)", 20),
+        ("deid.bin(-1, 5)", -5),
+        ("deid.bin(-5, 5)", -5),
+        ("deid.bin(12, 5, 2)", 12),
+        ("deid.bin(11, 5, origin := 2)", 7),
+        ("deid.bin(CAST(250 AS UTINYINT), 100, 7)", 207),
+        ("deid.bin(CAST(3 AS UTINYINT), 100, 7)", -93),
+        ("deid.bin(23.7, 2.5)", Decimal("22.5")),
+        ("deid.bin(CAST(23.7 AS DOUBLE), 5)", 20.0),
+        ("deid.bin(CAST(-1e-20 AS DOUBLE), 5)", -5.0),
+        ("deid.bin(NULL, 5)", None),
+        ("deid.interval_label(23, 5)", "[20, 25)"),
+        ("deid.interval_label(100, 100)", "[100, 200)"),
+        ("deid.interval_label(23.7, 2.5)", "[22.5, 25)"),
+        ("deid.interval_label(CAST(0.3 AS DOUBLE), 0.1)", "[0.3, 0.4)"),
+        ("deid.interval_label(-0.05, 0.1)", "[-0.1, 0)"),
+        ("deid.interval_label(7, 5, 2)", "[7, 12)"),
+        ("deid.interval_label(9, 5, lower := 10, upper := 60)", "< 10"),
+        ("deid.interval_label(10, 5, lower := 10, upper := 60)", "[10, 15)"),
+        ("deid.interval_label(60, 5, lower := 10, upper := 60)", ">= 60"),
+        ("deid.interval_label(NULL, 5)", None),
+        ("deid.keep_prefix('13053', 3)", "130**"),
+        ("deid.keep_prefix('13', 3)", "13"),
+        ("deid.keep_prefix('', 3)", ""),
+        ("deid.keep_prefix(13053, 0)", "*****"),
+        ("deid.keep_prefix('äöü', 1)", "ä**"),
+        ("deid.keep_prefix(NULL, 1)", None),
+        ("deid.topcode(95, 90)", 90),
+        ("deid.topcode(90, 90)", 90),
+        ("deid.topcode(-5, 90)", -5),
+        ("deid.topcode(NULL, 90)", None),
+        ("deid.topcode(CAST('NaN' AS DOUBLE), 90)", 90),
+        ("""deid.topcode(95, "limit" := 90)""", 90),
+        ("deid.overlap('[20, 25)', 22, 23)", 0.2),
+        ("deid.overlap('[20, 25)', NULL, 23)", 0.6),
+        ("deid.overlap('[20, 25)', 20, 25)", 1),
+        ("deid.overlap('[20, 25)', 25, 30)", 0),
+        ("deid.overlap('[0, 5)@1', 0, 1)", 0.2),
+        ("deid.overlap('[-1.5, 1e1)', -1.5, 4.25)", 0.5),
+        ("deid.overlap('< 10', NULL, 10)", 1),
+        ("deid.overlap('< 10', NULL, 9)", None),
+        ("deid.overlap('< 10', 10, 11)", 0),
+        ("deid.overlap('>= 10', 10, NULL)", 1),
+        ("deid.overlap('>= 10', 11, NULL)", None),
+        ("deid.overlap('>= 10', 1, 10)", 0),
+        ("deid.overlap('5', 5, 6)", 1),
+        ("deid.overlap(5, 4, 5)", 0),
+        ("deid.overlap('*', 1, 2)", None),
+        ("deid.overlap('*', NULL, NULL)", 1),
+        ("deid.overlap('*', 2, 2)", 0),
+        ("deid.overlap('[5, 5)', 1, 9)", None),
+        ("deid.overlap(NULL, 1, 2)", None),
+    ],
+)
+def test_values(con: Con, call: str, expected: object) -> None:
+    found = value(con, call)
+    assert found == expected
+    assert type(found) is type(expected) or isinstance(found, float)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("deid.bin(5, 0)", "width must be above 0"),
+        ("deid.bin(5, -1)", "width must be above 0"),
+        ("deid.bin(5, NULL)", "width must be above 0"),
+        ("deid.bin(5, 5, NULL)", "neither width nor origin NULL"),
+        ("deid.interval_label(5, 0)", "width must be above 0"),
+        ("deid.interval_label(5, NULL)", "width must be above 0"),
+        ("deid.interval_label(NULL, 0)", "width must be above 0"),
+        ("deid.interval_label('x', 5)", "a value is not a finite number"),
+        ("deid.interval_label(CAST('inf' AS DOUBLE), 5)", "a value is not a finite number"),
+        ("deid.interval_label(5, 5, lower := 'x')", "lower or upper is not a number"),
+        ("deid.keep_prefix('abc', -1)", "n must be 0 or more"),
+        ("deid.keep_prefix('abc', NULL)", "n must be 0 or more"),
+        ("deid.topcode(5, NULL)", "the limit is NULL"),
+    ],
+)
+def test_wrong_arguments_are_errors(con: Con, call: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=f"deid.*{message}"):
+        value(con, call)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    number=st.decimals(-1000, 1000, places=2),
+    width=st.decimals(Decimal("0.01"), 50, places=2),
+    origin=st.integers(-20, 20),
+)
+def test_bins_and_labels_agree_with_exact_fractions(
+    con: Con, number: Decimal, width: Decimal, origin: int
+) -> None:
+    steps = floor((Fraction(number) - origin) / Fraction(width))
+    start = origin + steps * Fraction(width)
+    label = f"[{decimal(start)}, {decimal(start + Fraction(width))})"
+    texts = f"CAST({number} AS DECIMAL(12, 2)), CAST({width} AS DECIMAL(8, 2)), {origin}"
+    assert Fraction(value(con, f"deid.bin({texts})")) == start
+    assert value(con, f"deid.interval_label({texts})") == label
+    doubles = f"CAST({number} AS DOUBLE), CAST({width} AS DOUBLE), {origin}"
+    assert value(con, f"deid.interval_label({doubles})") == label
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0")), n=st.integers(0, 8))
+def test_a_prefix_keeps_length_and_start(con: Con, text: str, n: int) -> None:
+    assert value(con, "deid.keep_prefix(?, ?)", text, n) == text[:n] + "*" * (len(text) - n)
+
+
+# Names that the macros give to things inside: a caller's column or table of that name is another.
+HOSTILE = (
+    "value width origin lower upper limit n label given found asked text first last beyond is_null "
+    "is_point has_lower has_upper ends hierarchy level"
+).split()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_columns_and_tables_of_the_caller_are_not_captured(con: Con, name: str) -> None:
+    others = ", ".join(f'-1 AS "{other}"' for other in HOSTILE if other != name)
+    query = f"""SELECT deid.bin("{name}", 5), deid.interval_label("{name}", 5),
+      deid.interval_label(x."{name}", 5, lower := x."{name}" + 1), deid.keep_prefix("{name}", 1),
+      deid.topcode("{name}", 20), deid.overlap('[0, 40)', 3, "{name}"),
+      deid.overlap(x."{name}", 23, 24)
+      FROM (SELECT 23 AS "{name}", {others}) AS x"""
+    expected = (20, "[20, 25)", "< 24", "2*", 20, 0.5, 1)
+    assert con.execute(query).fetchall() == [expected]
+    again = query.replace("x.", f'"{name}".').replace("AS x", f'AS "{name}"')
+    assert con.execute(again).fetchall() == [expected]
