@@ -68,7 +68,8 @@ def not_plain(table: Relation) -> list[str]:
     for c in table.columns:
         if c.family not in PLAIN:
             # the full type is not shown: an ENUM's lists its values
-            kind = c.type.split("(")[0] + ("[]" if c.type.endswith("]") else "")
+            kind, _, inside = c.type.partition("(")
+            kind += "[]" if inside.endswith("]") else ""
             wrong.append(f"{c.name!r} is {kind}")
     return wrong
 

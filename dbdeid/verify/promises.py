@@ -54,8 +54,12 @@ def suppression(session: Session, classes: Relation, declared: Declared) -> Prom
 
 
 def allowed(declared: Declared) -> int:
-    """The largest number of records within the limit: floor(limit · N), exact in decimals."""
-    return floor(Fraction(repr(declared.suppression_limit)) * declared.source_rows)
+    """The largest number of records within the limit: floor(limit · N), exact in decimals.
+
+    A billionth of a record is granted, so that a limit of 1/3 allows 1 of 3.
+    """
+    share = Fraction(repr(declared.suppression_limit))
+    return floor(share * declared.source_rows + Fraction(1, 10**9))
 
 
 def transformation(

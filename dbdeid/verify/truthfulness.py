@@ -36,7 +36,8 @@ def truthfulness(
         source: the records as released at level 0 (pseudonyms already in their columns).
         hierarchies: `deid.hierarchies`, or its rows for this release.
     """
-    columns = [c for c in table.columns if c.name not in declared.bounds]
+    wanted_names = [c.name for c in declared.columns if c.name not in declared.bounds]
+    columns = [c for name in wanted_names if (c := table.find(name))]
     try:
         raw = session.run(Step(SOURCE, _renamed(source, columns)))
         session.run(Step(BALANCE, _balance(raw, table, columns, declared, hierarchies)))

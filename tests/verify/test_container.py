@@ -1,0 +1,352 @@
+"""Published files: what each kind can hide, caught and named after reopening."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from handmade import Release, detail, failed, handmade
+
+from dbdeid.engine import macros
+from dbdeid.errors import DataError
+from dbdeid.verify import verify_bare, verify_file
+
+KINDS = [".duckdb", ".parquet", ".csv"]
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_a_published_file_is_verified(tmp_path: Path, ending: str) -> None:
+    found = handmade().publish(tmp_path / f"ward{ending}")
+    assert found.verified, found.failures
+    assert [p.model for p in found.promises] == [
+        "k_anonymity",
+        "suppression_limit",
+        "transformation",
+    ]
+
+
+@pytest.mark.parametrize("ending", KINDS)
+@pytest.mark.parametrize("name", ["deid", "memory", "ward", "main", "r[1]*", "it's"])
+def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
+    path = tmp_path / f"ward{ending}"
+    found = handmade().publish(path)
+    beside = tmp_path / f"ward_dictionary{ending}"
+    renamed = path.rename(tmp_path / f"{name}{ending}")
+    dictionary = beside if beside.exists() else "ward_dictionary"
+    again = verify_file(renamed, handmade().declared, dictionary=dictionary)
+    assert again == found
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_an_empty_release(tmp_path: Path, ending: str) -> None:
+    release = handmade().promise(suppression_limit=1.0)
+    release.sql("CREATE OR REPLACE TABLE ward AS FROM ward LIMIT 0")
+    release.sql("CREATE OR REPLACE TABLE ward_dictionary AS FROM ward_dictionary LIMIT 0")
+    assert release.verify().verified
+    found = release.publish(tmp_path / f"ward{ending}")
+    assert found.verified, found.failures
+    assert found.promises[0].found is None
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_mutants_of_the_table_are_caught_in_files_too(tmp_path: Path, ending: str) -> None:
+    release = handmade().replace("SELECT * FROM ward WHERE rowid <> 0")
+    found = release.promise(suppression_limit=0.5).publish(tmp_path / f"ward{ending}")
+    assert failed(found) == {"k_anonymity"}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_unsorted_rows_of_a_file(tmp_path: Path, ending: str) -> None:
+    release = handmade().sql("CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY dx")
+    assert failed(release.publish(tmp_path / f"ward{ending}")) == {"order"}
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_an_identifier_in_a_file(tmp_path: Path, ending: str) -> None:
+    release = handmade().replace("""SELECT *, 'patient ' || rowid AS "NAME" FROM ward""")
+    found = release.publish(tmp_path / f"ward{ending}")
+    assert failed(found) == {"columns"}
+    assert detail(found, "columns") == "columns withheld 'NAME'"
+
+
+# -- .duckdb ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("CREATE TABLE raw AS SELECT 1 AS a", "table 'raw'"),
+        ("CREATE TABLE deid.hierarchies AS SELECT 1 AS a", "table 'hierarchies'"),
+        ("CREATE VIEW small AS FROM ward WHERE age = '[20, 30)'", "view 'small'"),
+        ("CREATE SEQUENCE next_patient START 21", "sequence 'next_patient'"),
+        ("CREATE TYPE diagnosis AS ENUM ('flu', 'gout', 'secret')", "type 'diagnosis'"),
+        ("CREATE MACRO deid.raw() AS 'patient 1'", "macro 'raw'"),
+        ("CREATE MACRO main.classes() AS 'patient 1'", "macro 'classes'"),
+        ("CREATE SCHEMA staging", "schema 'staging'"),
+    ],
+)
+def test_an_extra_object(tmp_path: Path, statement: str, words: str) -> None:
+    found = handmade().publish(tmp_path / "ward.duckdb", statement)
+    assert failed(found) == {"objects"}
+    assert detail(found, "objects") == f"not part of a release: {words}"
+
+
+ALTERED = {
+    "body": "CREATE OR REPLACE MACRO deid.k(tbl, qis) AS 5",
+    "default": next(m.definition for m in macros.MACROS if m.name == "suppress").replace(
+        "k := 5", "k := 4", 1
+    ),
+    "parameter": "CREATE OR REPLACE MACRO deid.topcode(a, b, c) AS a",
+}
+
+
+@pytest.mark.parametrize("what", ALTERED)
+def test_an_altered_macro(tmp_path: Path, what: str) -> None:
+    found = handmade().publish(tmp_path / "ward.duckdb", ALTERED[what])
+    assert failed(found) == {"objects"}
+    assert detail(found, "objects").startswith("not as shipped: macro ")
+
+
+def test_a_file_may_come_without_macros(tmp_path: Path) -> None:
+    found = handmade().publish(tmp_path / "ward.duckdb", "DROP MACRO deid.topcode")
+    assert "objects" not in failed(found)
+
+
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [
+        ("COMMENT ON COLUMN ward.dx IS 'patient 1'", "column 'ward'.'dx'"),
+        ("COMMENT ON MACRO deid.topcode IS 'patient 1'", "macro 'topcode'"),
+    ],
+)
+def test_a_comment_in_a_file(tmp_path: Path, statement: str, place: str) -> None:
+    found = handmade().publish(tmp_path / "ward.duckdb", statement)
+    assert failed(found) == {"comments"}
+    assert detail(found, "comments") == f"comment on {place}"
+
+
+def test_comments_on_foreign_objects_are_named_too(tmp_path: Path) -> None:
+    found = handmade().publish(
+        tmp_path / "ward.duckdb", "CREATE TYPE t AS ENUM ('a')", "COMMENT ON TYPE t IS 'patient 1'"
+    )
+    assert failed(found) == {"objects", "comments"}
+
+
+def test_an_index_in_a_file(tmp_path: Path) -> None:
+    found = handmade().publish(tmp_path / "ward.duckdb", "CREATE INDEX by_dx ON ward (dx)")
+    assert failed(found) == {"definition"}
+
+
+def test_deleted_rows_stay_in_the_file(tmp_path: Path) -> None:
+    insert = "INSERT INTO ward SELECT * REPLACE ('~' AS age, 'secret' AS dx) FROM ward LIMIT 4"
+    found = handmade().publish(
+        tmp_path / "ward.duckdb", insert, "CHECKPOINT", "DELETE FROM ward WHERE age = '~'"
+    )
+    assert "storage" in failed(found)
+    assert "4 deleted rows of 'ward'" in detail(found, "storage")
+
+
+def test_a_dropped_table_stays_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "ward.duckdb"
+    raw = "CREATE TABLE raw AS SELECT 'secret ' || i AS name FROM range(1000) AS r(i)"
+    found = handmade().publish(path, raw, "CHECKPOINT", "DROP TABLE raw")
+    assert b"secret" in path.read_bytes()
+    assert failed(found) == {"storage"}
+    assert "freed blocks" in detail(found, "storage")
+
+
+def test_bytes_after_the_last_block(tmp_path: Path) -> None:
+    path = tmp_path / "ward.duckdb"
+    handmade().publish(path)
+    with path.open("ab") as end:
+        end.write(b"patient 1")
+    found = verify_file(path, handmade().declared, dictionary="ward_dictionary")
+    assert failed(found) == {"storage"}
+
+
+def test_a_write_ahead_log_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "ward.duckdb"
+    handmade().publish(path)
+    with duckdb.connect(path) as con:
+        con.execute("SET checkpoint_threshold = '1GB'")
+        con.execute("PRAGMA disable_checkpoint_on_shutdown")
+        con.execute("CREATE TABLE raw AS SELECT 'secret' AS name")
+        con.execute("DROP TABLE raw")
+    assert path.with_name("ward.duckdb.wal").exists()
+    found = verify_file(path, handmade().declared, dictionary="ward_dictionary")
+    assert failed(found) == {"storage"}
+    assert "write-ahead log" in detail(found, "storage")
+
+
+def test_statistics_that_tell_about_updated_rows(tmp_path: Path) -> None:
+    release = handmade()
+    release.sql("CREATE TABLE kept AS FROM ward")
+    release.replace("SELECT * REPLACE (dx || rowid AS dx) FROM ward")
+    found = release.publish(tmp_path / "ward.duckdb", "UPDATE ward SET dx = 'flu'")
+    assert {"statistics"} <= failed(found) <= {"statistics", "storage", "order"}
+    assert "'ward'.'dx'" in detail(found, "statistics")
+
+
+def test_a_view_instead_of_the_release(tmp_path: Path) -> None:
+    found = handmade().publish(
+        tmp_path / "ward.duckdb",
+        "ALTER TABLE ward RENAME TO hidden",
+        "CREATE VIEW ward AS FROM hidden",
+    )
+    assert failed(found) == {"objects"}
+    assert not found.verified
+    assert found.promises == ()
+
+
+# -- .parquet ---------------------------------------------------------------------------------
+
+
+def test_foreign_key_value_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "ward.parquet"
+    copy = f"COPY ward TO '{path}' (FORMAT parquet, KV_METADATA {{note: 'patient 1'}})"
+    found = handmade().publish(path, copy)
+    assert failed(found) == {"metadata"}
+    assert detail(found, "metadata") == "key-value metadata 'note'"
+
+
+def test_a_parquet_file_of_another_writer(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "ward.parquet"
+    release = handmade()
+    release.publish(path)
+    pq.write_table(release.con.table("ward").to_arrow_table(), path)
+    beside = tmp_path / "ward_dictionary.parquet"
+    found = verify_file(path, release.declared, dictionary=beside)
+    assert failed(found) == {"metadata"}
+    assert "ARROW:schema" in detail(found, "metadata")
+    assert "not written by DuckDB" in detail(found, "metadata")
+    assert verify_bare(path, ("age", "zip"), 5).verified
+
+
+def test_bytes_hidden_in_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "ward.parquet"
+    handmade().publish(path)
+    content = path.read_bytes()
+    footer = 8 + int.from_bytes(content[-8:-4], "little")
+    path.write_bytes(content[:-footer] + b"patient 1" + content[-footer:])
+    beside = tmp_path / "ward_dictionary.parquet"
+    found = verify_file(path, handmade().declared, dictionary=beside)
+    assert failed(found) == {"metadata"}
+    assert "9 bytes outside" in detail(found, "metadata")
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "TIMESTAMP_S", "DECIMAL(9,2)", "UTINYINT"])
+def test_types_that_parquet_stores_otherwise(tmp_path: Path, kind: str) -> None:
+    from dbdeid.engine.relation import Column
+
+    value = "TIMESTAMP '2020-02-02'" if kind.startswith("T") else "3"
+    release = handmade().replace(f"SELECT * REPLACE (CAST({value} AS {kind}) AS dx) FROM ward")
+    columns = (*release.declared.columns[:-1], Column("dx", kind))
+    for ending in KINDS:
+        found = release.promise(columns=columns).publish(tmp_path / f"ward{ending}")
+        assert found.verified, found.failures
+
+
+# -- .csv -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        (",20,29,", ",020,29,", "types"),
+        (",20,29,", ",20.0,29,", "types"),
+        (",20,29,", ",twenty,29,", "types"),
+        ("age_lower", "AGE_LOWER", "columns"),
+    ],
+)
+def test_a_changed_cell_of_a_csv_file(tmp_path: Path, old: str, new: str, check: str) -> None:
+    path = tmp_path / "ward.csv"
+    release = handmade()
+    release.publish(path)
+    path.write_text(path.read_text().replace(old, new, 1))
+    found = verify_file(path, release.declared, dictionary=tmp_path / "ward_dictionary.csv")
+    assert check in failed(found)
+
+
+def test_a_ragged_csv_file(tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    handmade().publish(path)
+    path.write_text(path.read_text() + "patient 1\n")
+    with pytest.raises(DataError, match="cannot be read as CSV") as error:
+        verify_file(path, handmade().declared, dictionary=None)
+    assert "patient 1" not in str(error.value)
+
+
+def test_null_and_empty_text_are_two_classes_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    duckdb.sql(
+        f"COPY (SELECT CASE WHEN i < 3 THEN '' END AS a, 1 AS b FROM range(5) AS r(i)) TO '{path}'"
+    )
+    assert verify_bare(path, ("a",), 2).promises[0].found == 2
+    assert not verify_bare(path, ("a",), 3).verified
+
+
+# -- any file ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_a_bare_file(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"ward{ending}"
+    handmade().publish(path)
+    found = verify_bare(path, ("age", "zip", "sex"), 5)
+    assert found.verified, found.failures
+    assert found.promises[0].found == 5
+    assert failed(verify_bare(path, ("age", "zip", "sex"), 6)) == {"k_anonymity"}
+    with pytest.raises(DataError, match="did you mean 'zip'"):
+        verify_bare(path, ("zipp",), 5)
+
+
+def test_a_bare_file_of_a_working_database(tmp_path: Path) -> None:
+    path = tmp_path / "work.duckdb"
+    with duckdb.connect(path) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT CAST('a' AS ENUM ('a', 'secret')) AS a, i FROM range(9) r(i)"
+        )
+        con.execute("COMMENT ON COLUMN t.a IS 'note'")
+        con.execute("CREATE VIEW v AS FROM t")
+    found = verify_bare(path, ("a",), 5)
+    assert failed(found) == {"types", "comments", "objects"}
+    with duckdb.connect(path) as con:
+        con.execute("CREATE TABLE u AS SELECT 1 AS a FROM range(7)")
+    with pytest.raises(DataError, match="which table"):
+        verify_bare(path, ("a",), 5)
+    with pytest.raises(DataError, match="which table"):
+        verify_bare(path, ("a",), 5, table="w")
+    assert "k_anonymity" not in failed(verify_bare(path, ("a",), 7, table="u"))
+
+
+def test_the_order_of_a_bare_file_is_only_reported(tmp_path: Path) -> None:
+    path = tmp_path / "any.csv"
+    path.write_text("a;b\n2;x\n1;x\n2;x\n1;x\n")
+    found = verify_bare(path, ("a",), 2)
+    assert found.verified
+    assert detail(found, "order").startswith("reported only")
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "notes.txt", "broken.parquet", "broken.duckdb"])
+def test_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name != "missing.csv":
+        path.write_text("no such thing")
+    with pytest.raises(DataError):
+        verify_bare(path, ("a",), 2)
+
+
+def test_verifying_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "ward.duckdb"
+    release: Release = handmade()
+    release.publish(path)
+    before = path.read_bytes()
+    verify_file(path, release.declared, dictionary="ward_dictionary")
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ward.duckdb"]
+    release.verify()
+    left = release.con.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    assert left == []
