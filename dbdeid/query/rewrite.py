@@ -1,9 +1,11 @@
 """Rewrite an analyst's COUNT(*) on the source into plain SQL on the release and its dictionary.
 
 The answer is the expected count when every generalized value spreads uniformly over its leaves,
-independently in each column. The release is grouped first by what the query uses. A condition on
-one column filters that column's spread alone; only columns that one condition mixes (an OR, a
-comparison of two columns) meet row by row, and then as the few values of their parts.
+independently in each column. For each generalized column that the query uses, one small table made
+from the dictionary says what share of a released value passes the conditions on that column alone.
+The release is grouped before it meets these tables, except where many columns only filter: those
+weigh the records first. Columns that a key or a condition mixes (an OR, a comparison of two
+columns) hand on the parts of it that they decide alone.
 
 Suppressed records are missing from the answer; kept ones are `*` and spread like any `*`.
 Uniform spread: Lee, Kim & Chung 2017, section 5; LeFevre et al. 2006, section 6.
@@ -13,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.query.question import Answerable, Question, parse, replaced
-from dbdeid.query.spread import LEAF, VALUE, Spread, leaves, source_type, spread, values
+from dbdeid.query.spread import LEAF, VALUE, Spread, leaves, refusal, source_type, spread, values
 
 
 def rewrite(text: str, target: Answerable) -> exp.Expr:
@@ -45,6 +48,10 @@ def spreads(question: Question, target: Answerable) -> tuple[Spread, ...]:
 
 
 EXACT = ""
+
+# Grouping the release by so many columns leaves few groups and is cheaper than joining records
+# with shares; grouping by more would leave nearly as many groups as records.
+FEW = 2
 
 
 def is_exact(source: Column, target: Answerable) -> bool:
@@ -128,24 +135,24 @@ class _Plan:
     # -- emission --------------------------------------------------------------------------
 
     def query(self) -> exp.Select:
-        records: exp.Expr = column("records", "released")
-        select = exp.select().from_(_aliased(self._named("released"), "released"))
-        tables: dict[str, exp.Expr] = {"released": self._released()}
+        """All shares, the release weighted and grouped by them, and the answer from both."""
+        tables: dict[str, exp.Expr] = {}
+        weighing: list[_Share] = []
+        handing_on: list[_Share] = []
         for place, used in enumerate(self.spreads, start=1):
             part = self.parts[used.column.name]
-            found, spread_over = self._named(f"values_{place}"), self._named(f"leaves_{place}")
-            shares = self._named(f"share_{place}")
-            tables[f"values_{place}"] = values(
-                self._named("released"), f"value_{place}", used.column, self.target.dictionary
-            )
-            tables[f"leaves_{place}"] = leaves(found, used)
-            tables[f"share_{place}"] = _shares(spread_over, part)
-            alias = f"share_{place}"
-            same = exp.NullSafeEQ(
-                this=column(f"value_{place}", "released"), expression=column("value", alias)
-            )
-            select = select.join(_aliased(shares, alias), on=same)
-            records = records * column("share", alias)
+            tables[f"values_{place}"] = values(used.column, self.target.dictionary)
+            tables[f"leaves_{place}"] = leaves(self._named(f"values_{place}"), used)
+            tables[f"share_{place}"] = _shares(self._named(f"leaves_{place}"), part)
+            share = _Share(used.column, place, self._named(f"share_{place}"))
+            weighs = not part.features and len(self.spreads) > FEW
+            (weighing if weighs else handing_on).append(share)
+        tables["released"] = self._released(weighing, handing_on)
+        select = exp.select().from_(_aliased(self._named("released"), "released"))
+        records: exp.Expr = column("records", "released")
+        for share in handing_on:
+            select = share.joined(select, column(f"value_{share.place}", "released"))
+            records = records * share.weight
         select = self._answered(select, exp.cast(_total(records), "DOUBLE"))
         for name, query in tables.items():
             select = select.with_(identifier(self._named(name).name), as_=query)
@@ -169,24 +176,24 @@ class _Plan:
             select = select.order_by(term)
         return select if self.question.limit is None else select.limit(self.question.limit)
 
-    def _released(self) -> exp.Select:
-        """The release grouped by the values and parts that the query uses."""
+    def _released(self, weighing: list[_Share], handing_on: list[_Share]) -> exp.Select:
+        """The release grouped by what is handed on, each record weighted by the other shares."""
         part = self.parts[EXACT]
-        names = [used.column.name for used in self.spreads]
-        groups: list[exp.Expr] = [column(name, "source") for name in names]
-        groups += [self._of_release(feature) for feature in part.features]
-        labels = [f"value_{place}" for place in range(1, len(names) + 1)]
-        labels += [f"part_{place}" for place in range(len(part.features))]
+        groups = {
+            **{f"value_{s.place}": column(s.column.name, "source") for s in handing_on},
+            **{f"part_{i}": self._of_release(node) for i, node in enumerate(part.features)},
+        }
         select = exp.select(
-            *(
-                exp.alias_(group, identifier(label))
-                for group, label in zip(groups, labels, strict=True)
-            ),
-            exp.alias_(exp.Count(this=exp.Star()), identifier("records")),
+            *(exp.alias_(group, identifier(label)) for label, group in groups.items())
         ).from_(_aliased(self.target.release, "source"))
         for condition in part.conditions:
             select = select.where(self._of_release(condition))
-        return select.group_by(*(group.copy() for group in groups)) if groups else select
+        for share in weighing:
+            select = share.joined(select, column(share.column.name, "source"))
+        weights = [share.weight for share in weighing]
+        records = exp.Sum(this=_product(weights)) if weights else exp.Count(this=exp.Star())
+        select = select.select(exp.alias_(records, "records"))
+        return select.group_by(*(g.copy() for g in groups.values())) if groups else select
 
     def _of_release(self, node: exp.Expr) -> exp.Expr:
         """An expression of exact columns, in the types of the source."""
@@ -217,22 +224,49 @@ def _total(records: exp.Expr) -> exp.Expr:
     return exp.func("COALESCE", exp.Sum(this=records), exp.Literal.number(0))
 
 
+def _product(weights: list[exp.Expr]) -> exp.Expr:
+    return reduce(lambda left, right: left * right, weights)
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The table of one column's shares, as it is joined to released values."""
+
+    column: Column
+    place: int
+    table: Relation
+
+    @property
+    def weight(self) -> exp.Expr:
+        """The share of a value; a value that the dictionary lacks stops the query."""
+        unknown = refusal(self.column, "is not in the dictionary")
+        return exp.Coalesce(this=column("share", self._alias), expressions=[unknown])
+
+    @property
+    def _alias(self) -> str:
+        return f"share_{self.place}"
+
+    def joined(self, select: exp.Select, value: exp.Expr) -> exp.Select:
+        """The query with the share of each value, without the values that have none."""
+        same = exp.NullSafeEQ(this=value, expression=column("value", self._alias))
+        joined = select.join(_aliased(self.table, self._alias), on=same, join_type="LEFT")
+        return joined.where(self.weight > 0)
+
+
 def _shares(spread_over: Relation, part: _Part) -> exp.Select:
     """What share of each value passes the column's conditions, by the parts it hands on."""
     groups = [VALUE.copy(), *(_of_leaf(feature) for feature in part.features)]
-    size = exp.AnyValue(this=column("size", "spread"))
-    share = exp.Sum(this=column("weight", "spread")) / size
-    select = exp.select(
-        VALUE.copy(),
-        *(
-            exp.alias_(group.copy(), identifier(f"part_{place}"))
-            for place, group in enumerate(groups[1:])
-        ),
-        exp.alias_(share, identifier("share")),
-    ).from_(_aliased(spread_over, "spread"))
-    for condition in part.conditions:
-        select = select.where(_of_leaf(condition))
-    return select.group_by(*groups)
+    weight: exp.Expr = column("weight", "spread")
+    if part.conditions:
+        passes = exp.and_(*(_of_leaf(condition) for condition in part.conditions))
+        weight = exp.case().when(passes, weight).else_(exp.Literal.number(0))
+    share = exp.Sum(this=weight) / exp.AnyValue(this=column("size", "spread"))
+    parts = [exp.alias_(g.copy(), f"part_{i}") for i, g in enumerate(groups[1:])]
+    return (
+        exp.select(VALUE.copy(), *parts, exp.alias_(share, "share"))
+        .from_(_aliased(spread_over, "spread"))
+        .group_by(*groups)
+    )
 
 
 def _of_leaf(node: exp.Expr) -> exp.Expr:

@@ -75,15 +75,11 @@ def spread(source: Column, uses: Sequence[exp.Expr]) -> Spread:
 # -- SQL --------------------------------------------------------------------------------------
 
 
-def values(released: Relation, value: str, source: Column, dictionary: Relation) -> exp.Expr:
-    """The column's values in the grouped release, each with its dictionary row."""
-    query = step(
-        "query_values",
-        {"rel": released, "dictionary": dictionary},
-        {"value": [value]},
-        {"column": source.name},
-    )
-    query.pop_comments()
+def values(source: Column, dictionary: Relation) -> exp.Expr:
+    """The column's released values with their dictionary rows."""
+    query = step("query_values", {"dictionary": dictionary}, {}, {"column": source.name})
+    for node in query.walk():
+        node.pop_comments()
     return query
 
 
@@ -113,18 +109,19 @@ def _leaf_list(used: Spread) -> exp.Expr:
     case = (
         exp.case()
         .when(value.is_(exp.null()), exp.array(exp.cast(exp.null(), single)))
-        .when(column("meanings") > 1, _error(used, "has two meanings in the dictionary"))
+        .when(column("meanings") > 1, refusal(used.column, "has two meanings in the dictionary"))
         .when(level.eq(0), exp.array(exp.cast(value, single)))
         .when(exp.ArraySize(this=listed) > 0, exp.cast(listed, many))
     )
     if used.scale is not None and used.measured:
         between = exp.array() if used.cuts is not None else _series(used.scale)
         case = case.when(_bounded(used.scale), exp.cast(between, many))
-    return case.else_(_error(used, "is released without the values it stands for"))
+    return case.else_(refusal(used.column, "is released without the values it stands for"))
 
 
-def _error(used: Spread, what: str) -> exp.Expr:
-    message = exp.Literal.string(f"a value of {used.column.name} {what}")
+def refusal(source: Column, what: str) -> exp.Expr:
+    """An expression that stops the query with a message about a value of the column."""
+    message = exp.Literal.string(f"a value of {source.name} {what}")
     return exp.Anonymous(this="error", expressions=[message])
 
 

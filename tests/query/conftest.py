@@ -51,9 +51,11 @@ def make_release(session: Session) -> MakeRelease:
         session.execute(f"CREATE OR REPLACE TABLE {table} ({shape})")
         session.execute(f"CREATE OR REPLACE TABLE {words} ({DICTIONARY})")
         for target, content in ((table, rows), (words, dictionary)):
-            for row in content:
-                marks = ", ".join("?" * len(row))
-                session.execute_with(f"INSERT INTO {target} VALUES ({marks})", list(row))
+            if content:
+                row = f"({', '.join('?' * len(content[0]))})"
+                marks = ", ".join([row] * len(content))
+                cells = [cell for row in content for cell in row]
+                session.execute_with(f"INSERT INTO {target} VALUES {marks}", cells)
         qis = [row[0] for row in dictionary] if quasi_identifiers is None else quasi_identifiers
         return Answerable(
             source_names=sources,

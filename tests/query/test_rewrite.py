@@ -19,6 +19,7 @@ from sqlglot import ErrorLevel
 
 from dbdeid.engine.session import EngineError, Session
 from dbdeid.engine.sqltext import sql
+from dbdeid.query import rewrite as rewrite_module
 from dbdeid.query.question import Answerable
 from dbdeid.query.rewrite import rewrite
 
@@ -103,6 +104,20 @@ def test_a_value_that_the_dictionary_lacks_or_doubles_fails_closed(
             with pytest.raises(EngineError):
                 rows(session, text, target)
         assert rows(session, "SELECT COUNT(*) FROM people", target) == [(1.0,)]
+
+
+def test_many_filters_weigh_the_records(
+    session: Session, make_release: Callable[..., Answerable]
+) -> None:
+    columns = dict.fromkeys("abc", ("INTEGER", "VARCHAR"))
+    dictionary = [(name, "low", 1, "0", "3", None) for name in "abc"]
+    target = make_release(columns, [("low", "low", "low"), ("low", "low", None)], dictionary)
+    text = "SELECT COUNT(*) FROM people WHERE a < 1 AND b < 2 AND (c < 3 OR c IS NULL)"
+    assert rows(session, text, target) == [(0.25 * 0.5 * 0.75 + 0.25 * 0.5,)]
+    assert "SUM(COALESCE" in sql(rewrite(text, target))
+    torn = make_release(columns, [("low", "low", "high")], dictionary)
+    with pytest.raises(EngineError):
+        rows(session, text, torn)
 
 
 # -- names ------------------------------------------------------------------------------------
@@ -423,7 +438,7 @@ COLUMNS = {
 }
 
 RANDOM = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -432,6 +447,7 @@ RANDOM = settings(
     world=worlds(),
     keys=st.lists(st.sampled_from(sorted(KEYS)), max_size=2, unique=True),
     where=st.none() | CONDITIONS,
+    few=st.sampled_from([0, rewrite_module.FEW]),
 )
 def test_the_answer_is_the_expectation_over_the_leaves(
     session: Session,
@@ -439,12 +455,15 @@ def test_the_answer_is_the_expectation_over_the_leaves(
     world: World,
     keys: list[str],
     where: Condition | None,
+    few: int,
 ) -> None:
     target = make_release(COLUMNS, world.rows, world.dictionary)
     text = f"SELECT {', '.join([*keys, 'COUNT(*)'])} FROM people"
     text += f" WHERE {where.text}" if where else ""
     text += f" GROUP BY {', '.join(keys)}" if keys else ""
-    found = {row[:-1]: row[-1] for row in rows(session, text, target)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewrite_module, "FEW", few)
+        found = {row[:-1]: row[-1] for row in rows(session, text, target)}
     truth = expected(world, keys, where) or ({} if keys else {(): 0.0})
     assert found.keys() == truth.keys()
     assert found == pytest.approx(truth, abs=1e-9)

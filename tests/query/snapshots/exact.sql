@@ -1,7 +1,7 @@
 WITH "released" AS (
   SELECT
     "source"."job" AS "part_0",
-    COUNT(*) AS "records"
+    COUNT(*) AS records
   FROM "release" AS "source"
   WHERE
     "source"."job" LIKE 'S%'

@@ -1,38 +1,22 @@
-WITH "released" AS (
+WITH "values_1" AS (
   SELECT
-    "source"."sex" AS "value_1",
-    "source"."age" AS "value_2",
-    COUNT(*) AS "records"
-  FROM "release" AS "source"
-  GROUP BY
-    "source"."sex",
-    "source"."age"
-), "values_1" AS (
+    released_value AS value,
+    level,
+    lower,
+    upper,
+    leaves,
+    COUNT(*) OVER (PARTITION BY released_value) AS meanings
+  FROM "release_dictionary"
+  WHERE
+    "column" = 'sex' AND NOT released_value IS NULL
+  UNION ALL
   SELECT
-    v.value,
-    d.level,
-    d.lower,
-    d.upper,
-    d.leaves,
-    d.meanings
-  FROM (
-    SELECT DISTINCT
-      "value_1" AS value
-    FROM "released"
-  ) AS v
-  LEFT JOIN (
-    SELECT
-      released_value,
-      level,
-      lower,
-      upper,
-      leaves,
-      COUNT(*) OVER (PARTITION BY released_value) AS meanings
-    FROM "release_dictionary"
-    WHERE
-      "column" = 'sex'
-  ) AS d
-    ON d.released_value = v.value
+    NULL AS value,
+    NULL AS level,
+    NULL AS lower,
+    NULL AS upper,
+    NULL AS leaves,
+    1 AS meanings
 ), "leaves_1" AS (
   SELECT
     "listed"."value",
@@ -58,38 +42,31 @@ WITH "released" AS (
 ), "share_1" AS (
   SELECT
     "spread"."value",
-    "spread"."leaf" AS "part_0",
-    SUM("spread"."weight") / ANY_VALUE("spread"."size") AS "share"
+    "spread"."leaf" AS part_0,
+    SUM("spread"."weight") / ANY_VALUE("spread"."size") AS share
   FROM "leaves_1" AS "spread"
   GROUP BY
     "spread"."value",
     "spread"."leaf"
 ), "values_2" AS (
   SELECT
-    v.value,
-    d.level,
-    d.lower,
-    d.upper,
-    d.leaves,
-    d.meanings
-  FROM (
-    SELECT DISTINCT
-      "value_2" AS value
-    FROM "released"
-  ) AS v
-  LEFT JOIN (
-    SELECT
-      released_value,
-      level,
-      lower,
-      upper,
-      leaves,
-      COUNT(*) OVER (PARTITION BY released_value) AS meanings
-    FROM "release_dictionary"
-    WHERE
-      "column" = 'age'
-  ) AS d
-    ON d.released_value = v.value
+    released_value AS value,
+    level,
+    lower,
+    upper,
+    leaves,
+    COUNT(*) OVER (PARTITION BY released_value) AS meanings
+  FROM "release_dictionary"
+  WHERE
+    "column" = 'age' AND NOT released_value IS NULL
+  UNION ALL
+  SELECT
+    NULL AS value,
+    NULL AS level,
+    NULL AS lower,
+    NULL AS upper,
+    NULL AS leaves,
+    1 AS meanings
 ), "leaves_2" AS (
   SELECT
     "listed"."value",
@@ -151,20 +128,35 @@ WITH "released" AS (
 ), "share_2" AS (
   SELECT
     "spread"."value",
-    SUM("spread"."weight") / ANY_VALUE("spread"."size") AS "share"
+    SUM(CASE WHEN "spread"."leaf" < 25 THEN "spread"."weight" ELSE 0 END) / ANY_VALUE("spread"."size") AS share
   FROM "leaves_2" AS "spread"
-  WHERE
-    "spread"."leaf" < 25
   GROUP BY
     "spread"."value"
+), "released" AS (
+  SELECT
+    "source"."sex" AS "value_1",
+    "source"."age" AS "value_2",
+    COUNT(*) AS records
+  FROM "release" AS "source"
+  GROUP BY
+    "source"."sex",
+    "source"."age"
 )
 SELECT
   "share_1"."part_0" AS "sex",
-  CAST(COALESCE(SUM("released"."records" * "share_1"."share" * "share_2"."share"), 0) AS DOUBLE) AS "n"
+  CAST(COALESCE(
+    SUM(
+      "released"."records" * COALESCE("share_1"."share", ERROR('a value of sex is not in the dictionary')) * COALESCE("share_2"."share", ERROR('a value of age is not in the dictionary'))
+    ),
+    0
+  ) AS DOUBLE) AS "n"
 FROM "released" AS "released"
-JOIN "share_1" AS "share_1"
+LEFT JOIN "share_1" AS "share_1"
   ON "released"."value_1" IS NOT DISTINCT FROM "share_1"."value"
-JOIN "share_2" AS "share_2"
+LEFT JOIN "share_2" AS "share_2"
   ON "released"."value_2" IS NOT DISTINCT FROM "share_2"."value"
+WHERE
+  COALESCE("share_1"."share", ERROR('a value of sex is not in the dictionary')) > 0
+  AND COALESCE("share_2"."share", ERROR('a value of age is not in the dictionary')) > 0
 GROUP BY
   "share_1"."part_0"
