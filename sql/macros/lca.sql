@@ -1,7 +1,7 @@
 -- lca: the label of the lowest common ancestor of some values in a hierarchy of deid.hierarchies
 -- reads   hierarchy    its name, or release.name where several releases have one of that name
 --         leaves       a list of values of the column, compared as text
--- gives   VARCHAR, the label at the lowest level where all have the same one; NULL for no values and
+-- gives   VARCHAR, the label at the lowest level where all have the same; NULL for no values and
 --         where all are NULL; NULL and a value meet at the top. An error for a value without a
 --         label, an unknown hierarchy and an ambiguous name
 CREATE OR REPLACE MACRO deid.lca(hierarchy, leaves) AS

@@ -143,10 +143,30 @@ def test_a_prefix_keeps_length_and_start(con: Con, text: str, n: int) -> None:
 
 
 # Names that the macros give to things inside: a caller's column or table of that name is another.
-HOSTILE = (
-    "value width origin lower upper limit n label given found asked text first last beyond is_null "
-    "is_point has_lower has_upper ends hierarchy level"
-).split()
+HOSTILE = [
+    "value",
+    "width",
+    "origin",
+    "lower",
+    "upper",
+    "limit",
+    "n",
+    "label",
+    "given",
+    "found",
+    "asked",
+    "text",
+    "first",
+    "last",
+    "beyond",
+    "is_null",
+    "is_point",
+    "has_lower",
+    "has_upper",
+    "ends",
+    "hierarchy",
+    "level",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
