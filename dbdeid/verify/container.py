@@ -9,7 +9,9 @@ A `.duckdb` file:
   those of its rows; after UPDATE they still tell about the rows before.
 
 A `.parquet` file:
-- `metadata`: written by DuckDB, no key-value metadata, no byte outside columns and footer.
+- `metadata`: written by DuckDB, no key-value metadata, no byte outside columns and footer, and no
+  value in a column's dictionary that does not occur: pandas categories are written with all their
+  values, ENUM columns with a place for each, and both read back as plain text.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sqlglot import exp
 
@@ -198,7 +201,37 @@ def parquet(session: Session, paths: Sequence[Path], *, ours: bool) -> Check:
         if size != accounted:
             text = f"{abs(size - accounted)} bytes outside its columns and footer"
             (wrong if ours or by_duckdb else told).append(text)
+        if holders := _unused_values(path):
+            wrong.append(f"values that do not occur in the dictionary of {quoted(holders)}")
     return Check("metadata", not wrong, "; ".join(wrong + told))
+
+
+def _unused_values(path: Path) -> list[str]:
+    """Text columns whose dictionary on disk lists more values than occur."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as plain:
+        schema = plain.schema
+        texts = [
+            schema.column(i).path
+            for i in range(len(schema))
+            if schema.column(i).physical_type == "BYTE_ARRAY"
+        ]
+    found: set[str] = set()
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, columns=texts)
+            for name, cells in zip(rows.column_names, rows.columns, strict=True):
+                if pa.types.is_dictionary(cells.type) and _lists_unused(cells):
+                    found.add(name)
+    return sorted(found)
+
+
+def _lists_unused(cells: Any) -> bool:
+    return any(
+        len(chunk.indices.drop_null().unique()) < len(chunk.dictionary) for chunk in cells.chunks
+    )
 
 
 def unglobbed(path: Path) -> str:

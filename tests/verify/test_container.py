@@ -249,6 +249,26 @@ def test_types_that_parquet_stores_otherwise(tmp_path: Path, kind: str) -> None:
         assert found.verified, found.failures
 
 
+def test_an_enum_column_leaves_its_traces_in_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "ward.parquet"
+    copy = f"""COPY (SELECT * REPLACE (CAST(dx AS ENUM ('flu', 'gout', 'secret')) AS dx) FROM ward)
+        TO '{path}'"""
+    found = handmade().publish(path, copy)
+    assert failed(found) == {"metadata"}
+    assert detail(found, "metadata") == "values that do not occur in the dictionary of 'dx'"
+
+
+def test_categories_of_pandas_in_a_bare_parquet_file(tmp_path: Path) -> None:
+    import pandas as pd
+
+    path = tmp_path / "frame.parquet"
+    values = pd.Categorical(["a", "a"], categories=["a", "secret"])
+    pd.DataFrame({"z": values, "n": [1, 1]}).to_parquet(path)
+    assert failed(verify_bare(path, ("z",), 2)) == {"metadata"}
+    pd.DataFrame({"z": values.remove_unused_categories()}).to_parquet(path)
+    assert verify_bare(path, ("z",), 2).verified
+
+
 # -- .csv -------------------------------------------------------------------------------------
 
 
