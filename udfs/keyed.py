@@ -13,7 +13,6 @@ list of candidates; who has not learns nothing from them but which are equal.
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import os
 import re
@@ -67,7 +66,7 @@ def _base64(text: str) -> bytes | None:
     bare = text.rstrip("=").translate(str.maketrans("-_", "+/"))
     try:
         return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-    except binascii.Error:
+    except ValueError:  # not base64, or not even ASCII
         return None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import duckdb
+from sqlglot import exp
 
 from dbdeid.engine.relation import identifier
 from dbdeid.engine.session import EngineError
@@ -181,7 +182,9 @@ def _in_catalog(con: duckdb.DuckDBPyConnection, catalog: str | None) -> Iterator
     try:
         yield catalog
     finally:
-        con.execute(f"SET search_path = '{path.replace(chr(39), chr(39) * 2)}'")
+        # the names of a search path are looked up in the current database
+        con.execute(f"USE {sql(identifier(current))}")
+        con.execute(f"SET search_path = {sql(exp.Literal.string(path))}")
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""The functions that have a twin in SQL give what the macro gives, errors included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+from dbdeid.udfs.overlap import overlap
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+Con = duckdb.DuckDBPyConnection
+
+names = st.sampled_from(["age", ".age", "a.age", "b.age", "zip", "", None])
+values = st.sampled_from(["20", "25", "30", "", "99", None])
+levels = st.sampled_from([0, 1, 2, 3, -1, None])
+labels = st.sampled_from(["20", "[20, 30)", "[20, 30)@1", "25", "25@0", "25@1", "*", "", "x", None])
+
+
+def outcome(con: Con, query: str, arguments: list[Any]) -> object:
+    """The value, or that there was an error of dbdeid's own."""
+    try:
+        ((found,),) = con.execute(query, arguments).fetchall()
+    except duckdb.InvalidInputException as error:
+        text = str(error)
+        assert "deid." in text or "HierarchyError" in text
+        return "ambiguous" if "ambiguous" in text or "several meanings" in text else "error"
+    return ("value", found)
+
+
+@settings(max_examples=70, deadline=None)
+@given(names, values, levels)
+def test_generalize(con: Con, name: str | None, value: str | None, level: int | None) -> None:
+    macro = "SELECT deid.generalize($2::VARCHAR, $1::VARCHAR, $3::INTEGER)"
+    udf = "SELECT deid_generalize($1::VARCHAR, $2::VARCHAR, $3::INTEGER)"
+    arguments = [name, value, level]
+    assert outcome(con, udf, arguments) == outcome(con, macro, arguments)
+
+
+@settings(max_examples=70, deadline=None)
+@given(names, st.one_of(st.none(), st.lists(values, max_size=4)))
+def test_lca(con: Con, name: str | None, leaves: list[str | None] | None) -> None:
+    arguments = [name, leaves]
+    udf = outcome(con, "SELECT deid_lca($1::VARCHAR, $2::VARCHAR[])", arguments)
+    assert udf == outcome(con, "SELECT deid.lca($1::VARCHAR, $2::VARCHAR[])", arguments)
+
+
+@settings(max_examples=70, deadline=None)
+@given(names, labels)
+def test_loss(con: Con, name: str | None, label: str | None) -> None:
+    arguments = [name, label]
+    udf = outcome(con, "SELECT deid_loss($1::VARCHAR, $2::VARCHAR)", arguments)
+    assert udf == outcome(con, "SELECT deid.label_loss($1::VARCHAR, $2::VARCHAR)", arguments)
+
+
+ends = st.one_of(st.integers(-9, 9), st.decimals(-9, 9, places=1), st.floats(-1e3, 1e3))
+texts = st.one_of(
+    st.none(),
+    st.builds("[{}, {})".format, ends, ends),
+    st.builds("[{}, {})@{}".format, ends, ends, st.integers(0, 12)),
+    st.builds("< {}".format, ends),
+    st.builds(">= {}".format, ends),
+    ends.map(str),
+    st.sampled_from(
+        ["*", "", "[", "[1, 2]", "[1,2)", "(1, 2)", ">=5", "<5", "1e", ".5", "5.", "+5"]
+    ),
+    st.text(max_size=5),
+)
+bounds = st.one_of(st.none(), ends.map(float))
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, bounds, bounds)
+def test_overlap(con: Con, label: str | None, lower: float | None, upper: float | None) -> None:
+    query = """SELECT deid.overlap($1::VARCHAR, $2::DOUBLE, $3::DOUBLE),
+      deid_overlap($1::VARCHAR, $2::DOUBLE, $3::DOUBLE)"""
+    ((macro, udf),) = con.execute(query, [label, lower, upper]).fetchall()
+    assert macro == udf == overlap(label, lower, upper)
+    assert udf is None or 0 <= udf <= 1
+
+
+def test_whole_columns_agree(con: Con) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE t AS SELECT ['20', '25', '30', NULL][1 + i % 4] AS age, "
+        "CAST(i % 2 AS INTEGER) AS level FROM range(10000) AS r(i)"
+    )
+    query = """SELECT count(*) FROM t
+      WHERE deid.generalize(age, 'a.age', level)
+        IS DISTINCT FROM deid_generalize('a.age', age, level)
+      OR deid.lca('a.age', [age, '20']) IS DISTINCT FROM deid_lca('a.age', [age, '20'])
+      OR deid.label_loss('a.age', age || '@0') IS DISTINCT FROM deid_loss('a.age', age || '@0')"""
+    assert con.execute(query).fetchall() == [(0,)]
+
+
+def test_an_unmapped_value_is_an_error_that_does_not_quote_it(con: Con) -> None:
+    for call in (
+        "deid_generalize('a.age', '4711', 1)",
+        "deid_lca('a.age', ['20', '4711'])",
+        "deid_loss('a.age', '4711')",
+    ):
+        with pytest.raises(duckdb.Error, match=r"HierarchyError: hierarchy a\.age") as error:
+            con.execute(f"SELECT {call}").fetchall()
+        assert "4711" not in str(error.value)
