@@ -28,7 +28,7 @@ from sqlglot import exp
 
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Relation, column, identifier
-from dbdeid.engine.session import MEMORY, PUBLISHED_STORAGE, EngineError, Session, Step
+from dbdeid.engine.session import MEMORY, EngineError, Session, Step
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Check
@@ -86,7 +86,7 @@ def _shipped_texts() -> dict[str, set[str]]:
         fresh.execute(script)
         texts = _macro_texts(fresh, MEMORY)
         path = Path(folder) / "shipped.duckdb"
-        name = fresh.attach(path, storage=PUBLISHED_STORAGE)
+        name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
         fresh.execute(script)
         fresh.execute(f"USE {sql(identifier(MEMORY))}")
