@@ -29,6 +29,7 @@ list_transform(
       beyond := (given['value'] - given['origin']) % nullif(given['width'], 0)
     )
   ),
+  -- nine decimals are always written, so that trailing zeros never belong to the whole number
   lambda found: CASE
     WHEN NOT coalesce(found['given']['width'] > 0, false) OR found['given']['origin'] IS NULL
       THEN error('deid.interval_label: width must be above 0, and neither width nor origin NULL')
@@ -39,27 +40,33 @@ list_transform(
     WHEN found['given']['value'] IS NULL
       THEN error('deid.interval_label: a value is not a finite number below 10^29')
     WHEN found['given']['value'] < found['given']['lower']
-      THEN '< ' || regexp_replace(CAST(found['given']['lower'] AS VARCHAR), '\.?0+$', '')
+      THEN '< ' || rtrim(rtrim(CAST(found['given']['lower'] AS VARCHAR), '0'), '.')
     WHEN found['given']['value'] >= found['given']['upper']
-      THEN '>= ' || regexp_replace(CAST(found['given']['upper'] AS VARCHAR), '\.?0+$', '')
+      THEN '>= ' || rtrim(rtrim(CAST(found['given']['upper'] AS VARCHAR), '0'), '.')
     ELSE
       '['
-      || regexp_replace(
-        CAST(
-          found['given']['value'] - found['beyond']
-          - CASE WHEN found['beyond'] < 0 THEN found['given']['width'] ELSE 0 END
-          AS VARCHAR
+      || rtrim(
+        rtrim(
+          CAST(
+            found['given']['value'] - found['beyond']
+            - CASE WHEN found['beyond'] < 0 THEN found['given']['width'] ELSE 0 END
+            AS VARCHAR
+          ),
+          '0'
         ),
-        '\.?0+$', ''
+        '.'
       )
       || ', '
-      || regexp_replace(
-        CAST(
-          found['given']['value'] - found['beyond']
-          + CASE WHEN found['beyond'] < 0 THEN 0 ELSE found['given']['width'] END
-          AS VARCHAR
+      || rtrim(
+        rtrim(
+          CAST(
+            found['given']['value'] - found['beyond']
+            + CASE WHEN found['beyond'] < 0 THEN 0 ELSE found['given']['width'] END
+            AS VARCHAR
+          ),
+          '0'
         ),
-        '\.?0+$', ''
+        '.'
       )
       || ')'
   END
