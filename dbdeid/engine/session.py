@@ -266,6 +266,16 @@ class Session:
             raise
         self.execute("COMMIT")
 
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        """Work on one thread: two threads place the blocks of a file in the order they finish."""
+        before = int(self.row("SELECT current_setting('threads')")[0])
+        self.execute("SET threads = 1")
+        try:
+            yield
+        finally:
+            self.execute(f"SET threads = {before}")
+
     @property
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """The session's own cursor, for installing macros and UDFs."""
@@ -273,9 +283,20 @@ class Session:
 
     # -- other files -----------------------------------------------------------------------
 
-    def attach(self, path: Path, *, read_only: bool = False, storage: str | None = None) -> str:
+    def attach(self, path: Path, *, read_only: bool = False) -> str:
         """Attach a file for the session's life and give the catalog name it got."""
-        name = _attach(self._cursor, path, read_only=read_only, storage=storage)
+        name = _attach(self._cursor, path, read_only=read_only)
+        self._attached.append(name)
+        return name
+
+    def attach_new(self, path: Path) -> str:
+        """Attach a file to be published, readable by older DuckDB.
+
+        DuckDB writes the catalog name into the file, so it is one that tells nothing.
+        """
+        name = _attach(
+            self._cursor, path, read_only=False, name="release", storage=PUBLISHED_STORAGE
+        )
         self._attached.append(name)
         return name
 
@@ -332,13 +353,14 @@ def _attach(
     path: Path,
     *,
     read_only: bool,
+    name: str | None = None,
     storage: str | None = None,
 ) -> str:
     taken = {
         row[0]
         for row in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()
     }
-    name = path.stem
+    name = name or path.stem
     while name.lower() in {"temp", "system", MEMORY, "main"} or name in taken:
         name = f"{name}_"
     options = ["READ_ONLY"] if read_only else []

@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlglot import exp
 
 from dbdeid.engine import macros
-from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import PUBLISHED_STORAGE, Session
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
 from dbdeid.release.workplace import beside, companions, dictionary_name
@@ -57,19 +57,25 @@ def discard(pairs: tuple[tuple[Path, Path], ...]) -> None:
 def _write_duckdb(
     session: Session, path: Path, release: str, released: Relation, dictionary: Relation
 ) -> None:
-    catalog = session.attach(path, storage=PUBLISHED_STORAGE)
-    try:
-        with session.transaction():
-            for name, table in ((release, released), (dictionary_name(release), dictionary)):
-                create_table(session, Relation(name, schema="main", catalog=catalog), table)
-            macros.install(session.cursor, catalog, private=False)
-    finally:
-        session.detach(catalog)
+    with session.one_thread():
+        catalog = session.attach_new(path)
+        try:
+            with session.transaction():
+                for name, table in ((release, released), (dictionary_name(release), dictionary)):
+                    create_table(session, Relation(name, schema="main", catalog=catalog), table)
+                macros.install(session.cursor, catalog, private=False)
+        finally:
+            session.detach(catalog)
 
 
 def create_table(session: Session, target: Relation, source: Relation) -> None:
-    """Write a table afresh, rows in the order of the source."""
-    query = exp.select("*").from_(source.table)
+    """Write a table afresh, sorted.
+
+    The source is sorted already, but how it lies in memory depends on threads; sorting once more
+    costs no more than copying, and makes equal releases equal files.
+    """
+    order = [exp.Ordered(this=column(name), nulls_first=False) for name in source.names]
+    query = exp.select("*").from_(source.table).order_by(*order)
     session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
 
 
