@@ -5,10 +5,11 @@ A *node* holds one level per quasi-identifier. `x ≤ y` componentwise means tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,28 +175,17 @@ class Lattice:
             if level > low:
                 yield (*node[:i], level - 1, *node[i + 1 :])
 
-    def levels(self) -> tuple[NDArray[np.uint8], ...]:
-        """One array per attribute, of the size of the lattice: the level in each node."""
-        ranges = (
-            np.arange(a, b + 1, dtype=np.uint8) for a, b in zip(self.bottom, self.top, strict=True)
-        )
-        return tuple(np.ravel(grid) for grid in np.meshgrid(*ranges, indexing="ij"))
 
-    def ranks(self) -> NDArray[np.uint16]:
-        """The total level of every node."""
-        per_attribute = [
-            np.arange(a, b + 1, dtype=np.float64)
-            for a, b in zip(self.bottom, self.top, strict=True)
-        ]
-        return self.additive(per_attribute).astype(np.uint16)
+def outer_sum(terms: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Sums over one element of each term, for all combinations, the last term fastest.
 
-    def additive(self, terms: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """A function of the nodes that is a sum over the attributes, for the whole lattice.
+    With one term per attribute, indexed by level - min_level, this is an additive function of the
+    nodes, by node number.
 
-        Args:
-            terms: one array per attribute, indexed by level - min_level.
-        """
-        total: NDArray[np.float64] = np.zeros(1)
-        for term in terms:
-            total = np.add.outer(total, term).ravel()
-        return total
+    >>> outer_sum([np.array([0, 10]), np.array([1, 2, 3])])
+    array([ 1,  2,  3, 11, 12, 13])
+    """
+    total = terms[0]
+    for term in terms[1:]:
+        total = np.add.outer(total, term).ravel()
+    return total

@@ -1,0 +1,210 @@
+"""What a search minimizes: scores of a checked node, and bounds on the scores of others.
+
+A bound is *sound* when no node it is claimed for scores less. Every objective says what is known
+of a node before any check, what the check of u says of all nodes below u, and of all above u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.search.checker import Check, Checker
+from dbdeid.search.lattice import Attribute, Lattice, Node
+from dbdeid.search.tuples import Marginals, Tuples
+
+Floats: TypeAlias = NDArray[np.float64]
+Data: TypeAlias = Tuples | Marginals
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One thing to minimize.
+
+    Args:
+        name: as in the spec.
+        terms: per attribute, by level - min_level, what a level adds to the sum below.
+        known: (that sum, records) to a lower bound on the score of a node before any check.
+        score: (sum, check, records) to the score of a checked node.
+        estimate: (known, share of records suppressed) to a guess of the score, where that is
+            close; it only guides the search.
+        below: (known bounds of nodes below a checked one, its suppressed records, their loss,
+            records) to lower bounds on their scores; None where a check says nothing of them.
+        above: (check, records) to one lower bound on the scores of all nodes above.
+    """
+
+    name: str
+    terms: Callable[[Lattice, Marginals], list[Floats]]
+    known: Callable[[Floats, int], Floats]
+    score: Callable[[float, Check, int], float]
+    estimate: Callable[[Floats, Floats], Floats] | None = None
+    below: Callable[[Floats, Floats | int, Floats | float, int], Floats] | None = None
+    above: Callable[[Check, int], float] | None = None
+
+
+def metrics(lattice: Lattice, data: Data, check: Check) -> dict[str, float]:
+    """The score of a checked node under every objective, by name.
+
+    `loss` is in [0, 1], `discernibility` in records squared, `average_class_size` in records,
+    `precision` the mean of level/height as ARX reports it (0 unchanged, 1 all at the top),
+    `height` the total level. The last two ignore suppression.
+    """
+    marginals = marginals_of(lattice, data)
+    return {name: _score(o, lattice, marginals, check) for name, o in OBJECTIVES.items()}
+
+
+def score(lattice: Lattice, data: Data, checker: Checker, node: Node) -> dict[str, float]:
+    """Check one known node and give its score under every objective, as `metrics`."""
+    return metrics(lattice, data, checker.check(node))
+
+
+def loss_of(lattice: Lattice, data: Data, check: Check) -> float:
+    """Information loss of a checked node: mean over all cells, suppressed cells count 1.
+
+    Loss(v) = G(v) + P(v): G is the generalization loss of all records, known from the marginals;
+    P is what suppression adds, the suppressed records less what G charged for them
+    (Iyengar 2002; Prasser et al. 2016).
+    """
+    return _score(OBJECTIVES["loss"], lattice, marginals_of(lattice, data), check)
+
+
+def marginals_of(lattice: Lattice, data: Data) -> Marginals:
+    """The marginal counts of tuples; marginals stay as they are."""
+    return data.marginals(lattice) if isinstance(data, Tuples) else data
+
+
+def sum_of_terms(lattice: Lattice, terms: list[Floats], node: Node) -> float:
+    """The sum of a node's terms, added in the order of the attributes."""
+    total = 0.0
+    for term, level, low in zip(terms, node, lattice.bottom, strict=True):
+        total += float(term[level - low])
+    return total
+
+
+def _score(objective: Objective, lattice: Lattice, marginals: Marginals, check: Check) -> float:
+    terms = objective.terms(lattice, marginals)
+    return objective.score(sum_of_terms(lattice, terms, check.node), check, marginals.records)
+
+
+def _levels(attribute: Attribute) -> range:
+    return range(attribute.min_level, attribute.most_general + 1)
+
+
+def _generalization_loss(lattice: Lattice, marginals: Marginals) -> list[Floats]:
+    """G: per attribute and level, the mean loss of the attribute's cells times its share."""
+    return [
+        np.array(
+            [
+                share * float((counts * attribute.loss[level]).sum()) / max(marginals.records, 1)
+                for level in _levels(attribute)
+            ]
+        )
+        for attribute, share, counts in zip(
+            lattice.attributes, lattice.shares, marginals.counts, strict=True
+        )
+    ]
+
+
+def _loss_below(
+    known: Floats, suppressed: Floats | int, loss: Floats | float, records: int
+) -> Floats:
+    """P is antitone: below u more records are suppressed, and G charges less for each."""
+    return known + (suppressed - loss) / max(records, 1)
+
+
+def _log_groups(lattice: Lattice, marginals: Marginals) -> list[Floats]:
+    """Logarithms of the numbers of groups that occur; their sum bounds that of all classes."""
+    return [
+        np.log(
+            [
+                max(len(np.unique(attribute.groups[level][counts > 0])), 1)
+                for level in _levels(attribute)
+            ]
+        )
+        for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
+    ]
+
+
+def _average_of_most_classes(log_groups: Floats, records: int) -> Floats:
+    """N/classes for the most classes there can be, with a margin for the logarithms."""
+    return np.asarray(records / np.clip(np.exp(log_groups) * (1 + 1e-9), 1, max(records, 1)))
+
+
+def _discernibility_below(
+    known: Floats, suppressed: Floats | int, loss: Floats | float, records: int
+) -> Floats:
+    """Below u at least as many records are suppressed, at N each; a kept one costs at least 1."""
+    return np.maximum(known, records * 1.0 * suppressed + records - suppressed)
+
+
+def _average_class_size_above(check: Check, records: int) -> float:
+    """Above u a kept class holds a class kept at u, or at least two of the t that were not.
+
+    With one of the t left over for the suppressed records there are at most
+    classes(u) + (t + 1) div 2 classes, the suppressed counted as one.
+    """
+    left = check.all_classes - check.classes
+    return records / max(check.classes + (left + 1) // 2, 1)
+
+
+def _relative_levels(lattice: Lattice, marginals: Marginals) -> list[Floats]:
+    width = len(lattice.attributes)
+    return [np.array(_levels(a)) / max(a.height, 1) / width for a in lattice.attributes]
+
+
+LOSS = Objective(
+    "loss",
+    terms=_generalization_loss,
+    known=lambda total, records: total,
+    score=lambda total, check, records: (
+        total + (check.suppressed - check.suppressed_loss) / max(records, 1)
+    ),
+    estimate=lambda known, share: known + share * (1 - known),
+    below=_loss_below,
+)
+
+# Σ|E|² over kept classes + N per suppressed record (Bayardo & Agrawal 2005). It is at least
+# Σ|E|² over all classes, which is at least N²/classes and only grows when classes are merged.
+DISCERNIBILITY = Objective(
+    "discernibility",
+    terms=_log_groups,
+    known=lambda total, records: records * _average_of_most_classes(total, records),
+    score=lambda total, check, records: float(check.squares_kept + records * check.suppressed),
+    below=_discernibility_below,
+    above=lambda check, records: float(check.squares_all),
+)
+
+# N/classes, all suppressed records counted as one more class, as ARX counts.
+AVERAGE_CLASS_SIZE = Objective(
+    "average_class_size",
+    terms=_log_groups,
+    known=_average_of_most_classes,
+    score=lambda total, check, records: records / max(check.classes + (check.suppressed > 0), 1),
+    above=_average_class_size_above,
+)
+
+# Mean of level/height, suppression ignored: 1 - Prec (Sweeney 2002), as ARX.
+PRECISION = Objective(
+    "precision",
+    terms=_relative_levels,
+    known=lambda total, records: total,
+    score=lambda total, check, records: total,
+    estimate=lambda known, share: known,
+)
+
+HEIGHT = Objective(
+    "height",
+    terms=lambda lattice, marginals: [np.array(_levels(a)) * 1.0 for a in lattice.attributes],
+    known=lambda total, records: total,
+    score=lambda total, check, records: total,
+    estimate=lambda known, share: known,
+)
+
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (LOSS, DISCERNIBILITY, AVERAGE_CLASS_SIZE, PRECISION, HEIGHT)
+}

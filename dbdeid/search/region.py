@@ -1,0 +1,113 @@
+"""The open region of a search: the nodes that may still be the optimum, with their bounds.
+
+Nodes are packed into one integer each, a guard bit above every level, so that u ≤ v is one
+subtraction: no guard bit is borrowed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.search.lattice import Lattice, Node, outer_sum
+
+Packed = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+BLOCK = 1 << 20  # nodes generated at a time
+
+
+class Packing:
+    """Nodes of a lattice as integers of at most 64 bits, in the order of the node numbers."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lows = lattice.bottom
+        widths = [(count - 1).bit_length() + 1 for count in lattice.shape]
+        ends = [*accumulate(reversed(widths))][::-1]
+        self.shifts = [end - width for end, width in zip(ends, widths, strict=True)]
+        self.masks = [(1 << (width - 1)) - 1 for width in widths]
+        self.guard = np.uint64(sum(1 << (end - 1) for end in ends))
+        self._digits = [
+            np.arange(count, dtype=np.uint64) << np.uint64(shift)
+            for count, shift in zip(lattice.shape, self.shifts, strict=True)
+        ]
+
+    def pack(self, node: Node) -> np.uint64:
+        """One node."""
+        levels = zip(node, self._lows, self._digits, strict=True)
+        return np.uint64(sum(int(digits[level - low]) for level, low, digits in levels))
+
+    def node(self, packed: np.uint64) -> Node:
+        """The node that was packed."""
+        return tuple(
+            low + ((int(packed) >> shift) & mask)
+            for low, shift, mask in zip(self._lows, self.shifts, self.masks, strict=True)
+        )
+
+    def at(self, offsets: Sequence[NDArray[np.integer]]) -> Packed:
+        """Nodes given by level - min_level per attribute."""
+        packed = np.zeros(len(offsets[0]), dtype=np.uint64)
+        for digits, offset in zip(self._digits, offsets, strict=True):
+            packed += digits[offset]
+        return packed
+
+    def offsets(self, packed: Packed) -> Iterator[NDArray[np.int64]]:
+        """Per attribute, level - min_level of the given nodes."""
+        for shift, mask in zip(self.shifts, self.masks, strict=True):
+            yield ((packed >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
+
+    def at_most(self, lower: Packed, upper: Packed | np.uint64) -> Mask:
+        """Where lower ≤ upper componentwise; broadcasts."""
+        return np.asarray(((upper | self.guard) - lower) & self.guard == self.guard)
+
+    def blocks(self, terms: Sequence[Floats]) -> Iterator[tuple[Packed, Floats]]:
+        """All nodes in order, some at a time, with the sum of their terms."""
+        split, size = len(terms), 1
+        while split > 0 and size * len(terms[split - 1]) <= BLOCK:
+            split -= 1
+            size *= len(terms[split])
+        heads = outer_sum([np.zeros(1, np.uint64), *self._digits[:split]])
+        head_sums = outer_sum([np.zeros(1), *terms[:split]])
+        tail = outer_sum([np.zeros(1, np.uint64), *self._digits[split:]])
+        for head, total in zip(heads, head_sums, strict=True):
+            yield tail + head, outer_sum([np.full(1, total), *terms[split:]])
+
+
+class Region:
+    """The open nodes, most specific ones first in each attribute.
+
+    Args:
+        packing: of the lattice.
+        blocks: packed nodes with what is known of them; all that may still be the optimum.
+    """
+
+    def __init__(self, packing: Packing, blocks: Iterable[tuple[Packed, Floats]]) -> None:
+        self._packing = packing
+        found = [*blocks] or [(np.zeros(0, np.uint64), np.zeros(0))]
+        self.packed = np.concatenate([packed for packed, _ in found])
+        self.known = np.concatenate([known for _, known in found])
+        self.bound = self.known.copy()
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def below(self, packed: np.uint64) -> Mask:
+        """Which open nodes are at or below a node."""
+        return self._packing.at_most(self.packed, packed)
+
+    def above(self, packed: np.uint64) -> Mask:
+        """Which open nodes are at or above a node."""
+        return self._packing.at_most(packed, self.packed)
+
+    def keep(self, mask: Mask) -> None:
+        """Close all other nodes."""
+        if not mask.all():
+            self.packed, self.known, self.bound = (
+                self.packed[mask],
+                self.known[mask],
+                self.bound[mask],
+            )
