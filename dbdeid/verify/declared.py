@@ -25,8 +25,8 @@ class Declared:
         source_rows: records of the source.
         suppression_limit: allowed share of suppressed records.
         keeps_suppressed: suppressed records are released with every quasi-identifier `*`.
-        domains: quasi-identifiers whose domain is public by declaration; only their leaves may
-            stand in the dictionary.
+        domains: quasi-identifiers whose domain is public by declaration; only their leaves, and
+            the bounds of their `*`, may stand in the dictionary.
     """
 
     release: str

@@ -7,8 +7,8 @@
 - `order`: rows sorted by all columns; any other order tells about the order of the source.
 - `comments`: free text on the table or its columns.
 - `bounds`: each `_lower`, `_upper` is that of its value in the dictionary, never of the data.
-- `dictionary`: lists the released values and no others, with the bounds of the hierarchy and
-  leaves only of declared domains.
+- `dictionary`: lists the released values and no others, with the bounds of the hierarchy; leaves
+  and bounds of `*` only of declared domains, else they are what the data hold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.verify.classes import as_text, companions, quoted
+from dbdeid.verify.classes import STAR, as_text, companions, quoted
 from dbdeid.verify.declared import Check, Declared
 
 DICTIONARY = (
@@ -193,7 +193,7 @@ def dictionary(
     ]
     if not wrong:
         wrong += _unlike_release(session, classes, listed, declared)
-        wrong += _leaves(session, listed, declared)
+        wrong += _told_by_data(session, listed, declared)
         if hierarchies is not None:
             wrong += _unlike_hierarchies(session, listed, declared, hierarchies)
     return Check("dictionary", not wrong, "; ".join(wrong))
@@ -232,17 +232,20 @@ def _unlike_release(
             yield f"lists {repeated} values of {name!r} more than once"
 
 
-def _leaves(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
-    rows = session.rows(
-        exp.select(column("column"))
-        .distinct()
-        .from_(listed.table)
-        .where(exp.not_(column("leaves").is_(exp.null())))
-        .order_by(column("column"))
-    )
-    names = [name for (name,) in rows if name not in declared.domains]
-    if names:
-        yield f"lists leaves of {quoted(names)}, whose domain is not declared"
+def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
+    """What only a declared domain may tell: its leaves, and how far `*` reaches."""
+    open_ends = exp.and_(column("lower").is_(exp.null()), column("upper").is_(exp.null()))
+    star = column("released_value").eq(exp.Literal.string(STAR))
+    telling = {
+        "leaves": exp.not_(column("leaves").is_(exp.null())),
+        "bounds of '*'": exp.and_(star, column("level") > 0, exp.not_(open_ends)),
+    }
+    for what, condition in telling.items():
+        found = exp.select(column("column")).distinct().from_(listed.table).where(condition)
+        rows = session.rows(found.order_by(column("column")))
+        names = [name for (name,) in rows if name not in declared.domains]
+        if names:
+            yield f"lists {what} of {quoted(names)}, whose domain is not declared"
 
 
 def _unlike_hierarchies(

@@ -293,6 +293,21 @@ def test_leaves_only_of_declared_domains(domains: tuple[str, ...]) -> None:
         assert "leaves of 'zip'" in detail(found, "dictionary")
 
 
+@pytest.mark.parametrize("domains", [(), ("age",)])
+def test_bounds_of_the_whole_only_of_declared_domains(domains: tuple[str, ...]) -> None:
+    release = all_top(handmade()).sql(
+        """CREATE OR REPLACE TABLE ward_dictionary AS SELECT * REPLACE (
+        CASE "column" WHEN 'age' THEN '20' END AS lower,
+        CASE "column" WHEN 'age' THEN '77' END AS upper) FROM ward_dictionary ORDER BY ALL""",
+        """CREATE OR REPLACE TABLE ward AS
+        SELECT * REPLACE (20 AS age_lower, 77 AS age_upper) FROM ward""",
+    )
+    found = release.promise(domains=domains).verify()
+    assert failed(found) == (set() if domains else {"dictionary"})
+    if not domains:
+        assert "bounds of '*' of 'age'" in detail(found, "dictionary")
+
+
 def test_a_dictionary_of_enums() -> None:
     release = handmade().sql(
         """CREATE OR REPLACE TABLE ward_dictionary AS SELECT * REPLACE (
