@@ -53,13 +53,13 @@ def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> tuple[Cut, ...] | None:
     """
     found: set[Cut] = set()
     for use in uses:
-        constants = _compared(use)
-        if constants is None:
+        others = _compared(use)
+        if others is None:
             return None
-        for constant in constants:
-            if isinstance(constant, exp.Null):
+        for other in others:
+            if isinstance(other, exp.Null):
                 continue
-            starts = scale.cutter(constant)
+            starts = scale.cutter(other)
             if starts is None:
                 return None
             found.update(starts)
@@ -73,18 +73,15 @@ _COMPARISONS = (
 
 
 def _compared(use: exp.Expr) -> list[exp.Expr] | None:
-    """The constants of an expression in which the column is only compared with constants."""
-    constants: list[exp.Expr] = []
+    """What an expression compares the column with; None when it does anything else with it."""
+    others: list[exp.Expr] = []
     for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
         parent: exp.Expr | None = reference.parent
         if not isinstance(parent, _COMPARISONS):
             return None
         parts: list[exp.Expr] = list(parent.iter_expressions())
-        others = [part for part in parts if part is not reference]
-        if any(part.find(exp.Column) for part in others):
-            return None
-        constants.extend(others)
-    return constants
+        others.extend(part for part in parts if part is not reference)
+    return others
 
 
 # -- constants --------------------------------------------------------------------------------

@@ -171,7 +171,6 @@ def _cells(found: Relation, used: Spread, scale: Scale, starts: Sequence[Cut]) -
         .join(_cell_table(scale, starts), join_type="CROSS")
         .where(column("level") > 0)
         .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0))
-        .where(_bounded(scale))
         .where(start < stop)
     )
 

@@ -114,6 +114,18 @@ def test_endless_lists_are_refused_but_ranges_answered(
     assert found.rows == ((0.25,),)
 
 
+def test_listed_leaves_come_before_bounds(session: Session, make_release: MakeRelease) -> None:
+    target = one_column(
+        make_release,
+        "INTEGER",
+        [("x", "some", 1, "1", "9", ["1", "2", "9", "3"]), ("x", "7", 0, "7", "7", None)],
+    )
+    found = answer(session, "SELECT COUNT(*) FROM t WHERE x BETWEEN 2 AND 7", target)
+    assert found.rows == ((1.5,),)
+    found = answer(session, "SELECT x, COUNT(*) FROM t WHERE x > 2 GROUP BY x ORDER BY x", target)
+    assert found.rows == ((3, 0.25), (7, 1.0), (9, 0.25))
+
+
 def test_timestamps_count_by_length(session: Session, make_release: MakeRelease) -> None:
     target = one_column(
         make_release,
@@ -143,6 +155,7 @@ def test_decimals_keep_their_cuts(session: Session, make_release: MakeRelease) -
         ("x <= 0.5", 1.5),
         ("x < 0.5", 0.5),
         ("x BETWEEN 0.2 AND 0.45", 0.25),
+        ("x BETWEEN 0.06 AND 0.09", 0.03),
         ("x = -0.3", 0.0),
     ):
         found = answer(session, f"SELECT COUNT(*) FROM t WHERE {condition}", target)

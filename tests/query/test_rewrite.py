@@ -376,7 +376,7 @@ def worlds(draw: st.DrawFn) -> World:
     }
 
     def released(name: str, label: str, level: int, found: list[Any], bounds: bool) -> None:
-        low, high = (str(found[0]), str(found[-1])) if bounds else (None, None)
+        low, high = (None, None) if name == "sex" else (str(found[0]), str(found[-1]))
         if name == "bmi" and level:  # closed bounds; the leaves are middles of quarters
             low, high = str(found[0] - 0.125), str(found[-1] + 0.125)
         texts = None if bounds or level == 0 else [str(leaf) for leaf in found]

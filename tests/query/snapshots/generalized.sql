@@ -117,12 +117,7 @@ WITH "values_1" AS (
   ) AS "cells"
   WHERE
     (
-      (
-        "level" > 0 AND COALESCE(ARRAY_LENGTH("leaves"), 0) = 0
-      )
-      AND CAST("lower" AS BIGINT) < (
-        CAST("upper" AS BIGINT) + 1
-      )
+      "level" > 0 AND COALESCE(ARRAY_LENGTH("leaves"), 0) = 0
     )
     AND GREATEST(CAST("lower" AS BIGINT), "cells"."low") < LEAST(CAST("upper" AS BIGINT) + 1, "cells"."high")
 ), "share_2" AS (
