@@ -101,8 +101,10 @@ def from_rows(
     middle = columns[1:-1] if single else columns[1:]
     leaves = tuple(columns[0])
     levels = [_raw_level(leaves, order)]
-    levels += [_labelled_level(labels, len(leaves), order) for labels in middle]
-    levels.append(top_level(len(leaves), _whole(order)))
+    # Without a declared domain, bounds of a group would be the data's own extremes.
+    public = order if declared else None
+    levels += [_labelled_level(labels, len(leaves), public) for labels in middle]
+    levels.append(top_level(len(leaves), _whole(public)))
     return Hierarchy(column, kind, leaves, tuple(levels), declared)
 
 

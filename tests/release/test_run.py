@@ -1,0 +1,322 @@
+"""The path of a release: oracle optima, what is written, what is refused, what never changes."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbdeid
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from specs import PEOPLE, SHARED, oracle, small, spec_of
+
+ORACLE = oracle(SHARED) if SHARED.is_dir() else []
+
+
+def table(path: Path, name: str = "people_public") -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(path), read_only=True) as con:
+        return con.execute(f"FROM {name}").fetchall()
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)
+    return tmp_path / "owner.duckdb"
+
+
+# -- optima ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", ORACLE, ids=[e["id"] for e in ORACLE])
+def test_run_finds_the_optimum_of_an_independent_program(entry: dict[str, Any]) -> None:
+    if entry["id"] == "ihis9_k5_s0.05":
+        entry = {**entry, "suppression": 0.05}
+    result = dbdeid.run(spec_of(entry, SHARED))
+    node = list(result.transformation.values())
+    ties = [entry["optimum"], *entry.get("brute_force", {}).get("ties", [])]
+    assert result.verified
+    assert result.search["proven_optimal"]
+    if entry["metric"] == "height":  # many transformations share the least height
+        assert sum(node) == entry["arx_score"]
+        return
+    assert node in ties
+    assert result.loss == pytest.approx(entry["loss"], abs=1e-9)
+    if node == entry["optimum"]:
+        assert (result.suppressed_rows, result.classes) == (entry["suppressed"], entry["classes"])
+        assert result.smallest_class == entry["min_class"]
+        assert result.metrics["discernibility"] == entry["dm"]
+    if entry["suppression"] > 0 and entry["checks"]:
+        assert result.search["checked"] < entry["checks"]
+
+
+def test_a_known_transformation_is_applied_and_scored_as_by_arx(shared: Path) -> None:
+    entry = next(e for e in ORACLE if e["id"] == "adult9_k5_s0.05")
+    spec = spec_of(entry, shared)
+    levels = dict(zip(spec["columns"], entry["optimum"], strict=True))
+    spec["method"]["transformation"] = levels
+    result = dbdeid.run(spec)
+    assert dict(result.transformation) == levels
+    assert result.loss == pytest.approx(entry["loss"], abs=1e-9)
+    assert result.search["checked"] == 1
+
+
+def test_the_sql_engine_finds_the_same(shared: Path) -> None:
+    entry = next(e for e in ORACLE if e["id"] == "adult5_k5_s0.05")
+    found = {}
+    for engine in ("numpy", "sql"):
+        spec = spec_of(entry, shared)
+        spec["method"]["engine"] = engine
+        found[engine] = dbdeid.run(spec)
+    assert found["sql"].transformation == found["numpy"].transformation
+    assert found["sql"].search["checked"] == found["numpy"].search["checked"]
+    assert found["sql"].metrics == pytest.approx(found["numpy"].metrics, abs=1e-12)
+
+
+# -- what is written ---------------------------------------------------------------------------
+
+
+def test_the_target_is_public_and_the_book_is_private(people: Path, tmp_path: Path) -> None:
+    before = people.read_bytes()
+    spec = small(database="owner.duckdb", target="out.duckdb", output={"export": ["out.csv"]})
+    result = dbdeid.run(spec)
+    assert people.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "out.csv",
+        "out.duckdb",
+        "out.private.duckdb",
+        "out_dictionary.csv",
+        "owner.duckdb",
+    ]
+    assert (tmp_path / "out.private.duckdb").stat().st_mode & 0o077 == 0
+    with duckdb.connect("out.duckdb", read_only=True) as con:
+        names = con.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+        schemas = con.execute(
+            "SELECT DISTINCT schema_name FROM duckdb_functions() WHERE database_name = 'out'"
+        ).fetchall()
+    assert names == [("people_public",), ("people_public_dictionary",)]
+    assert schemas == [("deid",)]
+    assert result.table == str(tmp_path / "out.duckdb")
+    assert len(result.to_df()) == result.released_rows
+    content = (tmp_path / "out.duckdb").read_bytes() + (tmp_path / "out.csv").read_bytes()
+    assert b"person " not in content
+    assert b"owner" not in content
+
+
+def test_every_released_record_generalizes_a_source_record(people: Path) -> None:
+    result = dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    levels = result.transformation
+    with duckdb.connect(str(people), read_only=True) as con:
+        source = con.execute("SELECT age, zip, sex, illness FROM people").fetchall()
+    widths = {1: 10, 2: 20}
+
+    def age(value: int) -> str | int:
+        if levels["age"] == 0:
+            return value
+        if levels["age"] == 3:
+            return "*"
+        start = value // widths[levels["age"]] * widths[levels["age"]]
+        return f"[{start}, {start + widths[levels['age']]})"
+
+    def zip_code(value: str) -> str:
+        kept = {0: 5, 1: 3, 2: 1}.get(levels["zip"])
+        return "*" if kept is None else value[:kept] + "*" * (5 - kept)
+
+    def sex(value: str | None) -> str | None:
+        return "*" if levels["sex"] == 1 else value
+
+    expected = [(age(a), zip_code(z), sex(s), i) for a, z, s, i in source]
+    sizes = Counter(row[:3] for row in expected)
+    kept = Counter(row for row in expected if sizes[row[:3]] >= 2)
+    assert Counter(table(Path("out.duckdb"))) == kept
+    assert result.suppressed_rows == len(expected) - kept.total() <= 20
+    assert min(Counter(row[:3] for row in kept.elements()).values()) == result.smallest_class
+
+
+def test_the_dictionary_explains_every_released_value(people: Path) -> None:
+    dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    released = table(Path("out.duckdb"))
+    listed = table(Path("out.duckdb"), "people_public_dictionary")
+    for position, name in enumerate(("age", "zip", "sex")):
+        values = {None if row[position] is None else str(row[position]) for row in released}
+        assert {row[1] for row in listed if row[0] == name} == values
+    assert all(row[5] is None for row in listed)  # no domain was declared
+
+
+def test_bounds_come_from_the_hierarchy(people: Path) -> None:
+    spec = small(database="owner.duckdb", target="out.duckdb", output={"bounds": True})
+    spec["method"]["transformation"] = {"age": 2, "zip": 3, "sex": 1}
+    dbdeid.run(spec)
+    rows = {row[:3] for row in table(Path("out.duckdb"))}
+    assert rows == {("[20, 40)", 20, 39), ("[40, 60)", 40, 59), ("[60, 80)", 60, 79)}
+
+
+def test_bounds_never_tell_the_extremes_of_an_undeclared_domain(people: Path) -> None:
+    spec = small(database="owner.duckdb", target="out.duckdb", output={"bounds": True})
+    spec["columns"]["age"]["hierarchy"] = "suppress"
+    spec["method"]["transformation"] = {"age": 1, "zip": 1, "sex": 0}
+    spec["method"]["suppression_limit"] = 1
+    dbdeid.run(spec)
+    assert {row[:3] for row in table(Path("out.duckdb"))} == {("*", None, None)}
+    listed = table(Path("out.duckdb"), "people_public_dictionary")
+    assert [row for row in listed if row[0] == "age"] == [("age", "*", 1, None, None, None)]
+    spec["method"]["transformation"] = {"age": 0, "zip": 3, "sex": 1}
+    dbdeid.run(spec)
+    assert all(row[0] == row[1] == row[2] for row in table(Path("out.duckdb")))
+
+
+def test_suppressed_records_may_stay_as_a_class_of_their_own(people: Path) -> None:
+    spec = small(database="owner.duckdb", target="out.duckdb")
+    spec["privacy"][0]["k"] = 4
+    spec["method"].update(
+        suppressed="keep", suppression_limit=0.5, transformation={"age": 1, "zip": 1, "sex": 0}
+    )
+    result = dbdeid.run(spec)
+    stars = [row for row in table(Path("out.duckdb")) if row[:3] == ("*", "*", "*")]
+    assert result.released_rows == result.source_rows == 200
+    assert len(stars) == result.suppressed_rows >= 4
+    assert result.verified
+
+
+def test_a_view_follows_its_source_and_is_never_called_verified(people: Path) -> None:
+    result = dbdeid.run(small(database="owner.duckdb", output={"as": "view"}))
+    assert not result.verified
+    with duckdb.connect("owner.duckdb") as con:
+        before = con.execute("SELECT count(*) FROM people_public").fetchone()
+        con.execute("DELETE FROM people WHERE illness = 'flu'")
+        after = con.execute("SELECT count(*) FROM people_public").fetchone()
+        smallest = con.execute(
+            "SELECT min(n) FROM (SELECT count(*) AS n FROM people_public GROUP BY age, zip, sex)"
+        ).fetchone()
+    assert before is not None
+    assert after is not None
+    assert after < before
+    assert smallest is not None
+    assert smallest[0] >= 2
+
+
+def test_hostile_column_names_are_only_names(tmp_path: Path) -> None:
+    names = ["__n", "k", "qis", "class_size", "code", "grp", 'a "b"', "select", "x'; --", "Ä ö"]
+    columns = ", ".join(
+        f'i % {n + 2} AS "{name.replace(chr(34), chr(34) * 2)}"' for n, name in enumerate(names)
+    )
+    spec = {
+        "release": "hostile",
+        "source": {"sql": f"SELECT {columns} FROM range(300) AS r(i)", "name": "s"},
+        "target": str(tmp_path / "out.duckdb"),
+        "columns": {n: {"role": "quasi_identifier", "hierarchy": "suppress"} for n in names},
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "method": {"name": "full_domain", "suppression_limit": 0.02},
+    }
+    result = dbdeid.run(spec)
+    assert list(result.to_df().columns) == names
+    sizes = result.to_df().groupby(names, dropna=False).size()
+    assert sizes.min() == result.smallest_class >= 5
+
+
+# -- what never changes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_the_source_changes_no_byte(
+    seed: int, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = next(e for e in ORACLE if e["id"] == "adult9_k5_s0.05")
+    digests = []
+    for name in ("plain", f"shuffled{seed}"):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        source = "FROM adult" if name == "plain" else f"FROM adult ORDER BY hash(rowid + {seed})"
+        with duckdb.connect("owner.duckdb") as con:
+            con.execute(f"CREATE TABLE adult AS FROM '{shared}/data/adult_arx.parquet'")
+            con.execute(f"CREATE TABLE source AS {source}")
+        spec = spec_of(
+            entry,
+            shared,
+            database="owner.duckdb",
+            target="out.duckdb",
+            output={"export": ["out.parquet", "out.csv", "copy.duckdb"]},
+        )
+        spec["source"] = "source"
+        dbdeid.run(spec)
+        files = ["out.duckdb", "copy.duckdb", "out.parquet", "out.csv", "out_dictionary.parquet"]
+        digests.append([hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in files])
+    assert digests[0] == digests[1]
+
+
+def test_a_failing_run_leaves_the_last_release(people: Path, tmp_path: Path) -> None:
+    dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    kept = {p.name: p.read_bytes() for p in tmp_path.iterdir() if "private" not in p.name}
+    broken = small(database="owner.duckdb", target="out.duckdb")
+    broken["privacy"][0]["k"] = 1000
+    with pytest.raises(dbdeid.Unsatisfiable, match="k can be at most 200"):
+        dbdeid.run(broken)
+    broken["columns"]["age"] = {"role": "quasi_identifier", "hierarchy": "missing.csv"}
+    with pytest.raises(dbdeid.HierarchyError, match=r"missing\.csv does not exist"):
+        dbdeid.run(broken)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if "private" not in p.name} == kept
+
+
+def test_a_release_that_fails_its_verification_is_never_written(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dbdeid.methods import full_domain
+
+    honest = full_domain.release_step
+
+    def careless(quasi_identifiers: Any, released: Any, node: Any, parameters: Any) -> Any:
+        from dataclasses import replace
+
+        return honest(quasi_identifiers, released, node, replace(parameters, k=1))
+
+    monkeypatch.setattr(full_domain, "release_step", careless)
+    spec = small(database="owner.duckdb", target="out.duckdb", output={"export": ["out.csv"]})
+    spec["method"]["transformation"] = {"age": 1, "zip": 1, "sex": 0}
+    spec["method"]["suppression_limit"] = 1.0
+    with pytest.raises(dbdeid.VerificationError, match="k_anonymity"):
+        dbdeid.run(spec)
+    assert [p.name for p in tmp_path.iterdir()] == ["owner.duckdb"]
+
+
+def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    for trial in range(15):
+        rows, k = rng.randint(1, 60), rng.randint(1, 5)
+        values = [
+            (rng.randint(0, 9), rng.choice(["a", "b", None]), rng.randint(0, 3) / 2)
+            for _ in range(rows)
+        ]
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t (n INTEGER, c VARCHAR, x DOUBLE)")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?)", values)
+        spec = {
+            "release": "r",
+            "source": "t",
+            "columns": {
+                "n": {"role": "quasi_identifier", "hierarchy": {"intervals": [2, 4]}},
+                "c": {"role": "quasi_identifier", "hierarchy": "suppress"},
+                "x": {"role": "quasi_identifier", "hierarchy": {"intervals": [0.5]}, "weight": 2},
+            },
+            "privacy": [{"model": "k_anonymity", "k": k}],
+            "method": {"name": "full_domain", "suppression_limit": rng.choice([0, 0.1, 0.3])},
+        }
+        try:
+            result = dbdeid.run(spec, con)
+        except dbdeid.Unsatisfiable:
+            assert k > rows, trial
+            continue
+        released = con.execute("FROM r").fetchall()
+        sizes = Counter(released)
+        assert not sizes or min(sizes.values()) >= k
+        assert len(released) == rows - result.suppressed_rows
+        assert result.suppressed_rows <= spec["method"]["suppression_limit"] * rows
+        con.close()
