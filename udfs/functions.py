@@ -117,14 +117,15 @@ def _generalize(store: stored.Store) -> Callable[..., Any]:
 
 def _lca(store: stored.Store) -> Callable[..., Any]:
     def deid_lca(column: Any, values: Any) -> Any:
-        known: dict[tuple[str | None, frozenset[str | None]], str | None] = {}
-        found: list[str | None] = []
-        for name, leaves in zip(column.to_pylist(), values.to_pylist(), strict=True):
-            pair = (name, frozenset(leaves or ()))
-            if pair not in known:
-                known[pair] = stored.lowest_common_ancestor(store, name, pair[1])
-            found.append(known[pair])
-        return _text(found)
+        names = column.to_pylist()
+        groups = [frozenset(leaves or ()) for leaves in values.to_pylist()]
+        wanted: dict[str | None, set[stored.Leaves]] = {}
+        for name, group in zip(names, groups, strict=True):
+            wanted.setdefault(name, set()).add(group)
+        known = {
+            name: stored.lowest_common_ancestors(store, name, some) for name, some in wanted.items()
+        }
+        return _text([known[name][group] for name, group in zip(names, groups, strict=True)])
 
     return deid_lca
 

@@ -135,10 +135,13 @@ def _ambiguous(name: str) -> HierarchyError:
     )
 
 
-def lowest_common_ancestor(
-    store: Store, name: str | None, values: Collection[str | None] | None
-) -> str | None:
-    """The label at the lowest level where all values have the same one.
+Leaves = frozenset[str | None]
+
+
+def lowest_common_ancestors(
+    store: Store, name: str | None, groups: Collection[Leaves]
+) -> dict[Leaves, str | None]:
+    """For each group of values the label at the lowest level where all have the same one.
 
     None for no values and where all are None; None and a value meet at the top.
 
@@ -148,21 +151,28 @@ def lowest_common_ancestor(
     if name is None:
         raise HierarchyError("no hierarchy NULL in deid.hierarchies")
     store.tops(name)
-    leaves = {value for value in values or () if value is not None}
+    # one look-up for all groups: a query for each would take minutes on a large table
+    paths: dict[str | None, dict[int, set[str | None]]] = {}
+    for step in store.steps(name, sorted({v for group in groups for v in group if v is not None})):
+        paths.setdefault(step.value, {}).setdefault(step.level, set()).add(step.label)
+    return {group: _meeting(name, group, paths) for group in groups}
+
+
+def _meeting(
+    name: str, group: Leaves, paths: dict[str | None, dict[int, set[str | None]]]
+) -> str | None:
+    leaves = group - {None}
     if not leaves:
         return None
-    labels: dict[int, dict[str | None, set[str | None]]] = {}
-    for step in store.steps(name, sorted(leaves)):
-        labels.setdefault(step.level, {}).setdefault(step.value, set()).add(step.label)
-    if not any(set(at) == leaves for at in labels.values()):
+    if not leaves <= paths.keys():
         raise HierarchyError(f"hierarchy {name} lacks one of the values")
-    if any(len(known - {None}) > 1 for at in labels.values() for known in at.values()):
+    if any(len(labels - {None}) > 1 for leaf in leaves for labels in paths[leaf].values()):
         raise _ambiguous(name)
-    if values and None in values:
+    if None in group:
         return _TOP
-    for level in sorted(labels):
-        shared = set().union(*labels[level].values()) - {None}
-        if set(labels[level]) == leaves and len(shared) == 1:
+    for level in sorted(set.intersection(*(set(paths[leaf]) for leaf in leaves))):
+        shared = set().union(*(paths[leaf][level] for leaf in leaves)) - {None}
+        if len(shared) == 1:
             return next(iter(shared))
     raise HierarchyError(f"hierarchy {name} has no single top")
 
