@@ -66,6 +66,7 @@ def optimal(
     *,
     limit: int,
     objective: Objective,
+    accept: Callable[[Check], bool] = lambda _: True,
     progress: Callable[[Progress], None] | None = None,
 ) -> Found:
     """The feasible node of least score; ties go to the lower total level, then lexicographically.
@@ -76,6 +77,7 @@ def optimal(
         checker: looks at one transformation; every look is counted.
         limit: most records that may be suppressed.
         objective: what is minimized.
+        accept: rules out single feasible nodes, and says nothing of those above or below.
         progress: called after every check.
 
     Raises:
@@ -87,14 +89,20 @@ def optimal(
             hint="raise min_level or lower max_level of some quasi-identifiers, or drop some; "
             "searches of larger lattices are not yet available",
         )
-    return _Search(lattice, data, checker, limit, objective, progress).run()
+    return _Search(lattice, data, checker, limit, objective, accept, progress).run()
 
 
 def exhaustive(
-    lattice: Lattice, data: Data, checker: Checker, *, limit: int, objective: Objective
+    lattice: Lattice,
+    data: Data,
+    checker: Checker,
+    *,
+    limit: int,
+    objective: Objective,
+    accept: Callable[[Check], bool] = lambda _: True,
 ) -> Found:
     """As `optimal`, by checking every node: the judge in tests, and slow."""
-    search = _Search(lattice, data, checker, limit, objective, None)
+    search = _Search(lattice, data, checker, limit, objective, accept, None)
     for node in lattice.nodes():
         search.check(node)
     return search.found()
@@ -110,6 +118,7 @@ class _Search:
         checker: Checker,
         limit: int,
         objective: Objective,
+        accept: Callable[[Check], bool],
         progress: Callable[[Progress], None] | None,
     ) -> None:
         marginals = marginals_of(lattice, data)
@@ -117,6 +126,7 @@ class _Search:
         self._checker = checker
         self._limit = limit
         self._objective = objective
+        self._accept = accept
         self._progress = progress
         self._records = marginals.records
         self._terms = objective.terms(lattice, marginals)
@@ -124,6 +134,7 @@ class _Search:
         self._guide = Guide(lattice, self._packing, marginals, objective, limit)
         self._checks: list[Check] = []
         self._best: tuple[float, Check] | None = None
+        self._top_score = inf
         self._region: Region | None = None
 
     def run(self) -> Found:
@@ -134,7 +145,7 @@ class _Search:
             for check in self._checks:
                 self._close(region, check)
             while len(region):
-                self.check(self._guide.choose(region, self._score))
+                self.check(self._guide.choose(region, self._aim))
         return self.found()
 
     def found(self) -> Found:
@@ -153,6 +164,11 @@ class _Search:
     @property
     def _score(self) -> float:
         return self._best[0] if self._best else inf
+
+    @property
+    def _aim(self) -> float:
+        """What the guide measures against; without an incumbent the score of the top."""
+        return self._best[0] if self._best else self._top_score
 
     def _dive(self) -> None:
         """From the top always to the cheapest feasible child."""
@@ -183,9 +199,11 @@ class _Search:
         self._checks.append(check)
         total = sum_of_terms(self._lattice, self._terms, node)
         score = self._objective.score(total, check, self._records)
+        if len(self._checks) == 1:
+            self._top_score = score
         self._guide.observe(check, score)
         feasible = check.suppressed <= self._limit
-        if feasible and self._beats(score, node):
+        if feasible and self._accept(check) and self._beats(score, node):
             self._best = score, check
         if self._region is not None:
             self._close(self._region, check)
@@ -230,7 +248,8 @@ class _Search:
         region.keep(self._may_win(region))
 
     def _may_win(self, region: Region) -> NDArray[np.bool_]:
-        assert self._best is not None
+        if self._best is None:
+            return np.ones(len(region), np.bool_)
         best, check = self._best
         may = region.bound < best - SAME * abs(best)
         tied = np.flatnonzero(~may & (region.bound <= best + SAME * abs(best)))

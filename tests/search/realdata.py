@@ -52,22 +52,32 @@ def load(shared: Path, dataset: str, qis: tuple[str, ...]) -> tuple[Lattice, Tup
 
 def _tuples(path: Path, first: int | None, qis: tuple[str, ...], hierarchies: list) -> Tuples:
     con = duckdb.connect()
-    names = {row[0].replace("_", "-"): row[0] for row in con.sql(f"DESCRIBE FROM '{path}'").fetchall()}
+    names = {
+        row[0].replace("_", "-"): row[0] for row in con.sql(f"DESCRIBE FROM '{path}'").fetchall()
+    }
     columns = [names.get(qi) or names.get(qi.lower()) or qi for qi in qis]
     con.sql(f"CREATE TABLE source AS FROM '{path}'" + (f" LIMIT {first}" if first else ""))
     codes = []
     for i, (column, rows) in enumerate(zip(columns, hierarchies, strict=True)):
         leaves = {row[0]: code for code, row in enumerate(rows)}
-        con.execute(f"CREATE TABLE h{i} AS SELECT unnest(?) AS leaf, unnest(?) AS code", [list(leaves), list(leaves.values())])
+        con.execute(
+            f"CREATE TABLE h{i} AS SELECT unnest(?) AS leaf, unnest(?) AS code",
+            [list(leaves), list(leaves.values())],
+        )
         codes.append(f'(SELECT code FROM h{i} WHERE leaf = "{column}"::VARCHAR) AS c{i}')
     keys = ", ".join(f"c{i}" for i in range(len(qis)))
     found = con.sql(
         f"SELECT {keys}, count(*) AS n FROM (SELECT {', '.join(codes)} FROM source) GROUP BY {keys} ORDER BY {keys}"
     ).fetchnumpy()
     *columns_, weights = found.values()
-    return Tuples(tuple(np.asarray(c).astype(np.uint32) for c in columns_), np.asarray(weights).astype(np.int64))
+    return Tuples(
+        tuple(np.asarray(c).astype(np.uint32) for c in columns_),
+        np.asarray(weights).astype(np.int64),
+    )
 
 
 def reordered(tuples: Tuples, order: np.ndarray) -> Tuples:
     """The same tuples in another order."""
-    return replace(tuples, codes=tuple(c[order] for c in tuples.codes), weights=tuples.weights[order])
+    return replace(
+        tuples, codes=tuple(c[order] for c in tuples.codes), weights=tuples.weights[order]
+    )

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_problems import CounterChecker, problems, random_problem
+from realdata import reordered
+
+from dbdeid.search import checker as module
+from dbdeid.search.checker import Check, NumpyChecker
+from dbdeid.search.lattice import Attribute, Lattice
+from dbdeid.search.tuples import Tuples
+
+
+def same(found: Check, expected: Check) -> bool:
+    loss = expected.suppressed_loss
+    return replace(found, suppressed_loss=loss) == expected and found.suppressed_loss == (
+        pytest.approx(loss, rel=1e-12, abs=1e-12)
+    )
+
+
+@given(problems(), st.integers(1, 9))
+@settings(max_examples=150, deadline=None)
+def test_a_check_is_what_counting_finds(problem, k):
+    lattice, tuples = problem
+    expected = CounterChecker(lattice, tuples, k)
+    found = NumpyChecker(lattice, tuples, k)
+    for node in list(lattice.nodes())[:80]:
+        assert same(found.check(node), expected.check(node))
+
+
+PATHS = {
+    "scan": {"SCANNED": 10**9},
+    "address": {"SCANNED": 0},
+    "sort": {"SCANNED": 0, "ADDRESSED": 0},
+    "one attribute a column": {"PACKED": 1},
+    "roll-up": {"ROLLED_UP": 1},
+    "roll-up of sorted": {"ROLLED_UP": 1, "SCANNED": 0, "ADDRESSED": 0, "PACKED": 64},
+    "no room for class tables": {"ROLLED_UP": 1, "TABLE_BYTES": 2000, "LOOKUP_BYTES": 2000},
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_all_paths_find_the_same(path, monkeypatch):
+    for name, value in PATHS[path].items():
+        monkeypatch.setattr(module, name, value)
+    lattice, tuples = random_problem(seed=3, width=4, rows=1500)
+    found, expected = (maker(lattice, tuples, 4) for maker in (NumpyChecker, CounterChecker))
+    rng = np.random.default_rng(1)
+    for index in [0, *rng.integers(0, lattice.size, 40), lattice.size - 1]:
+        node = lattice.node(int(index))
+        assert same(found.check(node), expected.check(node))
+
+
+def wide_problem(weight: int) -> tuple[Lattice, Tuples]:
+    """Eleven attributes of 300 values each: 300^11 keys do not fit 64 bits."""
+    rng = np.random.default_rng(2)
+    identity, one = np.arange(300, dtype=np.uint32), np.zeros(300, dtype=np.uint32)
+    loss = (np.zeros(300), np.ones(300))
+    lattice = Lattice(tuple(Attribute(f"q{i}", (identity, one), loss) for i in range(11)))
+    codes = tuple(rng.integers(0, 300, 400).astype(np.uint16) for _ in range(11))
+    codes[0][:200] = codes[1][:200] = 7
+    return lattice, Tuples(codes, np.full(400, weight))
+
+
+@pytest.mark.parametrize("weight", [1, 10**9])
+def test_keys_beyond_64_bits(weight, monkeypatch):
+    monkeypatch.setattr(module, "ROLLED_UP", 100)
+    lattice, tuples = wide_problem(weight)
+    found, expected = (
+        maker(lattice, tuples, 2 * weight) for maker in (NumpyChecker, CounterChecker)
+    )
+    for node in [
+        (0,) * 11,
+        (0, 0) + (1,) * 9,
+        (0, 0, 0) + (1,) * 8,
+        (1,) * 11,
+        (1,) * 5 + (0,) * 6,
+    ]:
+        assert same(found.check(node), expected.check(node))
+
+
+def test_squares_beyond_64_bits():
+    lattice, tuples = wide_problem(10**10)
+    check = NumpyChecker(lattice, tuples, 5).check(lattice.top)
+    assert check.squares_all == check.squares_kept == (400 * 10**10) ** 2
+
+
+@pytest.mark.parametrize("rolled_up", [1, 10**9])
+def test_the_order_of_the_tuples_is_nothing_to_a_check(rolled_up, monkeypatch):
+    monkeypatch.setattr(module, "ROLLED_UP", rolled_up)
+    lattice, tuples = random_problem(seed=5, width=5, rows=3000)
+    shuffled = reordered(tuples, np.random.default_rng(0).permutation(len(tuples.weights)))
+    first, second = (NumpyChecker(lattice, t, 3) for t in (tuples, shuffled))
+    for index in range(0, lattice.size, max(lattice.size // 60, 1)):
+        assert first.check(lattice.node(index)) == second.check(lattice.node(index))
+
+
+def test_no_tuples_no_classes():
+    lattice, tuples = random_problem(seed=1, width=3, rows=10)
+    empty = Tuples(tuple(c[:0] for c in tuples.codes), tuples.weights[:0])
+    assert NumpyChecker(lattice, empty, 2).check(lattice.bottom) == Check(
+        lattice.bottom, 0, 0, 0, 0, 0, 0, 0.0
+    )
+
+
+def test_a_node_outside_the_lattice_is_refused():
+    lattice, tuples = random_problem(seed=1, width=3, rows=10)
+    with pytest.raises(ValueError, match="outside"):
+        NumpyChecker(lattice, tuples, 2).check((99, 0, 0))
+
+
+def test_class_tables_stay_within_their_room(monkeypatch):
+    monkeypatch.setattr(module, "ROLLED_UP", 1)
+    monkeypatch.setattr(module, "TABLE_BYTES", 20_000)
+    lattice, tuples = random_problem(seed=3, width=5, rows=4000)
+    checker = NumpyChecker(lattice, tuples, 4)
+    for index in range(0, lattice.size, max(lattice.size // 100, 1)):
+        checker.check(lattice.node(index))
+        assert sum(table.nbytes for table in checker._tables.values()) <= 20_000

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_problems import CounterChecker, problems
+from realdata import load
+
+from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.objectives import OBJECTIVES, loss_of, metrics, score, sum_of_terms
+
+ARX_METRICS = {
+    "createAECSMetric()": lambda check, values: values["average_class_size"],
+    "createDiscernabilityMetric(false)": lambda check, values: values["discernibility"],
+    "createDiscernabilityMetric(true)": lambda check, values: check.squares_all,
+    "createHeightMetric()": lambda check, values: values["height"],
+    "createPrecisionMetric(true)": lambda check, values: values["precision"],
+}
+
+
+def test_the_node_values_are_those_of_arx(shared):
+    entries = json.loads((shared / "oracle" / "arx_adult_k5_nodes.json").read_text())
+    entries = [entry for entry in entries if entry["match"]]
+    assert len(entries) == 99
+    lattice, tuples = load(shared, "adult.csv", tuple(entries[0]["qis"]))
+    checker = NumpyChecker(lattice, tuples, 5)
+    for entry in entries:
+        check = checker.check(tuple(entry["node"]))
+        value = ARX_METRICS[entry["metric"]](check, metrics(lattice, tuples, check))
+        assert value == pytest.approx(entry["expected"], rel=1e-12), entry
+        assert check.all_classes == entry["classes"]
+        assert check.suppressed == entry["records_in_small_classes"]
+
+
+@given(problems(most_rows=15), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_loss_is_the_mean_over_all_cells(problem, k):
+    lattice, tuples = problem
+    checker = CounterChecker(lattice, tuples, k)
+    for node in list(lattice.nodes())[:20]:
+        check = checker.check(node)
+        assert loss_of(lattice, tuples, check) == pytest.approx(
+            cell_by_cell(lattice, tuples, node, k), abs=1e-12
+        )
+        assert score(lattice, tuples, checker, node) == metrics(lattice, tuples, check)
+
+
+def cell_by_cell(lattice, tuples, node, k):
+    attributes = [*zip(lattice.attributes, node, lattice.shares, strict=True)]
+    rows = [row for row, n in zip(zip(*tuples.codes), tuples.weights) for _ in range(n)]
+    keys = [tuple(a.groups[level][v] for v, (a, level, _) in zip(row, attributes)) for row in rows]
+    cells = [
+        share * (a.loss[level][v] if keys.count(key) >= k else 1.0)
+        for row, key in zip(rows, keys, strict=True)
+        for v, (a, level, share) in zip(row, attributes, strict=True)
+    ]
+    return sum(cells) / max(len(rows), 1)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@given(problems(), st.integers(1, 8))
+@settings(max_examples=60, deadline=None)
+def test_no_node_scores_less_than_its_bounds(name, problem, k):
+    lattice, tuples = problem
+    objective, marginals = OBJECTIVES[name], tuples.marginals(lattice)
+    terms = objective.terms(lattice, marginals)
+    checker = NumpyChecker(lattice, tuples, k)
+    seen = []
+    for node in list(lattice.nodes())[:: max(lattice.size // 40, 1)]:
+        check, total = checker.check(node), sum_of_terms(lattice, terms, node)
+        known = objective.known(np.array([total]), tuples.records)
+        seen.append((check, known, objective.score(total, check, tuples.records)))
+    slack = 1 - 1e-12
+    for u, known, value in seen:
+        assert value >= known[0] * slack
+        for v, known_v, value_v in seen:
+            if objective.below and all(b <= a for a, b in zip(u.node, v.node, strict=True)):
+                bound = objective.below(known_v, u.suppressed, u.suppressed_loss, tuples.records)
+                assert value_v >= bound[0] * slack
+            if objective.above and all(b >= a for a, b in zip(u.node, v.node, strict=True)):
+                assert value_v >= objective.above(u, tuples.records) * slack

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_problems import problems, random_problem
+from realdata import load, reordered
+
+from dbdeid.errors import DbdeidError
+from dbdeid.search import optimal as module
+from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.lattice import Attribute, Lattice
+from dbdeid.search.objectives import OBJECTIVES, metrics
+from dbdeid.search.optimal import Found, exhaustive, optimal
+
+ORACLE = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "full_domain.json"
+ENTRIES = (
+    [e for e in json.loads(ORACLE.read_text()) if e["model"] == "k"] if ORACLE.is_file() else []
+)
+ARX_METRICS = {"dm": "discernibility", "aecs": "average_class_size", "height": "height"}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
+def test_the_optimum_is_that_of_arx(entry, shared):
+    lattice, tuples = load(shared, entry["dataset"], tuple(entry["qis"]))
+    objective = OBJECTIVES[ARX_METRICS.get(entry["metric"], "loss")]
+    checker = NumpyChecker(lattice, tuples, entry["k"])
+    limit = int(entry["suppression"] * tuples.records)
+    found = optimal(lattice, tuples, checker, limit=limit, objective=objective)
+
+    assert (found.lattice_size, found.proven_optimal) == (entry["lattice_size"], True)
+    if objective.name == "height":
+        assert found.score == entry["arx_score"]
+        return
+    ties = (entry.get("brute_force") or {}).get("ties", [])
+    assert list(found.node) in [entry["optimum"], *ties]
+    values = metrics(lattice, tuples, found.check)
+    assert values["loss"] == pytest.approx(entry["loss"], abs=1e-9)
+    assert found.score == values[objective.name]
+    if list(found.node) == entry["optimum"]:
+        assert found.check.suppressed == entry["suppressed"]
+        assert found.check.classes == entry["classes"]
+        assert values["discernibility"] == entry.get("dm", values["discernibility"])
+        kept = (tuples.records - found.check.suppressed) / found.check.classes
+        assert kept == pytest.approx(entry.get("avg_class_size", kept), rel=1e-12)
+        assert found.check.smallest == entry.get("min_class", found.check.smallest)
+    if objective.name == "average_class_size":
+        assert found.score == pytest.approx(entry["arx_score"], rel=1e-12)
+    if entry["suppression"] and entry["checks"]:
+        assert found.checked < entry["checks"]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@given(problems(), st.integers(1, 12), st.floats(0, 1))
+@settings(max_examples=80, deadline=None)
+def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share):
+    lattice, tuples = problem
+    limit = int(share**2 * tuples.records)
+    asked = {"limit": limit, "objective": OBJECTIVES[name]}
+    checker = NumpyChecker(lattice, tuples, k)
+    found = optimal(lattice, tuples, checker, **asked)
+    expected = exhaustive(lattice, tuples, checker, **asked)
+    assert (found.node, found.score, found.check) == (expected.node, expected.score, expected.check)
+    assert found.checked <= expected.checked == lattice.size
+    assert (found.node is None) == (checker.check(lattice.top).suppressed > limit)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_nothing_satisfies_a_k_larger_than_the_data(name):
+    lattice, tuples = random_problem(seed=2, width=3, rows=30)
+    checker = NumpyChecker(lattice, tuples, 31)
+    found = optimal(lattice, tuples, checker, limit=29, objective=OBJECTIVES[name])
+    assert found == Found(None, inf, None, lattice.size, 1, True, inf)
+    found = optimal(lattice, tuples, checker, limit=30, objective=OBJECTIVES[name])
+    assert found.check.suppressed == 30
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0, 0.05])
+def test_larger_lattices(name, seed, share):
+    lattice, tuples = random_problem(seed, width=5, rows=400)
+    asked = {"limit": int(share * tuples.records), "objective": OBJECTIVES[name]}
+    checker = NumpyChecker(lattice, tuples, 4)
+    found = optimal(lattice, tuples, checker, **asked)
+    expected = exhaustive(lattice, tuples, checker, **asked)
+    assert (found.node, found.score) == (expected.node, expected.score)
+    assert found.checked < lattice.size / 2
+
+
+def test_marginals_do_for_tuples():
+    lattice, tuples = random_problem(seed=2, width=4, rows=300)
+    checker = NumpyChecker(lattice, tuples, 3)
+    asked = {"limit": 10, "objective": OBJECTIVES["loss"]}
+    marginals = tuples.marginals(lattice)
+    assert optimal(lattice, tuples, checker, **asked) == optimal(
+        lattice, marginals, checker, **asked
+    )
+
+
+def test_the_order_of_the_tuples_is_nothing_to_a_search(shared):
+    entry = next(e for e in ENTRIES if e["id"] == "adult5_k5_s0.05")
+    lattice, tuples = load(shared, entry["dataset"], tuple(entry["qis"]))
+    shuffled = reordered(tuples, np.random.default_rng(4).permutation(len(tuples.weights)))
+    for name in OBJECTIVES:
+        first, second = (
+            optimal(lattice, t, NumpyChecker(lattice, t, 5), limit=1508, objective=OBJECTIVES[name])
+            for t in (tuples, shuffled)
+        )
+        assert first == second
+
+
+def test_progress_tells_every_check():
+    lattice, tuples = random_problem(seed=2, width=4, rows=300)
+    told = []
+    found = optimal(
+        lattice,
+        tuples,
+        NumpyChecker(lattice, tuples, 3),
+        limit=10,
+        objective=OBJECTIVES["loss"],
+        progress=told.append,
+    )
+    assert [p.checked for p in told] == [*range(1, found.checked + 1)]
+    assert (told[-1].open, told[-1].best, told[-1].lower_bound) == (0, found.score, found.score)
+    assert all(a.best >= b.best for a, b in zip(told, told[1:], strict=False))
+    assert all(p.lower_bound <= found.score for p in told)
+
+
+def test_an_interrupt_passes_through():
+    lattice, tuples = random_problem(seed=2, width=4, rows=300)
+
+    class Interrupted(NumpyChecker):
+        def check(self, node):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        optimal(
+            lattice, tuples, Interrupted(lattice, tuples, 3), limit=1, objective=OBJECTIVES["loss"]
+        )
+
+
+def test_a_lattice_too_large_says_what_to_do(capsys):
+    levels = tuple(np.minimum(np.arange(3), 3 - level).astype(np.uint32) for level in range(1, 4))
+    attribute = Attribute("q", levels, tuple(np.zeros(3) for _ in levels))
+    lattice = Lattice((attribute,) * 17)
+    tuples = random_problem(seed=2, width=3, rows=30)[1]
+    with pytest.raises(DbdeidError, match=r"129,140,163 transformations .*\n.*min_level"):
+        optimal(lattice, tuples, None, limit=1, objective=OBJECTIVES["loss"])
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_lattice_of_many_blocks(monkeypatch):
+    lattice, tuples = random_problem(seed=3, width=5, rows=400)
+    checker = NumpyChecker(lattice, tuples, 4)
+    asked = {"limit": 20, "objective": OBJECTIVES["loss"]}
+    whole = optimal(lattice, tuples, checker, **asked)
+    monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
+    assert optimal(lattice, tuples, checker, **asked) == whole
+    assert module.LARGEST >= lattice.size
