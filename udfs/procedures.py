@@ -63,6 +63,10 @@ def _procedure(
     con: Any, procedure: Callable[[Any, str], dict[str, Any]]
 ) -> Callable[[str | None], str | None]:
     def call(spec: str | None) -> str | None:
-        return None if spec is None else json.dumps(procedure(con, spec))
+        if spec is None:
+            return None
+        # the connection itself is busy with the query that calls
+        with con.cursor() as cursor:
+            return json.dumps(procedure(cursor, spec))
 
     return call

@@ -74,6 +74,7 @@ class Session:
         self.catalog = catalog
         self._own: duckdb.DuckDBPyConnection | None = None
         self._attached: list[str] = []
+        self._home = _current_of(connection)
         self._cursor.execute(f"USE {sql(identifier(catalog))}")
 
     # -- opening and closing ---------------------------------------------------------------
@@ -119,8 +120,7 @@ class Session:
         database is the owner's.
         """
         if database is None:
-            row = connection.cursor().execute("SELECT current_database()").fetchone()
-            session = cls(connection, _current(connection, str(row[0]) if row else MEMORY))
+            session = cls(connection, _current_of(connection))
         else:
             name = _attached_as(connection, database)
             if name is None:
@@ -141,8 +141,8 @@ class Session:
             return
         for (name,) in self.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
             self.drop_temp(str(name))
-        self.execute(f"USE {sql(identifier(MEMORY))}" if self._attached else "SELECT 1")
-        for name in self._attached:
+        self.execute(f"USE {sql(identifier(self._home))}")  # what is in use cannot be detached
+        for name in tuple(self._attached):
             self.detach(name)
         self._cursor.close()
 
@@ -209,7 +209,7 @@ class Session:
         """Drop a table or view when it is there."""
         kind = self.exists(relation.name, relation.schema or "main", relation.catalog)
         if kind:
-            self.execute(exp.Drop(this=relation.table, kind=kind.upper()))
+            self.execute(exp.Drop(tables=[relation.table], kind=kind.upper()))
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
@@ -334,9 +334,10 @@ def reason(error: duckdb.Error) -> str:
     return f"{type(error).__name__} (text withheld: it may quote data)"
 
 
-def _current(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    # A caller who is inside a temporary schema still means its main database.
-    return MEMORY if name in ("temp", "system") else name
+def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
+    # Asked of the connection itself: a cursor of it starts at the database it was opened with.
+    row = connection.execute("SELECT current_database()").fetchone()
+    return str(row[0]) if row else MEMORY
 
 
 def _attached_as(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
