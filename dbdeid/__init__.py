@@ -5,9 +5,11 @@ The public names are loaded when they are first used, so that importing dbdeid s
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.errors import (
@@ -53,3 +55,14 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module("dbdeid.api"), name)
     raise AttributeError(f"module 'dbdeid' has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """Keeps public names from the submodules that share them: `dbdeid.verify` is the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
