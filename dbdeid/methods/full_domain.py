@@ -116,6 +116,7 @@ def plan(
             checker,
             limit=limit,
             objective=OBJECTIVES[parameters.objective],
+            accept=lambda check: acceptable(check, parameters),
             progress=progress,
         )
     if found.node is None or found.check is None:
