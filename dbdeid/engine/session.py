@@ -276,6 +276,13 @@ class Session:
         finally:
             self.execute(f"SET threads = {before}")
 
+    def can_write(self, catalog: str | None = None) -> bool:
+        """Whether the engine may write files, and into this attached database if one is named."""
+        if self.row("SELECT current_setting('access_mode')") == ("read_only",):
+            return False
+        query = "SELECT readonly FROM duckdb_databases() WHERE database_name = ?"
+        return catalog is None or not self.execute_with(query, [catalog]).fetchall()[0][0]
+
     @property
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """The session's own cursor, for installing macros and UDFs."""
@@ -372,16 +379,16 @@ def _attach(
     try:
         connection.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
     except duckdb.Error as error:
-        raise _cannot_open(path, error) from None
+        raise _cannot_open(path, error, read_only=read_only) from None
     return name
 
 
-def _cannot_open(path: Path, error: duckdb.Error) -> DataError:
+def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:
     message = str(error).lower()
     if "lock" in message:
         hint = "another process has it open for writing; close it there and try again"
         return DataError(f"{path}: the database is locked", hint=hint)
-    if not path.exists():
+    if read_only and not path.exists():
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")
     if "not a valid duckdb" in message:
         return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")

@@ -177,12 +177,23 @@ def workplace(
     """
     found = places(file, database)
     read_only = not writing or found.target is not None
+    _require_database(file, found)
     if connection is None:
         session = Session.open(found.database, read_only=read_only, settings=settings)
     else:
         session = Session.over(connection, found.database, read_only=read_only)
     with session:
+        if writing and not session.can_write(session.catalog if found.target is None else None):
+            raise DataError("the connection is read-only", hint="open it for writing")
         yield Workplace(session, _book(session, found, writing=writing), found, connection)
+
+
+def _require_database(file: SpecFile, found: Places) -> None:
+    # Only a run on a file may start a new database; a misspelt name must not leave an empty one.
+    source, path = file.spec.source, found.database
+    on_file = isinstance(source, str) and source.lower().endswith(tuple(FILES))
+    if path is not None and not path.exists() and not on_file:
+        raise DataError(f"{path}: no such database file", hint="check `database` in the spec")
 
 
 def _book(session: Session, found: Places, *, writing: bool) -> Book | None:
