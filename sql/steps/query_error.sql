@@ -1,5 +1,4 @@
--- name: query_error
--- why     how far the answers to one query are from the truth, group by group
+-- query_error: how far the answers to one query are from the truth, group by group
 -- reads   __truth__, __estimate__   one row per group: __key__ (NULL is a group) and records
 -- gives   one row: groups of the truth, lost and invented groups, errors and totals
 WITH paired AS (

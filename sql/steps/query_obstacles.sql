@@ -1,5 +1,4 @@
--- name: query_obstacles
--- why     what keeps a query from using the values of one generalized column
+-- query_obstacles: what keeps a query from using the values of one generalized column
 -- reads   __dictionary__   the dictionary of the release; $column is the column's name
 -- gives   unknown     released values without leaves and without two bounds
 --         bounded     released values with two bounds but without leaves

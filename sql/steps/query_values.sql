@@ -1,5 +1,4 @@
--- name: query_values
--- why     what every released value of one generalized column stands for; NULL always has a row
+-- query_values: what every released value of one generalized column stands for; NULL always has a row
 -- reads   __dictionary__   the dictionary of the release; $column is the column's name
 -- gives   value, level, lower, upper, leaves, meanings   one row per value; meanings > 1 when the
 --         dictionary has several rows for it

@@ -1,0 +1,117 @@
+"""The rules of the house: who may import whom, what a file may be, what a commit may not say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlglot
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "dbdeid"
+MODULES = sorted(PACKAGE.rglob("*.py")) + sorted((ROOT / "udfs").glob("*.py"))
+
+# A room may import the rooms it names, itself, and errors.
+ROOMS = {
+    "errors": set(),
+    "engine": set(),
+    "data": {"engine"},
+    "privacy": {"data", "engine"},
+    "utility": {"privacy", "data", "engine"},
+    "search": set(),
+    "query": {"utility", "data", "engine"},
+    "verify": {"privacy", "data", "engine"},
+    "report": {"utility", "data", "engine"},
+    "methods": {"privacy", "utility", "search", "data", "engine"},
+    "release": {
+        "methods",
+        "verify",
+        "report",
+        "query",
+        "utility",
+        "privacy",
+        "search",
+        "data",
+        "engine",
+        "sample",
+        "udfs",
+    },
+    "sample": set(),
+    "api": {"release"},
+    "words": {"release", "engine", "privacy", "verify", "query"},
+    "cli": {"release", "engine", "verify", "privacy", "words"},
+    "udfs": {"api", "engine"},
+}
+
+
+def room(path: Path) -> str:
+    if path.is_relative_to(PACKAGE):
+        return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "udfs"
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+            if node.module == "dbdeid":
+                yield from (f"dbdeid.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    own = room(path)
+    if own in ("__init__", "__main__"):
+        return
+    for name in imports(path):
+        if name.startswith("dbdeid.") and (other := name.split(".")[1]) != "__version__":
+            assert other in ROOMS[own] | {own, "errors"}, f"{own} may not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_the_engine_knows_the_database(path: Path) -> None:
+    found = {name.split(".")[0] for name in imports(path)}
+    if room(path) != "engine":
+        assert "duckdb" not in found
+    if room(path) in ("search", "report", "cli", "words"):
+        assert not found & {"sqlglot", "pandas", "pyarrow"}
+
+
+def test_errors_are_caught_broadly_in_one_place_only() -> None:
+    def broad(path: Path) -> bool:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        handlers = [n for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler)]
+        return any(
+            h.type is None or (isinstance(h.type, ast.Name) and h.type.id == "Exception")
+            for h in handlers
+        )
+
+    assert [p.relative_to(ROOT).as_posix() for p in MODULES if broad(p)] == ["dbdeid/cli.py"]
+
+
+# Macros are DuckDB's own dialect; their tests let DuckDB parse them.
+STEPS = sorted(p for p in (ROOT / "sql").rglob("*.sql") if p.parent.name != "macros")
+
+
+@pytest.mark.parametrize("path", STEPS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_sql_files_parse_and_say_what_they_are(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"-- {path.stem}: ")
+    assert all(sqlglot.parse(text, dialect="duckdb"))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "sql" / "steps").glob("*.sql")), ids=lambda p: p.stem
+)
+def test_every_step_is_used(path: Path) -> None:
+    used = any(f'"{path.stem}"' in module.read_text(encoding="utf-8") for module in MODULES)
+    assert used, f"no module runs {path.name}"
+
+
+def test_modules_stay_one_idea() -> None:
+    long = {p.name: n for p in MODULES if (n := len(p.read_text().splitlines())) > 500}
+    assert not long
