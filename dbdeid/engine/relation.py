@@ -17,10 +17,9 @@ class Column:
     @property
     def family(self) -> str:
         """One of integer, decimal, float, date, timestamp, boolean, text, enum, other."""
-        head = self.type.split("(")[0].upper()
-        if head in _FAMILIES:
-            return _FAMILIES[head]
-        return "other"
+        if self.type.endswith("]"):  # a list, whatever its elements are
+            return "other"
+        return _FAMILIES.get(self.type.split("(")[0].upper(), "other")
 
 
 _INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -74,8 +74,8 @@ class Session:
         self.catalog = catalog
         self._own: duckdb.DuckDBPyConnection | None = None
         self._attached: list[str] = []
-        self._home = _current_of(connection)
-        self._cursor.execute(f"USE {sql(identifier(catalog))}")
+        self._home = str(self.row("SELECT current_database()")[0])
+        self._use(catalog)
 
     # -- opening and closing ---------------------------------------------------------------
 
@@ -141,10 +141,14 @@ class Session:
             return
         for (name,) in self.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
             self.drop_temp(str(name))
-        self.execute(f"USE {sql(identifier(self._home))}")  # what is in use cannot be detached
+        self._use(self._home)  # what is in use cannot be detached
         for name in tuple(self._attached):
             self.detach(name)
         self._cursor.close()
+
+    def _use(self, catalog: str) -> None:
+        # With its schema: alone the name would be ambiguous beside a schema of that name.
+        self.execute(f"USE {sql(identifier(catalog))}.main")
 
     def __enter__(self) -> Session:
         return self
@@ -158,14 +162,13 @@ class Session:
         """Run one statement; engine errors come back without the cells that DuckDB quotes."""
         statement = query if isinstance(query, str) else sql(query)
         logger.debug("%s", statement)
-        try:
+        with _no_cells():
             return self._cursor.execute(statement)
-        except duckdb.Error as error:
-            raise EngineError(error) from None
 
     def rows(self, query: exp.Expr | str) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        return self.execute(query).fetchall()
+        with _no_cells():
+            return self.execute(query).fetchall()
 
     def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""
@@ -176,7 +179,8 @@ class Session:
 
     def arrays(self, query: exp.Expr | str) -> dict[str, NDArray[Any]]:
         """The columns of a query without NULLs as numpy arrays."""
-        return cast("dict[str, NDArray[Any]]", self.execute(query).fetchnumpy())
+        with _no_cells():
+            return cast("dict[str, NDArray[Any]]", self.execute(query).fetchnumpy())
 
     def run(self, step: Step) -> Relation:
         """Run a step into its temporary table and describe what came out."""
@@ -213,7 +217,8 @@ class Session:
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
-        return self.execute(exp.select("*").from_(relation.table)).df()
+        with _no_cells():
+            return self.execute(exp.select("*").from_(relation.table)).df()
 
     def describe(self, source: exp.Expr) -> tuple[Column, ...]:
         """Names and types of the columns of a table or query."""
@@ -241,7 +246,7 @@ class Session:
         for kind in ("table", "view"):
             found = self.execute_with(
                 f"SELECT 1 FROM duckdb_{kind}s() WHERE database_name = ? "
-                f"AND schema_name = ? AND lower({kind}_name) = lower(?)",
+                f"AND lower(schema_name) = lower(?) AND lower({kind}_name) = lower(?)",
                 [catalog or self.catalog, schema, name],
             ).fetchone()
             if found:
@@ -250,10 +255,8 @@ class Session:
 
     def execute_with(self, statement: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
         """Run one prepared statement with values."""
-        try:
+        with _no_cells():
             return self._cursor.execute(statement, values)
-        except duckdb.Error as error:
-            raise EngineError(error) from None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -261,8 +264,10 @@ class Session:
         self.execute("BEGIN TRANSACTION")
         try:
             yield
+            self.row("SELECT 1")  # refused in a transaction that an error has ended
         except BaseException:
-            self._cursor.rollback()
+            with suppress(duckdb.Error):
+                self._cursor.rollback()
             raise
         self.execute("COMMIT")
 
@@ -322,6 +327,15 @@ class EngineError(DbdeidError):
         super().__init__(f"DuckDB: {reason(error)}")
 
 
+@contextmanager
+def _no_cells() -> Iterator[None]:
+    """Engine errors as EngineError; rows stream, so fetching can fail as well as executing."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise EngineError(error) from None
+
+
 # Conversion, out-of-range and user errors quote cells; these name only objects and syntax.
 _CELL_FREE = (
     duckdb.BinderException,
@@ -342,9 +356,24 @@ def reason(error: duckdb.Error) -> str:
 
 
 def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
-    # Asked of the connection itself: a cursor of it starts at the database it was opened with.
-    row = connection.execute("SELECT current_database()").fetchone()
-    return str(row[0]) if row else MEMORY
+    """The database the caller is in; a cursor of the connection starts in the default one.
+
+    The connection itself is asked only when several databases are attached, and never while it
+    holds a result that its owner has not fetched.
+    """
+    query = "SELECT database_name FROM duckdb_databases() WHERE NOT internal"
+    names = [str(row[0]) for row in connection.cursor().execute(query).fetchall()]
+    if len(names) == 1:
+        return names[0]
+    try:
+        current = str(connection.sql("SELECT current_database()").fetchall()[0][0])
+    except duckdb.Error as error:
+        raise DataError(
+            f"the connection cannot tell which database it is in ({reason(error)})",
+            hint="fetch all rows of its last result first, or name `database` in the spec",
+        ) from None
+    # A caller who is inside a temporary schema still means the main database.
+    return names[0] if current in ("temp", "system") else current
 
 
 def _attached_as(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
@@ -364,12 +393,11 @@ def _attach(
     name: str | None = None,
     storage: str | None = None,
 ) -> str:
-    taken = {
-        row[0]
-        for row in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()
-    }
+    cursor = connection.cursor()  # the caller's own may hold a result that is not fetched yet
+    known = cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
+    taken = {"temp", "system", MEMORY, "main"} | {str(row[0]).lower() for row in known}
     name = name or path.stem
-    while name.lower() in {"temp", "system", MEMORY, "main"} or name in taken:
+    while name.lower() in taken:
         name = f"{name}_"
     options = ["READ_ONLY"] if read_only else []
     if storage:
@@ -377,15 +405,17 @@ def _attach(
     suffix = f" ({', '.join(options)})" if options else ""
     target = sql(exp.Literal.string(str(path)))
     try:
-        connection.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
+        cursor.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
     except duckdb.Error as error:
         raise _cannot_open(path, error, read_only=read_only) from None
+    finally:
+        cursor.close()
     return name
 
 
 def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:
     message = str(error).lower()
-    if "lock" in message:
+    if "could not set lock" in message:
         hint = "another process has it open for writing; close it there and try again"
         return DataError(f"{path}: the database is locked", hint=hint)
     if read_only and not path.exists():
