@@ -1,32 +1,49 @@
 """Guesses that choose the next node to look at; they cannot make a search wrong, only longer.
 
 A node is worth checking for the open nodes that its check would close: all below it when it turns
-out infeasible; when not, those that a better incumbent or bound rules out. What a check will find
-is predicted by ridge regression on the entropies of the attributes at their levels.
+out infeasible; when not, those that a better incumbent or a bound rules out. What a check will
+find is predicted from the checks made so far.
+
+All nodes between the meet and the join of the open ones are rated roughly, with one cumulative
+count of the open nodes; the best are put on a shortlist and rated closely for as long as that
+lasts. Choices depend on counts alone, so that searches repeat exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.checker import Check
-from dbdeid.search.lattice import Lattice, Node, outer_sum
+from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import Objective
 from dbdeid.search.region import Packed, Packing, Region
+from dbdeid.search.regression import Features, Regression, box_sum
 from dbdeid.search.tuples import Marginals
 
-Floats = NDArray[np.floating]
+Floats = NDArray[Any]
+Mask = NDArray[np.bool_]
 
-REMEMBERED = 300  # checks that a regression sees
-REACH = 2.0  # distance from the target over which the weight of a check falls by 1/e
-FAR_WEIGHT = 0.02  # least weight of a check
-DOUBT = 0.6  # spread assumed of a first prediction
-SHORTLIST = 64  # candidates compared closely
-WITNESSES = 2048  # open nodes that they are compared on
-LASTING = 0.5  # share of its best value below which a shortlist is drawn up anew
+RS,DS=2.,.6
+SHORTLIST = 64  # nodes rated closely
+WITNESSES = 2048  # open nodes that they are rated on
+LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
+BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
+ROUGH_WORTH = 0.3  # the same where the bound is not looked at
+
+
+@dataclass(frozen=True)
+class _Outlook:
+    """What is expected of the checks of some nodes."""
+
+    infeasible: Floats  # probability
+    share: Floats  # of records suppressed, if feasible
+    score: Floats  # if feasible
+    rules_out: Floats  # probability that all above cannot be better than the incumbent
 
 
 class Guide:
@@ -46,7 +63,7 @@ class Guide:
         packing: Packing,
         marginals: Marginals,
         objective: Objective,
-        limit: int,
+        limit: float,
     ) -> None:
         self._lattice = lattice
         self._packing = packing
@@ -54,11 +71,11 @@ class Guide:
         self._objective = objective
         self._limit = limit
         self._terms = objective.terms(lattice, marginals)
-        self._entropies = _entropies(lattice, marginals)
-        self._suppression = _Regression()
-        self._score = _Regression()
-        self._above = _Regression()
-        self._feasible = np.zeros(lattice.shape, dtype=np.bool_)
+        self._features = Features(lattice, marginals)
+        self._odds = Regression(reach=2.0, doubt=0.6)
+        self._score = Regression(reach=RS, doubt=DS)
+        self._above = Regression(reach=RS, doubt=DS)
+        self._most = np.full(lattice.shape, marginals.records, dtype=np.int64)  # suppressed
         self._checked: list[np.uint64] = []
         self._shortlist: Packed = np.zeros(0, dtype=np.uint64)
         self._cutoff = np.inf
@@ -69,132 +86,117 @@ class Guide:
         self._checked.append(packed)
         self._shortlist = self._shortlist[self._shortlist != packed]
         row = self._rows(np.array([packed]))[0]
-        self._suppression.observe(row, self._log_odds(check.suppressed))
+        self._odds.observe(row, self._log_odds(check.suppressed))
         if self._objective.estimate is None:
             self._score.observe(row, _log(score))
         if self._objective.above is not None:
             self._above.observe(row, _log(self._objective.above(check, self._records)))
-        if check.suppressed <= self._limit:
-            lows = zip(check.node, self._lattice.bottom, strict=True)
-            self._feasible[tuple(slice(level - low, None) for level, low in lows)] = True
+        lows = zip(check.node, self._lattice.bottom, strict=True)
+        above = self._most[tuple(slice(level - low, None) for level, low in lows)]
+        np.minimum(above, check.suppressed, out=above)
 
     def choose(self, region: Region, best: float) -> Node:
-        """The node whose check promises most; the region must not be empty."""
-        self._suppression.fit(self._log_odds(self._limit + 0.5))
+        """The node whose check promises most.
+
+        Args:
+            region: the open nodes, at least one.
+            best: the incumbent's score.
+        """
+        if self._objective.affordable is not None:
+            self._limit = min(self._limit, self._objective.affordable(best, self._records))
+        self._odds.fit(self._log_odds(self._limit + 0.5))
         self._score.fit(_log(best))
         self._above.fit(_log(best))
-        values = self._values(region, best)
-        if not values.max(initial=0) > self._cutoff:
+        ratings = self._rate(region, best)
+        if not ratings.max(initial=0) > self._cutoff:
             self._draw_up(region, best)
-            values = self._values(region, best)
-            self._cutoff = LASTING * float(values.max(initial=0))
-        if not values.max(initial=0) > 0:
+            ratings = self._rate(region, best)
+            self._cutoff = LASTING * float(ratings.max(initial=0))
+        if not ratings.max(initial=0) > 0:
             return self._packing.node(region.packed[region.bound.argmin()])
-        return self._packing.node(self._shortlist[values.argmax()])
+        return self._packing.node(self._shortlist[ratings.argmax()])
+
+    def _rate(self, region: Region, best: float) -> Floats:
+        """How many open nodes the check of each shortlisted node is expected to close."""
+        nodes, rows = self._shortlist, self._rows(self._shortlist)
+        step = -(-len(region) // WITNESSES)
+        packed, bound = region.packed[::step], region.bound[::step]
+        own = self._known(nodes)
+        offsets = tuple(self._packing.offsets(nodes))
+        outlook = self._outlook(lambda r: rows @ r.weights, self._most[offsets], own, best)
+
+        below = self._packing.at_most(packed, nodes[:, None])
+        ratings = outlook.infeasible * below.sum(axis=1)
+        closed = region.contains(nodes) * _count_at_least(bound, outlook.score, step)
+        if self._objective.below is not None:
+            records = (outlook.share * self._records)[:, None]
+            bounds = self._objective.below(
+                region.known[::step], records, records * own[:, None], self._records
+            )
+            closed = closed + BOUND_WORTH * (below & (bounds >= best)).sum(axis=1)
+        ratings += (1 - outlook.infeasible) * closed
+        if self._objective.above is not None:
+            above = self._packing.at_most(nodes[:, None], packed)
+            ratings += outlook.rules_out * above.sum(axis=1)
+        return ratings * step
+
+    def _draw_up(self, region: Region, best: float) -> None:
+        """Shortlist the most promising nodes between the meet and the join of the open ones."""
+        offsets = [*self._packing.offsets(region.packed)]
+        lows = [int(offset.min()) for offset in offsets]
+        shape = tuple(int(o.max()) + 1 - low for o, low in zip(offsets, lows, strict=True))
+        box = tuple(slice(low, low + n) for low, n in zip(lows, shape, strict=True))
+        is_open = np.zeros(shape, dtype=np.bool_)
+        is_open[tuple(o - low for o, low in zip(offsets, lows, strict=True))] = True
+
+        outlook = self._outlook(
+            lambda regression: self._features.over_box(box, regression.weights),
+            self._most[box].ravel(),
+            self._objective.known(box_sum(box, self._terms), self._records),
+            best,
+        )
+        below = _count_below(is_open)
+        ratings = outlook.infeasible * below
+        opened = np.flatnonzero(is_open)
+        closed = _count_at_least(region.bound, outlook.score[opened], 1)
+        closed = closed + ROUGH_WORTH * below[opened]
+        ratings[opened] += (1 - outlook.infeasible[opened]) * closed
+        if self._objective.above is not None:
+            ratings += outlook.rules_out * _count_below(np.flip(is_open))[::-1]
+        ratings[self._checked_in(lows, shape)] = 0
+        chosen = _largest(ratings)
+        places = zip(np.unravel_index(chosen, shape), lows, strict=True)
+        self._shortlist = np.sort(self._packing.at([place + low for place, low in places]))
+
+    def _outlook(
+        self, predict: Callable[[Regression], Floats], most: Floats, known: Floats, best: float
+    ) -> _Outlook:
+        odds = predict(self._odds)
+        over = odds - self._log_odds(self._limit + 0.5)
+        infeasible = _probability(over, self._odds.spread)
+        infeasible[most <= self._limit] = 0
+        share = np.minimum(_sigmoid(odds), self._limit / max(self._records, 1))
+        if self._objective.estimate is not None:
+            score = self._objective.estimate(known, share)
+        else:
+            score = np.exp(np.clip(predict(self._score), -80, 80))
+        rules_out = np.zeros(1)
+        if self._objective.above is not None:
+            rules_out = _probability(predict(self._above) - _log(best), self._above.spread)
+        return _Outlook(infeasible, share, score, rules_out)
 
     def _log_odds(self, suppressed: float) -> float:
         kept = max(self._records - suppressed, 0)
         return float(np.log((suppressed + 0.5) / (kept + 0.5)))
 
     def _rows(self, packed: Packed) -> Floats:
-        """Features of nodes: 1, H, H²/10 and each H_a."""
-        offsets = self._packing.offsets(packed)
-        parts = np.array([h[o] for h, o in zip(self._entropies, offsets, strict=True)])
-        total = parts.sum(axis=0)
-        return np.array([np.ones(len(packed)), total, total * total / 10, *parts]).T
-
-    def _values(self, region: Region, best: float) -> Floats:
-        """How many open nodes the check of each shortlisted node is expected to close."""
-        candidates, objective = self._shortlist, self._objective
-        if not len(candidates):
-            return np.zeros(0)
-        step = -(-len(region) // WITNESSES)
-        packed, known, bound = (a[::step] for a in (region.packed, region.known, region.bound))
-        rows = self._rows(candidates)
-        odds = self._suppression.predict(rows)
-        infeasible = self._infeasible(odds)
-        infeasible[self._is_feasible(candidates)] = 0
-        own = self._known(candidates)
-        share = np.minimum(_sigmoid(odds), self._limit / max(self._records, 1))
-        below = self._packing.at_most(packed, candidates[:, None])
-        values = infeasible * below.sum(axis=1)
-        if objective.below is not None:
-            records = (share * self._records)[:, None]
-            bounds = objective.below(known, records, records * own[:, None], self._records)
-            values += (1 - infeasible) * 0.8 * (below & (bounds >= best)).sum(axis=1)
-        if objective.above is not None:
-            above = self._packing.at_most(candidates[:, None], packed)
-            values += self._rules_out(rows, best) * above.sum(axis=1)
-        guess = self._guess(rows, own, share)
-        position = np.minimum(np.searchsorted(region.packed, candidates), len(region) - 1)
-        open_ = region.packed[position] == candidates
-        worse = len(bound) - np.searchsorted(np.sort(bound), guess)
-        values += (1 - infeasible) * open_ * (worse + 1)
-        return values * step
-
-    def _infeasible(self, odds: Floats) -> Floats:
-        return _sigmoid(
-            (odds - self._log_odds(self._limit + 0.5)) * (1.7 / self._suppression.spread)
-        )
-
-    def _rules_out(self, rows: Floats, best: float) -> Floats:
-        return _sigmoid((self._above.predict(rows) - _log(best)) * (1.7 / self._above.spread))
-
-    def _guess(self, rows: Floats, known: Floats, share: Floats) -> Floats:
-        if self._objective.estimate is None:
-            return np.exp(self._score.predict(rows))
-        return self._objective.estimate(known, share)
-
-    def _is_feasible(self, packed: Packed) -> NDArray[np.bool_]:
-        return self._feasible[tuple(self._packing.offsets(packed))]
+        return self._features.rows([*self._packing.offsets(packed)])
 
     def _known(self, packed: Packed) -> Floats:
-        offsets = self._packing.offsets(packed)
-        total = sum(term[o] for term, o in zip(self._terms, offsets, strict=True))
-        return self._objective.known(np.asarray(total), self._records)
-
-    def _draw_up(self, region: Region, best: float) -> None:
-        """Shortlist the most promising nodes between the meet and the join of the open ones."""
-        offsets = [*self._packing.offsets(region.packed)]
-        lows, highs = [int(o.min()) for o in offsets], [int(o.max()) + 1 for o in offsets]
-        shape = tuple(high - low for low, high in zip(lows, highs, strict=True))
-        box = [slice(low, high) for low, high in zip(lows, highs, strict=True)]
-        open_ = np.zeros(shape, dtype=np.bool_)
-        open_[tuple(o - low for o, low in zip(offsets, lows, strict=True))] = True
-
-        def over_box(terms: Sequence[Floats]) -> Floats:
-            return outer_sum([t[b].astype(np.float32) for t, b in zip(terms, box, strict=True)])
-
-        total = over_box(self._entropies)
-
-        def predict(model: _Regression) -> Floats:
-            first, linear, square, *parts = model.weights.astype(np.float32)
-            sums = over_box([w * h for w, h in zip(parts, self._entropies, strict=True)])
-            return sums + (total * (linear + total * (square / 10)) + first)
-
-        odds = predict(self._suppression)
-        infeasible = self._infeasible(odds)
-        infeasible[self._feasible[tuple(box)].ravel()] = 0
-        below = _count_below(open_)
-        values = infeasible * below
-        if self._objective.above is not None:
-            rules_out = (predict(self._above) - _log(best)) * (1.7 / self._above.spread)
-            values += _sigmoid(rules_out) * _count_below(np.flip(open_))[::-1]
-        if self._objective.estimate is None:
-            guess = np.exp(predict(self._score))
-        else:
-            known = self._objective.known(over_box(self._terms), self._records)
-            share = np.minimum(_sigmoid(odds), self._limit / max(self._records, 1))
-            guess = self._objective.estimate(known, share)
-        opened = np.flatnonzero(open_)
-        worse = len(region) - np.searchsorted(np.sort(region.bound), guess[opened])
-        values[opened] += (1 - infeasible[opened]) * (worse + 1 + 0.3 * below[opened])
-        values[self._checked_in(lows, shape)] = 0
-        chosen = np.flatnonzero(values > 0)
-        if len(chosen) > SHORTLIST:
-            chosen = np.argpartition(values, -SHORTLIST)[-SHORTLIST:]
-        places = zip(np.unravel_index(chosen, shape), lows, strict=True)
-        self._shortlist = np.sort(self._packing.at([place + low for place, low in places]))
+        total = np.zeros(len(packed))
+        for term, offset in zip(self._terms, self._packing.offsets(packed), strict=True):
+            total += term[offset]
+        return self._objective.known(total, self._records)
 
     def _checked_in(self, lows: list[int], shape: tuple[int, ...]) -> NDArray[np.intp]:
         """The places in a box of the checked nodes that are in it."""
@@ -204,65 +206,34 @@ class Guide:
         return np.ravel_multi_index(tuple(places[:, inside]), shape)
 
 
-class _Regression:
-    """Ridge regression on the features of nodes, closest where it matters."""
-
-    def __init__(self) -> None:
-        self._rows: list[Floats] = []
-        self._values: list[float] = []
-        self.weights: Floats = np.zeros(0)
-        self.spread = DOUBT
-
-    def observe(self, row: Floats, value: float) -> None:
-        self._rows.append(row)
-        self._values.append(value)
-
-    def fit(self, target: float) -> None:
-        """Fit what was observed, most closely around a value of interest."""
-        if not self._rows:
-            return
-        rows, values = np.array(self._rows[-REMEMBERED:]), np.array(self._values[-REMEMBERED:])
-        importance = np.exp(-np.abs(values - target) / REACH) + FAR_WEIGHT
-        weighted = rows.T * importance
-        penalty = np.ones(rows.shape[1])
-        penalty[:2] = 1e-6, 1e-3
-        self.weights = np.linalg.solve(weighted @ rows + np.diag(penalty), weighted @ values)
-        errors = values - rows @ self.weights
-        variance = float((importance * errors**2).sum() / importance.sum())
-        self.spread = float(np.sqrt(variance + DOUBT**2 / np.sqrt(len(values))))
-
-    def predict(self, rows: Floats) -> Floats:
-        return rows @ self.weights
-
-
-def _entropies(lattice: Lattice, marginals: Marginals) -> list[Floats]:
-    """Per attribute and admissible level, the entropy of its groups in nats."""
-    return [
-        np.array(
-            [
-                _entropy(np.bincount(attribute.groups[level], weights=counts))
-                for level in range(attribute.min_level, attribute.most_general + 1)
-            ]
-        )
-        for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
-    ]
-
-
-def _entropy(counts: Floats) -> float:
-    shares = counts[counts > 0] / max(counts.sum(), 1)
-    return float(-(shares * np.log(shares)).sum())
-
-
-def _count_below(flags: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _count_below(flags: Mask) -> NDArray[np.int32]:
     """For every cell, the number of flags at or below it in every direction, flat."""
     counts = flags.astype(np.int32)
     for axis in range(counts.ndim):
         np.cumsum(counts, axis=axis, out=counts)
-    return counts.ravel()
+    return counts.reshape(-1)
+
+
+def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:
+    """How many bounds are at least each score, and one `step`-th for the node itself."""
+    return len(bounds) - np.searchsorted(np.sort(bounds), scores) + 1 / step
+
+
+def _largest(ratings: Floats) -> NDArray[np.intp]:
+    """The places of the largest positive ratings, as many as a shortlist takes."""
+    chosen = np.flatnonzero(ratings > 0)
+    if len(chosen) > SHORTLIST:
+        chosen = np.argpartition(ratings, -SHORTLIST)[-SHORTLIST:]
+    return chosen
+
+
+def _probability(excess: Floats, spread: float) -> Floats:
+    """Of a quantity exceeding its target, in nearly normal doubt."""
+    return _sigmoid(excess * (1.7 / spread))
 
 
 def _sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-np.clip(x, -30, 30)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -30, 30))))
 
 
 def _log(x: float) -> float:

@@ -35,6 +35,7 @@ class Objective:
         below: (known bounds of nodes below a checked one, its suppressed records, their loss,
             records) to lower bounds on their scores; None where a check says nothing of them.
         above: (check, records) to one lower bound on the scores of all nodes above.
+        affordable: (score, records) to the records that a node of less score may suppress.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Objective:
     estimate: Callable[[Floats, Floats], Floats] | None = None
     below: Callable[[Floats, Floats | int, Floats | float, int], Floats] | None = None
     above: Callable[[Check, int], float] | None = None
+    affordable: Callable[[float, int], float] | None = None
 
 
 def metrics(lattice: Lattice, data: Data, check: Check) -> dict[str, float]:
@@ -176,6 +178,7 @@ DISCERNIBILITY = Objective(
     score=lambda total, check, records: float(check.squares_kept + records * check.suppressed),
     below=_discernibility_below,
     above=lambda check, records: float(check.squares_all),
+    affordable=lambda score, records: (score - records) / max(records - 1, 1),
 )
 
 # N/classes, all suppressed records counted as one more class, as ARX counts.

@@ -60,7 +60,7 @@ class Packing:
         for shift, mask in zip(self.shifts, self.masks, strict=True):
             yield ((packed >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
 
-    def at_most(self, lower: Packed, upper: Packed | np.uint64) -> Mask:
+    def at_most(self, lower: Packed | np.uint64, upper: Packed | np.uint64) -> Mask:
         """Where lower ≤ upper componentwise; broadcasts."""
         return np.asarray(((upper | self.guard) - lower) & self.guard == self.guard)
 
@@ -78,7 +78,7 @@ class Packing:
 
 
 class Region:
-    """The open nodes, most specific ones first in each attribute.
+    """The open nodes, in the order of their numbers.
 
     Args:
         packing: of the lattice.
@@ -102,6 +102,11 @@ class Region:
     def above(self, packed: np.uint64) -> Mask:
         """Which open nodes are at or above a node."""
         return self._packing.at_most(packed, self.packed)
+
+    def contains(self, packed: Packed) -> Mask:
+        """Which of the given nodes are open; there must be open nodes."""
+        place = np.minimum(np.searchsorted(self.packed, packed), len(self.packed) - 1)
+        return np.asarray(self.packed[place] == packed)
 
     def keep(self, mask: Mask) -> None:
         """Close all other nodes."""
