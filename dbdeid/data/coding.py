@@ -45,18 +45,16 @@ class Coding:
 
     def loss(self, level: int) -> NDArray[np.float64]:
         """The information loss of each code on a level; NULL loses only at the top."""
-        found = self.hierarchy.levels[level].loss[self._raw_groups(level)]
-        return np.where(self._null_below(level), 0.0, found)
+        return np.append(self.hierarchy.levels[level].loss, 0.0)[self._raw_groups(level)]
 
     def cells(self, level: int) -> list[Cell]:
         """What each code is released as on a level, in order of the codes."""
         group_leaves = self._leaves(level)
         found = self.hierarchy.levels[level]
         null = Cell(None, 0.0, None, None, None)
-        blank = self._null_below(level)
         return [
             null
-            if blank[code]
+            if group < 0
             else Cell(
                 found.labels[group],
                 float(found.loss[group]),
@@ -64,15 +62,13 @@ class Coding:
                 found.upper[group],
                 group_leaves[group] if group_leaves is not None else None,
             )
-            for code, group in enumerate(self._raw_groups(level))
+            for group in self._raw_groups(level)
         ]
 
     def _raw_groups(self, level: int) -> NDArray[np.int64]:
-        groups = self.hierarchy.levels[level].groups[self.leaf]
-        return np.where(self._null_below(level), -1, groups)
-
-    def _null_below(self, level: int) -> NDArray[np.bool_]:
-        return (self.leaf < 0) & (level < self.hierarchy.height)
+        # One group more than leaves, so that leaf -1 finds it: NULL is blank below the top.
+        null = 0 if level == self.hierarchy.height else -1
+        return np.append(self.hierarchy.levels[level].groups, null)[self.leaf]
 
     def _leaves(self, level: int) -> list[tuple[str, ...]] | None:
         if not self.hierarchy.declared:
@@ -95,10 +91,11 @@ def code(hierarchy: Hierarchy, values: list[str | None]) -> Coding:
         HierarchyError: values without a leaf; the message counts them.
     """
     index = {leaf: i for i, leaf in enumerate(hierarchy.leaves)}
-    missing = [v for v in values if v is not None and v not in index]
+    present = [v for v in values if v is not None]
+    missing = [v for v in present if v not in index]
     if missing:
         raise HierarchyError(
-            f"column {hierarchy.column!r}: {len(missing)} of {len(values)} values have no leaf "
+            f"column {hierarchy.column!r}: {len(missing)} of {len(present)} values have no leaf "
             f"in its hierarchy ({hierarchy.kind})",
             hint="add a row for each of them; --show-values prints up to ten",
             examples=islice(missing, 10),

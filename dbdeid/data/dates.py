@@ -54,12 +54,13 @@ def build(column: str, values: Sequence[str], calendar: Calendar, *, timed: bool
 def _day(column: str, text: str) -> date:
     try:
         day = datetime.fromisoformat(text).date()
-        _decade(day)
-    except (ValueError, OverflowError):
+    except ValueError:
+        day = date.max
+    if day.year == date.max.year:  # its week, month and year end where no date can be written
         raise HierarchyError(
             f"column {column!r}: a value is not a date of the years 1 to 9998",
-            hint="cast the column to DATE in the source, and infinite dates to NULL",
-        ) from None
+            hint="make infinite dates and placeholders such as 9999-12-31 NULL in the source",
+        )
     return day
 
 

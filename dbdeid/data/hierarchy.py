@@ -108,6 +108,12 @@ def from_rows(
     return Hierarchy(column, kind, leaves, tuple(levels), declared)
 
 
+def without_leaves(column: str, kind: str, height: int) -> Hierarchy:
+    """The hierarchy of a column that holds only NULL and has no declared domain."""
+    empty = Level(np.zeros(0, np.int64), (), np.zeros(0), (), ())
+    return Hierarchy(column, kind, (), (*[empty] * height, top_level(0)), declared=False)
+
+
 def _raw_level(leaves: tuple[str, ...], order: Order | None) -> Level:
     bounds = _leaf_bounds(leaves, order)
     return Level(np.arange(len(leaves)), leaves, np.zeros(len(leaves)), bounds, bounds)
@@ -169,7 +175,8 @@ def check_rows(column: str, kind: str, rows: Sequence[Sequence[str]]) -> None:
 
     Raises:
         HierarchyError: empty, ragged, a leaf that occurs twice, a label with two parents, or a
-            leaf that reads `*`; the message counts, `examples` holds up to ten of the values.
+            leaf or label below the top that reads `*`; the message counts, `examples` holds up to
+            ten of the values.
     """
     where = f"hierarchy of column {column!r} ({kind})"
     if not rows:
@@ -195,6 +202,16 @@ def check_rows(column: str, kind: str, rows: Sequence[Sequence[str]]) -> None:
             f"{where}: a value reads '*', which stands for a suppressed value in a release",
             hint="recode that value in the source",
         )
+    if any(TOP in column for column in _below_top(rows)):
+        raise HierarchyError(
+            f"{where}: a label below the top reads '*', which stands for a suppressed value",
+            hint="give the label another name, or make '*' the only label of the last level",
+        )
+
+
+def _below_top(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    labels = list(zip(*rows, strict=True))[1:]
+    return labels[:-1] if labels and set(labels[-1]) == {TOP} else labels
 
 
 def _repeated_leaves(rows: Sequence[Sequence[str]]) -> list[tuple[str, list[str]]]:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from pathlib import Path
 
 from dbdeid.errors import HierarchyError
@@ -21,10 +22,15 @@ def read(column: str, path: Path) -> list[list[str]]:
     """
     where = f"hierarchy of column {column!r}: {path}"
     text = _text(path, where)
-    parsed = [_parse(text, delimiter, where) for delimiter in _DELIMITERS]
-    rows = max(parsed, key=_evenness)
-    if not rows:
+    if not text.strip("\r\n"):
         raise HierarchyError(f"{where} is empty", hint="give one row for each value")
+    parsed = [rows for delimiter in _DELIMITERS if (rows := _parse(text, delimiter))]
+    rows = max(parsed, key=_evenness, default=[])
+    if not rows or (len(parsed) < len(_DELIMITERS) and not _evenness(rows)[0]):
+        raise HierarchyError(
+            f"{where} is not a CSV file that can be read",
+            hint="check that every quotation mark is closed at the end of its cell",
+        )
     return rows
 
 
@@ -44,7 +50,7 @@ def _text(path: Path, where: str) -> str:
         raise HierarchyError(f"{where} cannot be read ({type(error).__name__})") from None
 
 
-def _parse(text: str, delimiter: str, where: str) -> list[list[str]]:
+def _parse(text: str, delimiter: str) -> list[list[str]]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
@@ -52,10 +58,12 @@ def _parse(text: str, delimiter: str, where: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _evenness(rows: list[list[str]]) -> tuple[bool, float, int]:
-    """Prefer a delimiter that splits at all, then rows of one width, then more cells."""
-    if not rows:
-        return False, 0.0, 0
-    widths = [len(row) for row in rows]
-    common = max(set(widths), key=widths.count)
-    return common > 1, widths.count(common) / len(widths), common
+def _evenness(rows: list[list[str]]) -> tuple[bool, float, bool, int]:
+    """Prefer a delimiter that splits at all, rows of one width, no list inside a label, more cells.
+
+    A comma that a blank follows in every row stands inside labels: `[0, 5)`, `{a, b, c}`.
+    """
+    widths = Counter(map(len, rows))
+    common, count = widths.most_common(1)[0]
+    listed = all(any(cell.startswith(" ") for cell in row[1:]) for row in rows)
+    return common > 1, count / len(rows), not listed, common

@@ -5,6 +5,7 @@ Bounds are exact fractions, so that 0.3 with width 0.1 lies in [0.3, 0.4).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -128,6 +129,9 @@ def level_of(
 
     `write` turns a bound into text; discrete bounds are the largest value inside, not the end.
     """
+    if discrete:
+        low, high = _ceil(low), _ceil(high)
+        cells = [_whole(cell) for cell in cells]
     index: dict[str, int] = {}
     groups = [index.setdefault(cell.label, len(index)) for cell in cells]
     first = dict(zip(reversed(groups), reversed(cells), strict=True))
@@ -141,6 +145,18 @@ def level_of(
         tuple(None if cell.start is None else write(cell.start) for cell in ordered),
         tuple(None if cell.end is None else write(cell.end - unit) for cell in ordered),
     )
+
+
+def _whole(cell: Cell) -> Cell:
+    """The cell with bounds on whole numbers: 0.5 <= n < 5.5 says 1 <= n < 6."""
+    start, end = cell.start, cell.end
+    return Cell(
+        cell.label, None if start is None else _ceil(start), None if end is None else _ceil(end)
+    )
+
+
+def _ceil(number: Fraction) -> Fraction:
+    return Fraction(math.ceil(number))
 
 
 def _loss(cell: Cell, span: Fraction, unit: Fraction) -> float:

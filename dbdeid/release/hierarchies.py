@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sqlglot import exp
 
 from dbdeid.data import dates, hierarchy_file, intervals
 from dbdeid.data.coding import Coding, code
-from dbdeid.data.hierarchy import Hierarchy, Order, from_rows
+from dbdeid.data.hierarchy import Hierarchy, Order, from_rows, without_leaves
 from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
@@ -59,6 +59,8 @@ def _build(
         timed = quasi_identifier.column.family == "timestamp"
         return dates.build(name, present, calendar, timed=timed)
     rows, kind, declared = _rows(bound, session, quasi_identifier, spec, present)
+    if not rows and not declared:
+        return without_leaves(name, kind, 1 + len(spec.prefix or ()))
     rows, order = _typed(session, quasi_identifier, rows)
     fixed = spec.prefix is not None or spec.suppress is not None
     return from_rows(name, kind, rows, declared=declared, order=order, fixed_top=fixed)
@@ -173,7 +175,16 @@ def _written(session: Session, target: Column, leaves: list[str]) -> list[str | 
     )
     written = [row[0] for row in session.rows(query)]
     session.drop_temp("deid_leaves")
-    return written
+    return [
+        text if text is not None and _same(leaf, text) else None
+        for leaf, text in zip(leaves, written, strict=True)
+    ]
+
+
+def _same(leaf: str, written: str) -> bool:
+    """Whether a cast kept a leaf's value: 12.5 is no INTEGER, though DuckDB rounds it to 13."""
+    before, after = _rank(leaf.strip()), _rank(written)
+    return before is None or after is None or before == after
 
 
 def _rank(text: str) -> Fraction | None:
@@ -182,7 +193,8 @@ def _rank(text: str) -> Fraction | None:
     except ValueError:
         pass
     try:
-        return Fraction(date.fromisoformat(text[:10]).toordinal())
+        moment = datetime.fromisoformat(text).replace(tzinfo=None)
+        return Fraction((moment - datetime.min) // timedelta(microseconds=1))
     except ValueError:
         return None
 
