@@ -28,7 +28,6 @@ from dbdeid.search.tuples import Marginals
 Floats = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-RS,DS=2.,.6
 SHORTLIST = 64  # nodes rated closely
 WITNESSES = 2048  # open nodes that they are rated on
 LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
@@ -73,8 +72,8 @@ class Guide:
         self._terms = objective.terms(lattice, marginals)
         self._features = Features(lattice, marginals)
         self._odds = Regression(reach=2.0, doubt=0.6)
-        self._score = Regression(reach=RS, doubt=DS)
-        self._above = Regression(reach=RS, doubt=DS)
+        self._score = Regression(reach=0.5, doubt=0.1)
+        self._above = Regression(reach=0.5, doubt=0.1)
         self._most = np.full(lattice.shape, marginals.records, dtype=np.int64)  # suppressed
         self._checked: list[np.uint64] = []
         self._shortlist: Packed = np.zeros(0, dtype=np.uint64)
@@ -138,7 +137,7 @@ class Guide:
         if self._objective.above is not None:
             above = self._packing.at_most(nodes[:, None], packed)
             ratings += outlook.rules_out * above.sum(axis=1)
-        return ratings * step
+        return np.asarray(ratings * step)
 
     def _draw_up(self, region: Region, best: float) -> None:
         """Shortlist the most promising nodes between the meet and the join of the open ones."""
@@ -203,7 +202,7 @@ class Guide:
         offsets = self._packing.offsets(np.array(self._checked, dtype=np.uint64))
         places = np.array([o - low for o, low in zip(offsets, lows, strict=True)])
         inside = ((places >= 0) & (places < np.array(shape)[:, None])).all(axis=0)
-        return np.ravel_multi_index(tuple(places[:, inside]), shape)
+        return np.asarray(np.ravel_multi_index(tuple(places[:, inside]), shape))
 
 
 def _count_below(flags: Mask) -> NDArray[np.int32]:
@@ -211,7 +210,7 @@ def _count_below(flags: Mask) -> NDArray[np.int32]:
     counts = flags.astype(np.int32)
     for axis in range(counts.ndim):
         np.cumsum(counts, axis=axis, out=counts)
-    return counts.reshape(-1)
+    return np.asarray(counts.reshape(-1))
 
 
 def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:

@@ -1,0 +1,97 @@
+"""Ridge regression of what checks find on the entropies of the attributes at their levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.search.lattice import Lattice, outer_sum
+from dbdeid.search.tuples import Marginals
+
+Floats = NDArray[Any]
+
+REMEMBERED = 300  # checks that a regression sees
+FAR_WEIGHT = 0.02  # least weight of a check
+
+
+class Features:
+    """1, H, H²/10 and each H_a: the entropies H_a of the attributes alone, in nats, and their sum.
+
+    Args:
+        lattice: the lattice.
+        marginals: counts of the attributes alone.
+    """
+
+    def __init__(self, lattice: Lattice, marginals: Marginals) -> None:
+        self._entropies = [
+            np.array(
+                [
+                    _entropy(np.bincount(attribute.groups[level], weights=counts))
+                    for level in range(attribute.min_level, attribute.most_general + 1)
+                ]
+            )
+            for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
+        ]
+
+    def rows(self, offsets: Sequence[NDArray[np.int64]]) -> Floats:
+        """One row per node, given by level - min_level per attribute."""
+        parts = np.array([h[o] for h, o in zip(self._entropies, offsets, strict=True)])
+        total = parts.sum(axis=0)
+        return np.array([np.ones(len(total)), total, total * total / 10, *parts]).T
+
+    def over_box(self, box: Sequence[slice], weights: Floats) -> Floats:
+        """The weighted sum of the features for all nodes of a box, in order."""
+        first, linear, square, *parts = weights
+        total = box_sum(box, self._entropies)
+        sums = box_sum(box, [w * h for w, h in zip(parts, self._entropies, strict=True)])
+        curve = total * np.float32(square / 10) + np.float32(linear)
+        return np.asarray(sums + total * curve + np.float32(first))
+
+
+class Regression:
+    """Weights of the features for one quantity, closest where it is near a target.
+
+    Args:
+        reach: distance from the target over which the weight of a check falls by 1/e.
+        doubt: spread assumed of a first prediction.
+    """
+
+    def __init__(self, reach: float, doubt: float) -> None:
+        self._reach = reach
+        self._doubt = doubt
+        self._rows: list[Floats] = []
+        self._values: list[float] = []
+        self.weights: Floats = np.zeros(0)
+        self.spread = doubt
+
+    def observe(self, row: Floats, value: float) -> None:
+        """Learn the value at a node with these features."""
+        self._rows.append(row)
+        self._values.append(value)
+
+    def fit(self, target: float) -> None:
+        """Fit what was observed, and find the spread around it, most closely at the target."""
+        if not self._rows:
+            return
+        rows, values = np.array(self._rows[-REMEMBERED:]), np.array(self._values[-REMEMBERED:])
+        importance = np.exp(-np.abs(values - target) / self._reach) + FAR_WEIGHT
+        weighted = rows.T * importance
+        penalty = np.ones(rows.shape[1])
+        penalty[:2] = 1e-6, 1e-3
+        self.weights = np.linalg.solve(weighted @ rows + np.diag(penalty), weighted @ values)
+        errors = values - rows @ self.weights
+        variance = float((importance * errors**2).sum() / importance.sum())
+        self.spread = float(np.sqrt(variance + self._doubt**2 / np.sqrt(len(values))))
+
+
+def box_sum(box: Sequence[slice], terms: Sequence[Floats]) -> Floats:
+    """The sum of one term per attribute for all nodes of a box, in single precision."""
+    return outer_sum([term[part].astype(np.float32) for term, part in zip(terms, box, strict=True)])
+
+
+def _entropy(counts: Floats) -> float:
+    shares = counts[counts > 0] / max(counts.sum(), 1)
+    return float(-(shares * np.log(shares)).sum())

@@ -1,0 +1,118 @@
+"""Time the optimal search on the reference datasets: checks, CPU and wall seconds, peak memory.
+
+    python tests/benchmarks/search.py [--most-checks 5000] [dataset …]
+
+Each dataset runs in a process of its own, so that the peak memory is its own. For comparison, a plain
+best-first search (nodes by generalization loss; infeasible and bounded nodes skipped) uses the same
+checker, until it is done or has made the most checks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+from realdata import load  # noqa: E402
+
+from dbdeid.search.checker import NumpyChecker  # noqa: E402
+from dbdeid.search.objectives import LOSS, OBJECTIVES  # noqa: E402
+from dbdeid.search.optimal import Found, optimal  # noqa: E402
+from dbdeid.search.region import Packing  # noqa: E402
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+ADULT = "sex age race marital-status education native-country workclass occupation salary-class"
+CARDS = "LIMIT_BAL SEX EDUCATION MARRIAGE AGE PAY_0 PAY_2 default-payment-next-month"
+ACS = json.loads((SHARED / "data/synth/ss13_like.json").read_text())["qis"]
+IHIS = json.loads((SHARED / "data/synth/ihis_like.json").read_text())["qis"]
+CASES = {  # file, quasi-identifiers, k, share that may be suppressed
+    "adult": ("adult.csv", ADULT.split(), 5, 0.05),
+    "adult_s0": ("adult.csv", ADULT.split(), 5, 0.0),
+    "creditcard": ("creditcard_int.csv", CARDS.split(), 5, 0.05),
+    "ss13_8": ("ss13_like.csv", ACS[:8], 5, 0.05),
+    "ss13_12": ("ss13_like.csv", ACS, 5, 0.05),
+    "ihis_100k": ("ihis_like_100k.csv", IHIS, 5, 0.05),
+    "ihis": ("ihis_like.csv", IHIS, 5, 0.05),
+}
+
+
+def run(case: str, objective: str, most_checks: int) -> None:
+    """Load one dataset, search it in both ways, and print a line for each."""
+    file, qis, k, share = CASES[case]
+    lattice, tuples = load(SHARED, file, tuple(qis))
+    limit = int(share * tuples.records)
+    before = _peak()
+    head = f"{case:<11}{tuples.records:>9,}{len(tuples.weights):>10,}{lattice.size:>9,}"
+
+    start = time.process_time(), time.perf_counter()
+    checker = NumpyChecker(lattice, tuples, k)
+    found = optimal(lattice, tuples, checker, limit=limit, objective=OBJECTIVES[objective])
+    cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
+    print(
+        f"{head}  optimal   {found.checked:>6} checks {cpu:>7.3f} CPU s {wall:>7.3f} s  "
+        f"{_peak():>5} MB (+{_peak() - before})  {objective} {found.score:.9f} {found.node}",
+        flush=True,
+    )
+    if most_checks and objective == "loss":
+        start_cpu = time.process_time()
+        plain, done = best_first(lattice, tuples, k, limit, most_checks)
+        plain_cpu = time.process_time() - start_cpu
+        assert not done or plain.node == found.node
+        print(
+            f"{head}  best-first{plain.checked:>6} checks {plain_cpu:>7.3f} CPU s   "
+            f"{'optimal' if done else 'stopped'}: {cpu / plain_cpu:.2f} of its CPU, "
+            f"{found.checked / plain.checked:.2f} of its checks",
+            flush=True,
+        )
+
+
+def best_first(lattice, tuples, k, limit, most_checks) -> tuple[Found, bool]:
+    """Nodes in order of their generalization loss until none can be better."""
+    checker, packing = NumpyChecker(lattice, tuples, k), Packing(lattice)
+    terms = LOSS.terms(lattice, tuples.marginals(lattice))
+    blocks = [*packing.blocks(terms)]
+    packed, known = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    bound, best, node, checked = known.copy(), np.inf, None, 0
+    for place in np.argsort(known, kind="stable"):
+        if known[place] >= best or checked >= most_checks:
+            break
+        if bound[place] >= best:
+            continue
+        check = checker.check(packing.node(packed[place]))
+        checked += 1
+        below = packing.at_most(packed, packed[place])
+        if check.suppressed > limit:
+            bound[below] = np.inf
+            continue
+        score = LOSS.score(float(known[place]), check, tuples.records)
+        if score < best:
+            best, node = score, check.node
+        bound[below] = np.maximum(bound[below], known[below] + score - known[place])
+    found = Found(node, best, None, lattice.size, checked, True, best)
+    return found, checked < most_checks
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("cases", nargs="*", metavar="dataset", help=", ".join(CASES))
+    parser.add_argument("--objective", choices=OBJECTIVES, default="loss")
+    parser.add_argument("--most-checks", type=int, default=3000, help="of best-first; 0 for none")
+    arguments = parser.parse_args()
+    print("dataset      records    tuples    nodes")
+    for name in arguments.cases or CASES:
+        process = multiprocessing.get_context("spawn").Process(
+            target=run, args=(name, arguments.objective, arguments.most_checks)
+        )
+        process.start()
+        process.join()
