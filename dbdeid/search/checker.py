@@ -23,11 +23,13 @@ from dbdeid.search.tuples import Tuples
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+BLOCK = 1 << 16  # rows looked up at a time
 PACKED = 65_536  # most combinations of values in one super-column, so that they fit uint16
 SCANNED = 6  # key space per row up to which all counts are scanned
 ADDRESSED = 1 << 22  # key space up to which counts are addressed directly
 ROLLED_UP = 20_000  # rows from which on a finer class table is worth having
-TABLE_BYTES = 128 << 20  # class tables kept
+TABLES = 100  # class tables kept, while they take up at most the bytes below
+TABLE_BYTES = 128 << 20
 LOOKUP_BYTES = 64 << 20  # lookups kept
 
 
@@ -86,12 +88,13 @@ class NumpyChecker:
         ]
         self._packs = [
             _Pack(members, [columns[i] for i in members])
-            for members in _packing([c.size for c in columns], len(tuples.weights))
+            for members in _packing([c.size for c in columns])
         ]
         weights = tuples.weights.astype(np.int64)
         self._base = _Table(tuple(pack.codes() for pack in self._packs), weights)
         self._tables: OrderedDict[Node, _Table] = OrderedDict()
-        self._counter = _Counter(self.records)
+        self._table_bytes = 0
+        self._counter = _Counter()
 
     def check(self, node: Node) -> Check:
         """Count the classes under a node.
@@ -104,7 +107,11 @@ class NumpyChecker:
         table = self._finest_above(node)
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(table, lookups)
-        if table.rows >= ROLLED_UP and 2 * len(classes.counts) <= table.rows:
+        if (
+            node not in self._tables
+            and table.rows >= ROLLED_UP
+            and 2 * len(classes.counts) <= table.rows
+        ):
             self._keep(node, classes, lookups)
         return self._summary(node, classes, lookups)
 
@@ -124,9 +131,10 @@ class NumpyChecker:
                 lookups, classes.codes(classes.keys), self._base.columns, strict=True
             )
         )
-        self._tables[node] = _Table(tuple(members), classes.counts)
-        while sum(table.nbytes for table in self._tables.values()) > TABLE_BYTES:
-            self._tables.popitem(last=False)
+        self._tables[node] = table = _Table(tuple(members), classes.counts)
+        self._table_bytes += table.nbytes
+        while self._table_bytes > TABLE_BYTES or len(self._tables) > TABLES:
+            self._table_bytes -= self._tables.popitem(last=False)[1].nbytes
 
     def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
         counts = classes.counts
@@ -252,7 +260,7 @@ class _Pack:
         return _Lookup(group, member, loss)
 
 
-def _packing(sizes: list[int], rows: int) -> list[list[int]]:
+def _packing(sizes: list[int]) -> list[list[int]]:
     """Put attributes together, largest first, while the product of their sizes allows uint16."""
     packs: list[list[int]] = []
     for i in sorted(range(len(sizes)), key=lambda i: (-sizes[i], i)):
@@ -291,8 +299,7 @@ class _Classes:
 class _Counter:
     """Counts the records behind equal keys; holds memory that is reused from check to check."""
 
-    def __init__(self, records: int) -> None:
-        self._records = records
+    def __init__(self) -> None:
         self._scratch = np.zeros(0, dtype=np.int64)
 
     def count(self, table: _Table, lookups: Sequence[_Lookup]) -> _Classes:
@@ -338,15 +345,15 @@ def _keys(
 ) -> tuple[Ints, int, dict[int, Ints]]:
     """The class key of every row, the size of the key space, and renumbered leading digits."""
     renumbered: dict[int, Ints] = {}
-    key = lookups[0].group.take(table.columns[0])
-    space = lookups[0].size
-    for place in range(1, len(lookups)):
-        lookup = lookups[place]
+    key, space = np.zeros(table.rows, dtype=np.int64), 1
+    for place, (lookup, column) in enumerate(zip(lookups, table.columns, strict=True)):
         if space * lookup.size > most:
             renumbered[place], key = np.unique(key, return_inverse=True)
             space = len(renumbered[place])
-        key *= lookup.size
-        key += lookup.group.take(table.columns[place])
+        for start in range(0, table.rows, BLOCK):  # so that temporaries stay in the cache
+            part = key[start : start + BLOCK]
+            part *= lookup.size
+            part += lookup.group.take(column[start : start + BLOCK])
         space *= lookup.size
     return key, space, renumbered
 

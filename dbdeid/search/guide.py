@@ -45,6 +45,27 @@ class _Outlook:
     rules_out: Floats  # probability that all above cannot be better than the incumbent
 
 
+@dataclass(frozen=True)
+class _Shortlist:
+    """Nodes that are rated closely, with what does not change about them."""
+
+    packed: Packed
+    rows: Floats  # features
+    known: Floats
+    places: tuple[NDArray[np.int64], ...]  # in the lattice
+
+    def without(self, packed: np.uint64) -> _Shortlist:
+        others = self.packed != packed
+        if others.all():
+            return self
+        return _Shortlist(
+            self.packed[others],
+            self.rows[others],
+            self.known[others],
+            tuple(place[others] for place in self.places),
+        )
+
+
 class Guide:
     """Chooses the nodes to check.
 
@@ -76,15 +97,15 @@ class Guide:
         self._above = Regression(reach=0.5, doubt=0.1)
         self._most = np.full(lattice.shape, marginals.records, dtype=np.int64)  # suppressed
         self._checked: list[np.uint64] = []
-        self._shortlist: Packed = np.zeros(0, dtype=np.uint64)
+        self._shortlist = self._listed(np.zeros(0, dtype=np.uint64))
         self._cutoff = np.inf
 
     def observe(self, check: Check, score: float) -> None:
         """Learn from a check and its score."""
         packed = self._packing.pack(check.node)
         self._checked.append(packed)
-        self._shortlist = self._shortlist[self._shortlist != packed]
-        row = self._rows(np.array([packed]))[0]
+        self._shortlist = self._shortlist.without(packed)
+        row = self._features.row(check.node)
         self._odds.observe(row, self._log_odds(check.suppressed))
         if self._objective.estimate is None:
             self._score.observe(row, _log(score))
@@ -113,16 +134,15 @@ class Guide:
             self._cutoff = LASTING * float(ratings.max(initial=0))
         if not ratings.max(initial=0) > 0:
             return self._packing.node(region.packed[region.bound.argmin()])
-        return self._packing.node(self._shortlist[ratings.argmax()])
+        return self._packing.node(self._shortlist.packed[ratings.argmax()])
 
     def _rate(self, region: Region, best: float) -> Floats:
         """How many open nodes the check of each shortlisted node is expected to close."""
-        nodes, rows = self._shortlist, self._rows(self._shortlist)
+        nodes, own, rows = self._shortlist.packed, self._shortlist.known, self._shortlist.rows
         step = -(-len(region) // WITNESSES)
         packed, bound = region.packed[::step], region.bound[::step]
-        own = self._known(nodes)
-        offsets = tuple(self._packing.offsets(nodes))
-        outlook = self._outlook(lambda r: rows @ r.weights, self._most[offsets], own, best)
+        most = self._most[self._shortlist.places]
+        outlook = self._outlook(lambda regression: rows @ regression.weights, most, own, best)
 
         below = self._packing.at_most(packed, nodes[:, None])
         ratings = outlook.infeasible * below.sum(axis=1)
@@ -165,7 +185,16 @@ class Guide:
         ratings[self._checked_in(lows, shape)] = 0
         chosen = _largest(ratings)
         places = zip(np.unravel_index(chosen, shape), lows, strict=True)
-        self._shortlist = np.sort(self._packing.at([place + low for place, low in places]))
+        packed = self._packing.at([place + low for place, low in places])
+        self._shortlist = self._listed(np.sort(packed))
+
+    def _listed(self, packed: Packed) -> _Shortlist:
+        places = tuple(self._packing.offsets(packed))
+        total = np.zeros(len(packed))
+        for term, place in zip(self._terms, places, strict=True):
+            total += term[place]
+        known = self._objective.known(total, self._records)
+        return _Shortlist(packed, self._features.rows(places), known, places)
 
     def _outlook(
         self, predict: Callable[[Regression], Floats], most: Floats, known: Floats, best: float
@@ -188,15 +217,6 @@ class Guide:
         kept = max(self._records - suppressed, 0)
         return float(np.log((suppressed + 0.5) / (kept + 0.5)))
 
-    def _rows(self, packed: Packed) -> Floats:
-        return self._features.rows([*self._packing.offsets(packed)])
-
-    def _known(self, packed: Packed) -> Floats:
-        total = np.zeros(len(packed))
-        for term, offset in zip(self._terms, self._packing.offsets(packed), strict=True):
-            total += term[offset]
-        return self._objective.known(total, self._records)
-
     def _checked_in(self, lows: list[int], shape: tuple[int, ...]) -> NDArray[np.intp]:
         """The places in a box of the checked nodes that are in it."""
         offsets = self._packing.offsets(np.array(self._checked, dtype=np.uint64))
@@ -208,9 +228,13 @@ class Guide:
 def _count_below(flags: Mask) -> NDArray[np.int32]:
     """For every cell, the number of flags at or below it in every direction, flat."""
     counts = flags.astype(np.int32)
-    for axis in range(counts.ndim):
-        np.cumsum(counts, axis=axis, out=counts)
-    return np.asarray(counts.reshape(-1))
+    inner = counts.size
+    for levels in counts.shape:
+        inner //= levels
+        lines = counts.reshape(-1, levels, inner)
+        for level in range(1, levels):
+            lines[:, level] += lines[:, level - 1]
+    return counts.reshape(-1)
 
 
 def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.lattice import Lattice, outer_sum
+from dbdeid.search.lattice import Lattice, Node, outer_sum
 from dbdeid.search.tuples import Marginals
 
 Floats = NDArray[Any]
@@ -26,6 +26,7 @@ class Features:
     """
 
     def __init__(self, lattice: Lattice, marginals: Marginals) -> None:
+        self._bottom = lattice.bottom
         self._entropies = [
             np.array(
                 [
@@ -35,6 +36,13 @@ class Features:
             )
             for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
         ]
+
+    def row(self, node: Node) -> Floats:
+        """The features of one node."""
+        levels = zip(self._entropies, node, self._bottom, strict=True)
+        parts = [float(h[level - low]) for h, level, low in levels]
+        total = sum(parts)
+        return np.array([1.0, total, total * total / 10, *parts])
 
     def rows(self, offsets: Sequence[NDArray[np.int64]]) -> Floats:
         """One row per node, given by level - min_level per attribute."""
