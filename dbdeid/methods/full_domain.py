@@ -292,8 +292,10 @@ def _generalized(
     if quasi_identifier.bounds:
         top = quasi_identifier.coding.hierarchy.levels[-1]
         for end, widest in (("lower", top.lower[0]), ("upper", top.upper[0])):
-            bound = cast(
-                _unless(kept, exp.column(end, f"l{number}"), widest), quasi_identifier.column.type
+            # The end of an interval may lie outside the type: [100, 150) on TINYINT has no upper.
+            bound = exp.TryCast(
+                this=_unless(kept, exp.column(end, f"l{number}"), widest),
+                to=exp.DataType.build(quasi_identifier.column.type, dialect="duckdb"),
             )
             picked.append(exp.alias_(bound, identifier(f"{name}_{end}")))
     return picked

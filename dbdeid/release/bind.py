@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from dbdeid.data.classes import Staged
-from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.relation import Column, Relation, cast, identifier
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
@@ -88,6 +88,7 @@ def bind(file: SpecFile, session: Session) -> Bound:
     """
     source = resolve_source(file, session)
     found = session.describe(source)
+    source = _plain_timestamps(source, found)
     mistakes: list[Mistake] = []
     given = _spread(file, found, mistakes)
     columns = []
@@ -110,6 +111,18 @@ def bind(file: SpecFile, session: Session) -> Bound:
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     return Bound(file, source, tuple(columns))
+
+
+def _plain_timestamps(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
+    """The source with every kind of timestamp as the one that is released."""
+    odd = [c for c in found if c.family == "timestamp" and c.type != "TIMESTAMP"]
+    if not odd:
+        return source
+    plain = [
+        exp.alias_(cast(exp.column(identifier(c.name)), "TIMESTAMP"), identifier(c.name))
+        for c in odd
+    ]
+    return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
 
 
 def resolve_source(file: SpecFile, session: Session) -> exp.Query:
@@ -167,7 +180,8 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
         parts = sqlglot.parse_one(name, into=exp.Table, dialect="duckdb")
     except sqlglot.errors.SqlglotError:
         return
-    if isinstance(parts, exp.Table) and parts.name:
+    plain = {"this", "db"} >= {key for key, given in parts.args.items() if given}
+    if isinstance(parts, exp.Table) and isinstance(parts.this, exp.Identifier) and plain:
         yield parts.db or "main", parts.name
 
 

@@ -94,7 +94,7 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
 
-    name = re.sub(r"\W+", "_", table or source.name.split(".")[0])
+    name = re.sub(r"\W+", "_", table or source.name.split(".")[0], flags=re.ASCII)
     release = ("_" if name[:1].isdigit() else "") + f"{name}_public"
     columns = CommentedMap()
     for profile in profiles:

@@ -10,20 +10,24 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     StringConstraints,
+    Tag,
     field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from dbdeid.data.dates import UNITS
+from dbdeid.errors import did_you_mean
 from dbdeid.privacy import MODELS, NOT_YET, KAnonymity
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -57,18 +61,26 @@ def not_yet(what: str) -> PydanticCustomError:
 
 
 class Part(BaseModel):
-    """A frozen part of a spec that refuses unknown keys and silent conversions."""
+    """A frozen part of a spec that refuses unknown keys and silent conversions.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    Attributes:
+        keys_not_yet: keys that the contract knows and this version cannot serve.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    keys_not_yet: ClassVar[tuple[str, ...]] = ()
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         raise problem("expects a number")
     try:
-        return value if isinstance(value, Fraction) else Fraction(str(value))
+        number = value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:
         raise problem("expects a finite number") from None
+    if 10**400 % number.denominator:
+        raise problem("expects a number that decimals can write")
+    return number
 
 
 def _number_or_date(value: Any) -> Any:
@@ -79,12 +91,20 @@ def _number_or_date(value: Any) -> Any:
             return datetime.date.fromisoformat(value)
         except ValueError:
             raise problem("expects a number or a date like 2019-12-31") from None
+    if isinstance(value, datetime.datetime):
+        raise problem("expects a date like 2019-12-31, without a time")
     return _number(value)
+
+
+def _no_nul(value: str) -> str:
+    if "\0" in value:
+        raise problem("holds a NUL character")
+    return value
 
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
 Limit = Annotated[Fraction | datetime.date, BeforeValidator(_number_or_date)]
-Text = Annotated[str, StringConstraints(min_length=1)]
+Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_no_nul)]
 
 
 class HierarchySpec(Part):
@@ -127,6 +147,25 @@ class HierarchySpec(Part):
             for mapping in value
         ]
 
+    @field_validator("intervals")
+    @classmethod
+    def _widths(cls, value: tuple[Fraction, ...] | None) -> tuple[Fraction, ...] | None:
+        _check_widths(value or ())
+        return value
+
+    @field_validator("dates")
+    @classmethod
+    def _units(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        _check_units(value or ())
+        return value
+
+    @field_validator("prefix")
+    @classmethod
+    def _lengths(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value and (min(value) < 1 or any(b >= a for a, b in pairwise(value))):
+            raise problem("prefix lengths must shrink and stay above 0", "for example [3, 1]")
+        return value
+
     @model_validator(mode="after")
     def _consistent(self) -> HierarchySpec:
         given = [k for k in _KINDS if getattr(self, k) is not None]
@@ -138,7 +177,12 @@ class HierarchySpec(Part):
         limits = [k for k in ("origin", "lower", "upper") if getattr(self, k) is not None]
         if limits and self.kind not in ("intervals", "dates"):
             raise problem(f"{', '.join(limits)} only go with intervals or dates")
-        _check_kind(self)
+        if self.dates and self.origin is not None:
+            raise problem("origin only goes with intervals")
+        if self.intervals:
+            _check_limits(self, Fraction, "numbers")
+        if self.dates:
+            _check_limits(self, datetime.date, "dates like 2019-12-31")
         return self
 
 
@@ -151,21 +195,8 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _check_kind(spec: HierarchySpec) -> None:
-    if spec.intervals:
-        _check_widths(spec.intervals)
-        _check_limits(spec, Fraction, "numbers")
-    elif spec.dates:
-        _check_units(spec.dates)
-        _check_limits(spec, datetime.date, "dates like 2019-12-31")
-        if spec.origin is not None:
-            raise problem("origin only goes with intervals")
-    elif spec.prefix and (min(spec.prefix) < 1 or any(b >= a for a, b in pairwise(spec.prefix))):
-        raise problem("prefix lengths must shrink and stay above 0", "for example [3, 1]")
-
-
 def _check_widths(widths: tuple[Fraction, ...]) -> None:
-    if min(widths) <= 0:
+    if any(width <= 0 for width in widths):
         raise problem("interval widths must be above 0")
     if any(b % a or b <= a for a, b in pairwise(widths)):
         raise problem(
@@ -177,7 +208,7 @@ def _check_widths(widths: tuple[Fraction, ...]) -> None:
 def _check_units(units: tuple[str, ...]) -> None:
     unknown = [u for u in units if u not in UNITS]
     if unknown:
-        raise problem(f"unknown date unit {unknown[0]!r}", f"known: {', '.join(UNITS)}")
+        raise problem(f"unknown date unit {unknown[0]!r}", did_you_mean(unknown[0], UNITS))
     if any(UNITS.index(b) <= UNITS.index(a) for a, b in pairwise(units)):
         raise problem("date units must grow", f"in the order {', '.join(UNITS)}")
     if "week" in units and len(units) > 1:
@@ -204,10 +235,12 @@ Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensiti
 class ColumnSpec(Part):
     """The role of one column and what belongs to it."""
 
+    keys_not_yet = ("pseudonym", "order")
+
     role: Role
     hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_short_hierarchy)] = None
     type: Literal["categorical"] | None = None
-    weight: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] = 1.0
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     min_level: Annotated[int, Field(ge=0)] = 0
     max_level: Annotated[int, Field(ge=0)] | None = None
     domain: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
@@ -228,14 +261,8 @@ class ColumnSpec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _not_yet(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"role": value}
-        if isinstance(value, Mapping):
-            for key in ("pseudonym", "order"):
-                if key in value:
-                    raise not_yet(f"{key!r}")
-        return value
+    def _short(cls, value: Any) -> Any:
+        return {"role": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> ColumnSpec:
@@ -267,8 +294,10 @@ _QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain")
 class FullDomain(Part):
     """Optimal full-domain generalization with record suppression (Prasser et al. 2016)."""
 
+    keys_not_yet = ("time_limit",)
+
     name: Literal["full_domain"]
-    suppression_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
+    suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
     search: Literal["optimal"] = "optimal"
     engine: Literal["numpy", "sql"] = "numpy"
     objective: Literal["loss", "discernibility", "average_class_size", "precision", "height"] = (
@@ -277,17 +306,23 @@ class FullDomain(Part):
     transformation: dict[str, Annotated[int, Field(ge=0)]] | None = None
     suppressed: Literal["drop", "keep"] = "drop"
 
-    @model_validator(mode="before")
+    @field_validator("search", mode="before")
     @classmethod
-    def _not_yet(cls, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if value.get("search") in SEARCHES_NOT_YET:
-                raise not_yet(f"search {value['search']!r}")
-            if value.get("objective") in OBJECTIVES_NOT_YET:
-                raise not_yet(f"objective {value['objective']!r}")
-            if "time_limit" in value:
-                raise not_yet("'time_limit'")
+    def _known_search(cls, value: Any) -> Any:
+        if value in SEARCHES_NOT_YET:
+            raise not_yet(f"search {value!r}")
         return value
+
+    @field_validator("objective", mode="before")
+    @classmethod
+    def _known_objective(cls, value: Any) -> Any:
+        if value in OBJECTIVES_NOT_YET:
+            raise not_yet(f"objective {value!r}")
+        return value
+
+
+# The two forms of `source`; pydantic puts them into the places of its errors.
+TEXT, QUERY = "a table or file", "a query"
 
 
 class SourceQuery(Part):
@@ -297,25 +332,25 @@ class SourceQuery(Part):
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
 
 
-Metric = Literal["loss", "discernibility", "average_class_size", "precision", "height"]
+def _known_metric(value: Any) -> Any:
+    if value in METRICS_NOT_YET:
+        raise not_yet(f"metric {value!r}")
+    return value
+
+
+Metric = Annotated[
+    Literal["loss", "discernibility", "average_class_size", "precision", "height"],
+    BeforeValidator(_known_metric),
+]
 
 
 class Evaluate(Part):
     """What is measured of a release."""
 
+    keys_not_yet = ("models",)
+
     metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
     queries: Text | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _not_yet(cls, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if "models" in value:
-                raise not_yet("'models'")
-            for metric in value.get("metrics") or ():
-                if metric in METRICS_NOT_YET:
-                    raise not_yet(f"metric {metric!r}")
-        return value
 
 
 class Output(Part):
@@ -355,8 +390,8 @@ def _known_model(value: Any) -> Any:
         name = value.get("model")
         if name in NOT_YET:
             raise not_yet(f"model {name!r}")
-        if name not in MODELS:
-            raise problem("unknown or missing privacy model", f"known: {', '.join(MODELS)}")
+        if not isinstance(name, str) or name not in MODELS:
+            raise problem("unknown or missing privacy model", did_you_mean(str(name), MODELS))
     return value
 
 
@@ -366,10 +401,15 @@ Model = Annotated[KAnonymity, BeforeValidator(_known_model)]
 class ReleaseSpec(Part):
     """One release as its owner declares it; see the reference of the specification."""
 
+    keys_not_yet = ("subject", "expect", "rerelease", "preset")
+
     release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
     database: Text | None = None
     target: Text | None = None
-    source: Text | SourceQuery
+    source: Annotated[
+        Annotated[Text, Tag(TEXT)] | Annotated[SourceQuery, Tag(QUERY)],
+        Discriminator(lambda value: QUERY if isinstance(value, Mapping | SourceQuery) else TEXT),
+    ]
     null_policy: Literal["own_category"] = "own_category"
     columns: dict[str, ColumnSpec] = Field(min_length=1)
     privacy: Annotated[tuple[Model, ...], Field(strict=False, min_length=1)]
@@ -379,14 +419,32 @@ class ReleaseSpec(Part):
     seed: Annotated[int, Field(ge=0)] | None = None
     accept: Literal["rows"] | None = None
 
-    @model_validator(mode="before")
+    @field_validator("null_policy", mode="before")
     @classmethod
-    def _not_yet(cls, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if "subject" in value:
-                raise not_yet("'subject'")
-            if value.get("null_policy") in ("wildcard", "exclude"):
-                raise not_yet(f"null_policy {value['null_policy']!r}")
+    def _known_policy(cls, value: Any) -> Any:
+        if value in ("wildcard", "exclude"):
+            raise not_yet(f"null_policy {value!r}")
+        return value
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        if value == "from_comments":
+            raise not_yet("columns: from_comments")
+        return value
+
+    @field_validator("columns")
+    @classmethod
+    def _some_quasi_identifier(cls, value: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+        if not any(c.role == "quasi_identifier" for c in value.values()):
+            raise problem("no column has role quasi_identifier")
+        return value
+
+    @field_validator("target")
+    @classmethod
+    def _database_file(cls, value: str | None) -> str | None:
+        if value is not None and not value.endswith(".duckdb"):
+            raise problem("target must end in .duckdb")
         return value
 
     @field_validator("release")
@@ -398,12 +456,8 @@ class ReleaseSpec(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseSpec:
-        if not any(c.role == "quasi_identifier" for c in self.columns.values()):
-            raise problem("no column has role quasi_identifier")
         if self.output.kind == "view" and self.target is not None:
             raise problem("a view is an internal preview and lives in `database`", "drop `target`")
-        if self.target is not None and not self.target.endswith(".duckdb"):
-            raise problem("target must end in .duckdb")
         return self
 
     @property

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +16,25 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dbdeid.errors import Mistake, SpecError
+from dbdeid.privacy import KAnonymity
 from dbdeid.release.spec import (
+    QUERY,
+    TEXT,
     ColumnSpec,
     Evaluate,
     FullDomain,
     HierarchySpec,
     Output,
+    Part,
     ReleaseSpec,
     SourceQuery,
+    not_yet,
 )
 
 Path_ = tuple[str | int, ...]
+
+# A spec is written by hand: what is larger is a mistake or an attack.
+LARGEST, MOST_NODES, DEEPEST = 1_000_000, 100_000, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +72,24 @@ def read(source: str | Path | Mapping[str, Any]) -> SpecFile:
         SpecError: it cannot be read, or it has mistakes.
     """
     if isinstance(source, Mapping):
-        import json
-
-        text = json.dumps(source, indent=2, default=str)
-        return _parse(dict(source), {}, Path.cwd(), None, text)
+        data, _ = _Plain("spec").of(source)
+        text = json.dumps(data, indent=2, default=str)
+        return _parse(data, {}, Path.cwd(), None, text)
     path = _as_path(source)
-    if path is None:
-        text = str(source)
-    else:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(
-                f"cannot be read ({_why(error)})", source=str(path), hint="give a YAML file"
-            ) from None
+    text = str(source) if path is None else _text(path)
     data, lines = _load(text, str(path or "spec"))
     folder = path.resolve().parent if path else Path.cwd()
     return _parse(data, lines, folder, path, text)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise SpecError(
+            f"cannot be read ({_why(error)})", source=str(path), hint="give a YAML file"
+        ) from None
 
 
 def _as_path(source: str | Path) -> Path | None:
@@ -92,7 +105,44 @@ def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _load(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
+def _load(text: str, name: str) -> tuple[Any, Mapping[Path_, int]]:
+    if len(text) > LARGEST:
+        raise SpecError(
+            f"longer than {LARGEST:,} characters",
+            source=name,
+            hint="keep long lists of values in hierarchy files",
+        )
+    if other := re.search(r"^%YAML +(?!1\.2\b)(\S*)", text, re.MULTILINE):
+        line = text.count("\n", 0, other.start()) + 1
+        raise SpecError([Mistake("a spec is YAML 1.2", line=line)], source=name)
+    try:
+        data, lines = _Plain(name).of(_yaml(text, name))
+    except SpecError:
+        found = _json(text)
+        if found is None:
+            raise
+        return _Plain(name).of(found)[0], {}
+    # Only JSON reads its own escapes right; YAML knows the lines.
+    return _json(text) or data, lines
+
+
+def _json(text: str) -> Any:
+    """The value of JSON text without repeated keys, else None."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is repeated")
+    return dict(pairs)
+
+
+def _yaml(text: str, name: str) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -100,7 +150,9 @@ def _load(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
     yaml = YAML(typ="rt", pure=True)
     yaml.version = (1, 2)
     try:
-        tree = yaml.load(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of reused anchors, which mean what they say
+            return yaml.load(text)
     except DuplicateKeyError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         key = _duplicate(error)
@@ -111,11 +163,9 @@ def _load(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
         raise SpecError(
             [Mistake(f"not valid YAML: {error.problem}", line=line)], source=name
         ) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        message = f"not valid YAML ({type(error).__name__})"
-        raise SpecError([Mistake(message)], source=name) from None
-    lines: dict[Path_, int] = {}
-    return _plain(tree, (), lines), lines
+    except (YAMLError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as e:
+        # ruamel lets the errors of Python through, for example of a tag that does not fit
+        raise SpecError([Mistake(f"not valid YAML ({type(e).__name__})")], source=name) from None
 
 
 def _duplicate(error: Any) -> str:
@@ -123,28 +173,56 @@ def _duplicate(error: Any) -> str:
     return repr(words[1]) if len(words) > 1 else "above"
 
 
-def _plain(node: Any, place: Path_, lines: dict[Path_, int]) -> Any:
-    """The tree as plain Python values, noting the line of every key."""
-    if isinstance(node, Mapping):
-        plain = {}
-        for key, value in node.items():
-            lines[(*place, str(key))] = node.lc.key(key)[0] + 1  # type: ignore[attr-defined]
-            plain[_key(key)] = _plain(value, (*place, str(key)), lines)
-        return plain
-    if isinstance(node, list):
-        for i in range(len(node)):
-            lines[(*place, i)] = node.lc.item(i)[0] + 1  # type: ignore[attr-defined]
-        return [_plain(value, (*place, i), lines) for i, value in enumerate(node)]
-    if isinstance(node, bool) or node is None:
-        return node
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return node
+class _Plain:
+    """A tree as plain Python values; notes the line of every key where the tree knows it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: dict[Path_, int] = {}
+        self.left = MOST_NODES
+
+    def of(self, tree: Any) -> tuple[Any, Mapping[Path_, int]]:
+        """The plain tree and its lines.
+
+        Raises:
+            SpecError: it is nested too deeply or unfolds into too much.
+        """
+        return self._plain(tree, ()), self.lines
+
+    def _plain(self, node: Any, place: Path_) -> Any:
+        self.left -= 1
+        if self.left < 0 or len(place) > DEEPEST:
+            raise SpecError(
+                "nested too deeply, or unfolds into too much",
+                source=self.name,
+                hint="a spec needs no deep nesting and few anchors",
+            )
+        if isinstance(node, Mapping):
+            plain = {}
+            for key, value in node.items():
+                name = _key(key)
+                self._note((*place, str(name)), node, "key", key)
+                plain[name] = self._plain(value, (*place, str(name)))
+            return plain
+        if isinstance(node, list | tuple):
+            for i in range(len(node)):
+                self._note((*place, i), node, "item", i)
+            return [self._plain(value, (*place, i)) for i, value in enumerate(node)]
+        if isinstance(node, bool) or node is None:
+            return node
+        kind = next((kind for kind in (int, float, str) if isinstance(node, kind)), None)
+        return kind(node) if kind else node
+
+    def _note(self, place: Path_, node: Any, what: str, key: Any) -> None:
+        # Merged and tagged nodes know no line; the place above them does.
+        with suppress(AttributeError, LookupError, TypeError):
+            self.lines[place] = getattr(node.lc, what)(key)[0] + 1
 
 
-def _key(key: Any) -> Any:
-    return str(key) if isinstance(key, str | int | float) else key
+def _key(key: Any) -> str:
+    if key is None:
+        return "null"
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _parse(
@@ -158,7 +236,7 @@ def _parse(
     try:
         spec = ReleaseSpec.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
+        found = error.errors(include_url=False, include_input=True)
         raise SpecError(_mistakes(found, lines), source=name) from None
     return SpecFile(spec, folder, path, text, lines)
 
@@ -177,19 +255,11 @@ def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterato
 
 
 def _place(error: ErrorDetails) -> Path_:
-    # pydantic names the branch of a union and dict keys; neither is a key of the spec.
-    return tuple(p for p in error["loc"] if p not in _BRANCHES)
-
-
-_BRANCHES = {"str", "constrained-str", "SourceQuery", "[key]", "function-before", "KAnonymity"}
-_KEYS: dict[str, type[BaseModel]] = {
-    "columns": ColumnSpec,
-    "hierarchy": HierarchySpec,
-    "method": FullDomain,
-    "source": SourceQuery,
-    "evaluate": Evaluate,
-    "output": Output,
-}
+    # pydantic names the form of a source and the key of a mapping; neither is a key of the spec.
+    place = tuple(error["loc"])
+    if place[:1] == ("source",) and place[1:2] in ((TEXT,), (QUERY,)):
+        place = place[:1] + place[2:]
+    return place[:-1] if place[-1:] == ("[key]",) else place
 
 
 def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
@@ -198,31 +268,74 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind == "dbdeid":
         return str(context["message"]), str(context["hint"])
     if kind == "extra_forbidden":
-        known = _known_keys(place)
-        close = difflib.get_close_matches(str(place[-1]), known, n=1)
-        start = f"did you mean {close[0]!r}? " if close else ""
-        return f"unknown key {str(place[-1])!r}", f"{start}Known: {', '.join(known)}."
+        return _unknown_key(place)
     if kind == "missing":
         return f"the key {str(place[-1])!r} is missing", ""
-    if kind == "too_short":
-        return "needs at least one entry", ""
     if kind == "literal_error":
-        return f"expects {context['expected']}", ""
-    if kind == "string_pattern_mismatch":
-        return "must start with a letter or _ and hold only letters, digits and _", ""
+        close = difflib.get_close_matches(str(error["input"]), _quoted(context["expected"]), n=1)
+        return f"expects {context['expected']}", f"did you mean {close[0]!r}?" if close else ""
+    if place == ("source",) and kind in _KINDS:
+        return "expects a table, a file, or {sql: SELECT …, name: …}", ""
+    if kind in _KINDS:
+        return _KINDS[kind]
     return message[0].lower() + message[1:], ""
 
 
-def _known_keys(place: Path_) -> list[str]:
-    names = [str(p) for p in place[:-1]]
-    owner: type[BaseModel] = ReleaseSpec
-    for name in reversed(names):
-        if name in _KEYS:
-            owner = _KEYS[name]
-            break
-        if name == "privacy":
-            return ["model", "k"]
-    return [field.alias or key for key, field in owner.model_fields.items()]
+_KINDS = {
+    "too_short": ("needs at least one entry", ""),
+    "string_too_short": ("is empty", ""),
+    "string_type": ("expects text", "put it in quotes"),
+    "string_unicode": ("is not Unicode text", ""),
+    "string_pattern_mismatch": (
+        "must start with a letter or _ and hold only letters, digits and _",
+        "",
+    ),
+    "bool_type": ("expects true or false", ""),
+    "int_type": ("expects a whole number", ""),
+    "int_from_float": ("expects a whole number", ""),
+    "float_type": ("expects a number", ""),
+    "finite_number": ("expects a finite number", ""),
+    "tuple_type": ("expects a list", "as in [a, b]"),
+    "dict_type": ("expects a mapping", "as in {key: value}"),
+    "model_type": ("expects a mapping", "as in {key: value}"),
+}
+
+
+def _quoted(expected: str) -> list[str]:
+    return re.findall(r"'([^']*)'", expected)
+
+
+def _unknown_key(place: Path_) -> tuple[str, str]:
+    owner, key = _owner(place), str(place[-1])
+    if issubclass(owner, Part) and key in owner.keys_not_yet:
+        context = not_yet(repr(key)).context or {}
+        return context["message"], context["hint"]
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    close = difflib.get_close_matches(key, known, n=1)
+    start = f"did you mean {close[0]!r}? " if close else ""
+    return f"unknown key {key!r}", f"{start}Known: {', '.join(known)}."
+
+
+def _owner(place: Path_) -> type[BaseModel]:
+    """The part of a spec that a key is in."""
+    match [str(p) for p in place[:-1]]:
+        case ["columns", _]:
+            return ColumnSpec
+        case ["columns", _, "hierarchy"]:
+            return HierarchySpec
+        case ["privacy", *_]:
+            return KAnonymity
+        case [name] if name in _PARTS:
+            return _PARTS[name]
+    return ReleaseSpec
+
+
+_PARTS: dict[str, type[BaseModel]] = {
+    "method": FullDomain,
+    "source": SourceQuery,
+    "evaluate": Evaluate,
+    "output": Output,
+}
 
 
 def _dotted(place: Path_) -> str:
