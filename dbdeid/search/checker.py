@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.lattice import Attribute, Lattice, Node
+from dbdeid.search.lattice import Attribute, Lattice, Node, outer_sum
 from dbdeid.search.tuples import Tuples
 
 Ints = NDArray[np.int64]
@@ -251,13 +251,19 @@ class _Pack:
         return made
 
     def _make(self, levels: Node) -> _Lookup:
-        group, member, loss = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
-        for column, level in zip(self._columns, levels, strict=True):
-            at = level - column.least
-            group = np.add.outer(group * len(column.members[at]), column.groups[at]).ravel()
-            member = np.add.outer(member * column.size, column.members[at]).ravel()
-            loss = np.add.outer(loss, column.loss[at]).ravel()
-        return _Lookup(group, member, loss)
+        columns = [
+            (column, level - column.least)
+            for column, level in zip(self._columns, levels, strict=True)
+        ]
+        groups, members, losses = [], [], []
+        radix, size = 1, 1
+        for column, at in reversed(columns):
+            groups.append(column.groups[at] * radix)
+            members.append(column.members[at] * size)
+            losses.append(column.loss[at])
+            radix *= len(column.members[at])
+            size *= column.size
+        return _Lookup(*(outer_sum(terms[::-1]) for terms in (groups, members, losses)))
 
 
 def _packing(sizes: list[int]) -> list[list[int]]:

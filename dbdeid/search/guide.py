@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 
 SHORTLIST = 64  # nodes rated closely
 WITNESSES = 2048  # open nodes that they are rated on
+WORTHWHILE = 0.1  # least share of the best rough rating on a shortlist
 LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
 BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
 ROUGH_WORTH = 0.3  # the same where the bound is not looked at
@@ -243,10 +244,10 @@ def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:
 
 
 def _largest(ratings: Floats) -> NDArray[np.intp]:
-    """The places of the largest positive ratings, as many as a shortlist takes."""
-    chosen = np.flatnonzero(ratings > 0)
+    """The places of the largest positive ratings, at most as many as a shortlist takes."""
+    chosen = np.flatnonzero(ratings > WORTHWHILE * ratings.max())
     if len(chosen) > SHORTLIST:
-        chosen = np.argpartition(ratings, -SHORTLIST)[-SHORTLIST:]
+        chosen = chosen[np.argpartition(ratings[chosen], -SHORTLIST)[-SHORTLIST:]]
     return chosen
 
 

@@ -185,7 +185,7 @@ def outer_sum(terms: Sequence[NDArray[Any]]) -> NDArray[Any]:
     >>> outer_sum([np.array([0, 10]), np.array([1, 2, 3])])
     array([ 1,  2,  3, 11, 12, 13])
     """
-    total = terms[0]
-    for term in terms[1:]:
-        total = np.add.outer(total, term).ravel()
+    total = terms[-1]
+    for term in reversed(terms[:-1]):  # from the last, so that the inner loops are long
+        total = np.add.outer(term, total).ravel()
     return total

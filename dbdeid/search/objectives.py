@@ -80,11 +80,9 @@ def marginals_of(lattice: Lattice, data: Data) -> Marginals:
 
 
 def sum_of_terms(lattice: Lattice, terms: list[Floats], node: Node) -> float:
-    """The sum of a node's terms, added in the order of the attributes."""
-    total = 0.0
-    for term, level, low in zip(terms, node, lattice.bottom, strict=True):
-        total += float(term[level - low])
-    return total
+    """The sum of a node's terms, added from the last attribute to the first."""
+    levels = [*zip(terms, node, lattice.bottom, strict=True)]
+    return sum(float(term[level - low]) for term, level, low in reversed(levels))
 
 
 def _score(objective: Objective, lattice: Lattice, marginals: Marginals, check: Check) -> float:
