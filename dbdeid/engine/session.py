@@ -332,8 +332,14 @@ def _no_cells() -> Iterator[None]:
     """Engine errors as EngineError; rows stream, so fetching can fail as well as executing."""
     try:
         yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         raise EngineError(error) from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # how DuckDB tells of an interrupt of the keyboard
+            raise KeyboardInterrupt from None
+        raise
 
 
 # Conversion, out-of-range and user errors quote cells; these name only objects and syntax.
