@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dbdeid.search.optimal import Progress
+
+logger = logging.getLogger("dbdeid")
 
 Notify = Callable[[str, Progress | None], None]
 
@@ -27,6 +30,7 @@ class Clock:
         start = time.perf_counter()
         yield
         self.seconds[name] = round(time.perf_counter() - start, 4)
+        logger.info("%s: %.2f s", name, self.seconds[name])
         self.seconds["total"] = round(time.perf_counter() - self._started, 4)
 
     def progress(self, progress: Progress) -> None:
