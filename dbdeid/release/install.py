@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdeid.engine import macros
+from dbdeid.errors import DataError
 
 
 def install(con: Any) -> None:
@@ -19,6 +20,12 @@ def install(con: Any) -> None:
     Raises:
         DataError: the database is read-only; register the UDFs alone with `register_udfs`.
     """
+    query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
+    if con.execute(query).fetchone() == (True,):
+        raise DataError(
+            "the database is read-only, so no macros can be installed",
+            hint="open it for writing once; macros stay, and `register_udfs` adds the functions",
+        )
     macros.install(con)
     register_udfs(con)
 
