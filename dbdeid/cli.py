@@ -60,9 +60,18 @@ _COMMON: dict[str, Any] = {
     "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
     "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
     "verbose": Annotated[
-        int, typer.Option("-v", "--verbose", count=True, help="Say more; -vv prints the SQL.")
+        int,
+        typer.Option(
+            "-v",
+            "--verbose",
+            count=True,
+            show_default=False,
+            help="Log each phase; -vv each SQL statement.",
+        ),
     ],
-    "explain": Annotated[bool, typer.Option(help="Print the SQL steps, do not run them.")],
+    "explain": Annotated[
+        bool, typer.Option("--explain", help="Print the SQL steps and execute none of them.")
+    ],
     "database": Annotated[
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
     ],
@@ -81,8 +90,16 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def command(*, name: str | None = None, group: typer.Typer = app) -> Callable[[Any], Any]:
-    """Register a command whose last parameter `options` collects the options of every command."""
+def command(
+    *, name: str | None = None, group: typer.Typer = app, explains: bool = False
+) -> Callable[[Any], Any]:
+    """Register a command whose last parameter `options` collects the options of every command.
+
+    Args:
+        name: of the command; None takes the function's.
+        group: what it belongs to.
+        explains: whether it can show its SQL steps; others refuse `--explain`.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         own = [
@@ -101,6 +118,11 @@ def command(*, name: str | None = None, group: typer.Typer = app) -> Callable[[A
         def call(**given: Any) -> None:
             shared = {key: given.pop(key) for key in _COMMON}
             shared["json"] = shared.pop("json_")
+            if shared["explain"] and not explains:
+                raise typer.BadParameter(
+                    "only run and check show their steps; -vv logs the SQL of any command",
+                    param_hint="--explain",
+                )
             code = _ending(functools.partial(function, **given), Options(**shared))
             if code:
                 raise typer.Exit(code)
@@ -127,7 +149,11 @@ def demo(
     *,
     options: Options,
 ) -> None:
-    """Make, verify, evaluate and report a release of the UCI Adult sample."""
+    """Make a verified release of sample data, with its report. Start here.
+
+    Writes the UCI Adult sample, a commented spec with its hierarchies and queries, the release as
+    DuckDB and Parquet files, and report.html. No network is needed.
+    """
     from dbdeid.release import demo as sample
 
     with progress(options) as notify:
@@ -138,45 +164,60 @@ def demo(
 @command()
 def init(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
-    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Its table.")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
     options: Options,
 ) -> None:
-    """Draft a specification: columns, types, distinct counts, guessed roles."""
+    """Draft a specification for your own table.
+
+    Prints columns, types, distinct counts and guessed roles, to be read and corrected.
+
+    dbdeid init visits.parquet > visits.yml
+    """
     from dbdeid.release.init import draft
 
     text = draft(Path(source), table, options.settings)
     show(options, {"spec": text}, text)
 
 
-@command()
+@command(explains=True)
 def check(spec: SpecPath, *, options: Options) -> None:
-    """Check a specification against its data; nothing is written."""
+    """Check a specification against its data.
+
+    Columns, roles, hierarchies and open questions; nothing is written.
+
+    dbdeid check visits.yml
+    """
     from dbdeid.release.check import check as run_check
 
     if options.explain:
-        return explain(spec, options)
+        return explain([spec], options)
     with progress(options) as notify:
         found = run_check(spec, database=options.database, settings=options.settings, notify=notify)
     show(options, found, texts().checked(found))
 
 
-@command()
+@command(explains=True)
 def run(
-    specs: Annotated[list[Path], typer.Argument(metavar="SPEC…", help="Release specifications.")],
+    specs: Annotated[list[Path], typer.Argument(metavar="SPEC", help="Release specifications.")],
     *,
     options: Options,
 ) -> None:
-    """Make, verify and publish releases."""
+    """Make, verify and publish releases.
+
+    Each appears whole and verified, or not at all. Exit code 3: no release satisfies the declared
+    models within the declared limits.
+
+    dbdeid run visits.yml
+    """
     from dbdeid.release.run import run as run_release
     from dbdeid.release.specfile import read
     from dbdeid.release.workplace import places
 
+    if options.explain:
+        return explain(specs, options)
     results = []
     for path in specs:
-        if options.explain:
-            explain(path, options)
-            continue
         file = read(path)
         found = places(file, options.database)
         if not (found.database or found.target or found.exports):
@@ -190,20 +231,29 @@ def run(
             )
         results.append(result.to_dict())
         show(options, None, texts().released(result))
-    if options.json and results:
+    if options.json:
         show(options, results if len(specs) > 1 else results[0], "")
 
 
 @command()
 def verify(
     target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
-    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Table of a file.")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
     *,
-    qi: Annotated[list[str] | None, typer.Option(help="A quasi-identifier; repeat it.")] = None,
+    qi: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")
+    ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
     options: Options,
 ) -> None:
-    """Verify the release of a specification, or k-anonymity of any file."""
+    """Verify a release, or the k-anonymity of any file.
+
+    Everything is recomputed from what is written. Exit code 4: a promise does not hold.
+
+    dbdeid verify visits.yml
+
+    dbdeid verify visits_public.parquet --qi age --qi zip --k 5
+    """
     from dbdeid.errors import VerificationError
     from dbdeid.release import existing
     from dbdeid.verify import verify_bare
@@ -219,12 +269,21 @@ def verify(
         found = verify_bare(target, tuple(qi), k, table=table, settings=options.settings)
     show(options, found.to_dict(), texts().verified(found))
     if not found.verified:
-        raise VerificationError("verification failed: " + "; ".join(found.failures))
+        failed = [p.model for p in found.promises if not p.holds]
+        failed += [c.check for c in found.hygiene if not c.holds]
+        raise VerificationError(
+            f"verification failed: {', '.join(failed)}", hint="do not give this away"
+        )
 
 
 @command()
 def evaluate(spec: SpecPath, *, options: Options) -> None:
-    """Measure what a release lost: metrics, and its query workload on source and release."""
+    """Measure what a release lost.
+
+    Utility metrics, and the spec's queries answered from the source and from the release.
+
+    dbdeid evaluate visits.yml
+    """
     from dbdeid.release.existing import evaluate as run_evaluate
 
     found = run_evaluate(spec, database=options.database, settings=options.settings)
@@ -234,13 +293,16 @@ def evaluate(spec: SpecPath, *, options: Options) -> None:
 @command()
 def risk(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
-    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Its table.")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
     qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
     k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
     options: Options,
 ) -> None:
-    """Measure the re-identification risk of any table or file."""
+    """Measure the re-identification risk of any table or file.
+
+    dbdeid risk hospital.duckdb visits --qi age --qi zip --k 5
+    """
     from dbdeid.release.risk import risk_of
 
     found = risk_of(Path(source), table, qi, k, options.settings)
@@ -254,7 +316,10 @@ def export(
     *,
     options: Options,
 ) -> None:
-    """Export the release of a specification to a new file, verified after reopening."""
+    """Export a release to a new file, verified after reopening.
+
+    dbdeid export visits.yml visits_public.csv
+    """
     from dbdeid.release.existing import export_release
 
     written = export_release(
@@ -289,7 +354,12 @@ def report(
     ] = None,
     options: Options,
 ) -> None:
-    """Write the report of a release as one self-contained page."""
+    """Write the report of a release as one page.
+
+    The internal page shows what only the owner may know; the public one may be given away.
+
+    dbdeid report visits.yml --audience public -o visits_public.html
+    """
     from dbdeid.release.page import write_report
 
     path = write_report(spec, audience, output, options.database, options.settings)
@@ -302,7 +372,10 @@ def macros_install(
     *,
     options: Options,
 ) -> None:
-    """Install the macros in a database; any DuckDB client can then use them."""
+    """Install the macros in a database.
+
+    Any DuckDB client can then use them, without Python.
+    """
     from dbdeid.engine import macros
     from dbdeid.engine.session import Session
 
@@ -323,18 +396,27 @@ def macros_print(*, options: Options) -> None:
 @command()
 def sql(
     target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="SQL to run.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="SQL to run.")] = None,
     *,
     statement: Annotated[str | None, typer.Option("-c", help="SQL to run.")] = None,
     options: Options,
 ) -> None:
-    """Run DuckDB SQL with all macros and UDFs registered."""
+    """Run DuckDB SQL with all macros and UDFs registered.
+
+    SQL is read from -c, a file, or standard input. The macros are installed in the database.
+
+    dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
+    """
     from dbdeid.engine.console import run_script
     from dbdeid.release.install import install
 
     text = statement if statement is not None else _script(file)
-    results = run_script(target, text, options.settings, install)
-    show(options, [r.to_dict() for r in results], texts().tables(results))
+    results = []
+    for result in run_script(target, text, options.settings, install):
+        results.append(result.to_dict() if options.json else None)
+        show(options, None, texts().table(result))
+    if options.json:
+        show(options, results, "")
 
 
 def _script(file: Path | None) -> str:
@@ -342,17 +424,35 @@ def _script(file: Path | None) -> str:
         return sys.stdin.read()
     try:
         return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise DataError(f"{file} cannot be read as UTF-8 text") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise DataError(f"{file} cannot be read ({why})") from None
 
 
-def explain(spec: Path, options: Options) -> None:
-    """Print the SQL steps of a run without running them."""
+def explain(specs: list[Path], options: Options) -> None:
+    """Print the SQL steps of runs without executing any."""
     from dbdeid.release.explain import steps
 
-    found = steps(spec, database=options.database, settings=options.settings)
-    shown = "\n\n".join(f"-- step {s.name}\n{s.text()};" for s in found)
-    show(options, {"steps": [{"name": s.name, "sql": s.text()} for s in found]}, shown)
+    documents, shown = [], []
+    for spec in specs:
+        found = steps(spec, database=options.database, settings=options.settings)
+        documents.append({"steps": [{"name": s.name, "sql": s.text()} for s in found]})
+        shown += [f"-- step {s.name}\n{s.text()};" for s in found]
+    show(options, documents if len(specs) > 1 else documents[0], "\n\n".join(shown))
+
+
+def _later(name: str) -> None:
+    """A command of the plan that this version does not have."""
+
+    def refuse(context: typer.Context) -> None:
+        context.fail(f"'{name}' is not yet available in dbdeid {__version__}")
+
+    settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+    app.command(name, hidden=True, context_settings=settings, add_help_option=False)(refuse)
+
+
+for _name in ("search", "query", "frontier"):
+    _later(_name)
 
 
 # -- printing ------------------------------------------------------------------------------------
@@ -409,7 +509,7 @@ def _ending(command: Callable[..., None], options: Options) -> int:
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        typer.echo("interrupted; nothing was replaced", err=True)
+        typer.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
         return 0

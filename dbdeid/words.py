@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from dbdeid.privacy.risk import Risk
     from dbdeid.release.demo import Demo, Rows
     from dbdeid.release.result import RunResult
-    from dbdeid.verify import Verification
+    from dbdeid.verify import Promise, Verification
 
 
 ROWS_SHOWN = 100
@@ -21,20 +22,24 @@ def released(result: RunResult) -> str:
     """A finished run in a few lines."""
     search = result.search
     share = result.suppressed_rows / result.source_rows
-    how = "proven optimal" if search["proven_optimal"] else "not searched"
-    levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items())
+    how = "proven optimal" if search["proven_optimal"] else "not proven optimal"
+    levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
+    raw = ", ".join(name for name, level in result.transformation.items() if not level)
     lines = [
         f"{result.release}: {result.released_rows:,} of {result.source_rows:,} records released, "
         f"{result.suppressed_rows:,} suppressed ({share:.1%})",
-        f"  k             {result.smallest_class} in {result.classes:,} classes",
-        f"  loss          {result.loss:.4f}",
-        f"  levels        {levels}",
+        f"  classes       {result.classes:,}, the smallest of {result.smallest_class} records",
+        f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
+        f"  generalized   {levels or 'nothing'}" + (" (levels of its hierarchy)" if levels else ""),
+        f"  as it was     {raw}",
         f"  search        {search['checked']:,} of {search['lattice_size']:,} transformations "
         f"checked, {how}",
         f"  verified      {'yes' if result.verified else 'no: internal preview'}",
         f"  written       {result.table}",
         f"  seconds       {result.seconds['total']:.2f}",
     ]
+    if not raw:
+        lines.pop(4)
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
 
 
@@ -62,18 +67,36 @@ def _hierarchy(column: Mapping[str, Any]) -> str:
 
 
 def verified(found: Verification) -> str:
-    """A verification: every promise, and every check that failed."""
-    lines = ["verified: every promise holds" if found.verified else "NOT verified"]
-    for promise in found.promises:
-        mark = "ok  " if promise.holds else "FAIL"
-        lines.append(
-            f"  {mark} {promise.model}: declared {_flat(promise.declared)}, "
-            f"found {_flat(promise.found)}"
-        )
-    for check in found.hygiene:
-        mark = "ok  " if check.holds else "FAIL"
-        lines.append(f"  {mark} {check.check}{': ' + check.detail if check.detail else ''}")
+    """A verification: every promise and check once, and each failure with its place."""
+    promises = [(*_placed(p.model), p) for p in found.promises]
+    checks = [(*_placed(c.check), c) for c in found.hygiene]
+    places = list(dict.fromkeys(place for _, place, _ in (*promises, *checks) if place))
+    where = f" in the table, {', '.join(places)}" if places else ""
+    lines = [f"verified: every promise holds{where}" if found.verified else "NOT verified"]
+    for name in dict.fromkeys(name for name, _, _ in promises):
+        kept = [p for n, _, p in promises if n == name and p.holds]
+        if kept:
+            lines.append(f"  {name:<18}  {_kept(kept[0])}")
+    passed = dict.fromkeys(name for name, _, c in checks if c.holds)
+    if passed:
+        lines.append(f"  {'also in order':<18}  {', '.join(passed)}")
+    lines += [f"  note: {c.check}: {c.detail}" for c in found.hygiene if c.holds and c.detail]
+    lines += [f"  FAIL  {p.model}: {_kept(p)}" for p in found.promises if not p.holds]
+    lines += [f"  FAIL  {c.check}: {c.detail}" for c in found.hygiene if not c.holds]
     return "\n".join(lines)
+
+
+def _placed(name: str) -> tuple[str, str]:
+    """The name of a check and the file it was made in; without one it is the table."""
+    found = re.fullmatch(r"(.*?)(?: \((.*)\))?", name)
+    assert found is not None
+    return found[1], found[2] or ""
+
+
+def _kept(promise: Promise) -> str:
+    if promise.declared == promise.found:
+        return f"as declared: {_flat(promise.found)}"
+    return f"declared {_flat(promise.declared)}; found {_flat(promise.found)}"
 
 
 def _flat(value: Any) -> str:
@@ -96,12 +119,12 @@ def workload(found: Mapping[str, Any]) -> str:
     rows = []
     for query in found["queries"]:
         if query["refused"]:
-            rows.append((query["name"], "", "", query["refused"].split("\n")[0]))
+            rows.append((query["name"], "", query["refused"].split("\n")[0], "", ""))
             continue
-        lost = f"{query['lost']} lost, {query['invented']} invented"
-        rows.append((query["name"], str(query["groups"]), _share(query["relative_error"]), lost))
+        counts = (str(query[key]) for key in ("lost", "invented"))
+        rows.append((query["name"], str(query["groups"]), _share(query["relative_error"]), *counts))
     total = f"mean relative error {_share(found['mean_relative_error'])}"
-    return _grid(("query", "groups", "error", "groups not met"), rows) + f"\n{total}"
+    return _grid(("query", "groups", "relative error", "lost", "invented"), rows) + f"\n  {total}"
 
 
 def _share(value: float | None) -> str:
@@ -115,13 +138,15 @@ def demo(done: Demo) -> str:
         "1. A release of the UCI Adult sample, made from adult_public.yml",
         released(result),
         "",
-        "2. Its workload: what analysts ask, answered from the release alone",
+        "2. What analysts ask, answered from the release alone: how far its counts lie from the",
+        "   true ones; groups of the true answer that are lost, and groups that it does not have",
         workload(done.utility["queries"]),
         "",
-        "3. The same question to both tables, in plain SQL: FROM deid.risk(table, columns)",
+        "3. The risk of both tables, in plain SQL: FROM deid.risk(table, columns). Records alike",
+        "   in these columns form a class; k is the size of the smallest, 1 is a unique record",
         _rows(done.risks),
         "",
-        "4. Inside the house: adult_preview, a view that follows the table as rows arrive",
+        "4. For inside the house: adult_preview, a view that follows the table as rows arrive",
         _rows(done.preview),
         "",
         "Look at",
@@ -196,16 +221,12 @@ def entries(found: Sequence[Entry]) -> str:
     return _grid(("release", "kind", "written to", "at (UTC)", "", ""), rows)
 
 
-def tables(found: Iterable[Table]) -> str:
-    """The results of SQL statements."""
-    parts = []
-    for table in found:
-        rows = [["NULL" if cell is None else str(cell) for cell in row] for row in table.rows]
-        more = len(rows) - ROWS_SHOWN
-        parts.append(_grid(table.columns, rows[:ROWS_SHOWN]))
-        if more > 0:
-            parts[-1] += f"\n  … {more:,} more rows; --json prints all"
-    return "\n\n".join(parts)
+def table(found: Table) -> str:
+    """The result of an SQL statement."""
+    rows = [["NULL" if cell is None else str(cell) for cell in row] for row in found.rows]
+    more = len(rows) - ROWS_SHOWN
+    rest = f"\n  … {more:,} more rows; --json prints all" if more > 0 else ""
+    return _grid(found.columns, rows[:ROWS_SHOWN]) + rest
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

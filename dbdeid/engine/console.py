@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ def run_script(
     text: str,
     settings: Settings,
     register: Callable[[duckdb.DuckDBPyConnection], None],
-) -> list[Table]:
-    """Run every statement of a script and give the results of those that have one.
+) -> Iterator[Table]:
+    """Run every statement of a script and give each result as it comes.
 
     Args:
         database: the file, created when it is missing; `:memory:` for none.
@@ -55,26 +55,21 @@ def run_script(
         raise DataError(f"{database}: cannot be opened ({reason(error)})") from None
     try:
         register(connection)
-        return [table for table in _results(connection, text) if table.columns]
+        yield from _results(connection, text)
     except duckdb.Error as error:
         raise DataError(_told(error)) from None
     finally:
         connection.close()
 
 
-def _results(connection: duckdb.DuckDBPyConnection, text: str) -> list[Table]:
-    found = []
+def _results(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[Table]:
     for statement in connection.extract_statements(text):
         connection.execute(statement)
-        asked = statement.type in (
-            duckdb.StatementType.SELECT,
-            duckdb.StatementType.EXPLAIN,
-            duckdb.StatementType.RELATION,
-        )
-        columns = tuple(c[0] for c in connection.description or ()) if asked else ()
-        rows = tuple(connection.fetchall()) if asked else ()
-        found.append(Table(columns, rows))
-    return found
+        columns = tuple(c[0] for c in connection.description or ())
+        gives = statement.expected_result_type
+        counts = duckdb.ExpectedResultType.CHANGED_ROWS in gives and columns == ("Count",)
+        if duckdb.ExpectedResultType.QUERY_RESULT in gives and columns and not counts:
+            yield Table(columns, tuple(connection.fetchall()))
 
 
 def _told(error: duckdb.Error) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine import macros
-from dbdeid.engine.relation import Relation
+from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
 from dbdeid.release.bind import file_query
@@ -45,7 +45,7 @@ class Demo:
         result: of the run.
         utility: metrics and query errors.
         report: the page.
-        preview: first rows of the live preview view.
+        preview: largest groups of the live preview view.
         risks: deid.risk of the source and of the release, as an analyst asks it in SQL.
     """
 
@@ -128,7 +128,10 @@ def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple
     names = list(result.transformation)
     with Session.open(database, read_only=True, settings=settings) as session:
         preview = session.relation("adult_preview")
-        rows = session.rows(exp.select("*").from_(preview.table).limit(PREVIEW_ROWS))
+        names_shown = [*map(column, preview.names)]
+        size = exp.alias_(exp.Count(this=exp.Star()), "records")
+        largest = exp.select(*names_shown, size).from_(preview.table).group_by(*names_shown)
+        rows = session.rows(largest.order_by(size.this.desc(), *names_shown).limit(PREVIEW_ROWS))
         released = session.attach(Path(result.table), read_only=True)
         risks = [
             (name, *_risk(session, table, names))
@@ -137,7 +140,7 @@ def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple
                 (result.release, f"{released}.{result.release}"),
             )
         ]
-    return Rows(preview.names, tuple(rows)), Rows(RISK_SHOWN, tuple(risks))
+    return Rows((*preview.names, "records"), tuple(rows)), Rows(RISK_SHOWN, tuple(risks))
 
 
 def _risk(session: Session, table: str, names: list[str]) -> tuple[Any, ...]:
