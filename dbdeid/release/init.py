@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,8 @@ def _role(profile: Profile) -> dict[str, Any]:
         return {"role": "identifier"}
     if family in ("date", "timestamp"):
         return {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "year"]}}
-    if family in ("integer", "decimal", "float") and distinct > MANY_VALUES:
+    finite = math.isfinite((profile.high or 0) - (profile.low or 0))
+    if family in ("integer", "decimal", "float") and distinct > MANY_VALUES and finite:
         return {"role": "quasi_identifier", "hierarchy": {"intervals": _widths(profile)}}
     if family == "other":
         return {"role": "drop"}
