@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from pathlib import Path
 
@@ -28,8 +29,7 @@ def test_reference_files_load_as_they_are(shared: Path) -> None:
         rows = hierarchy_file.read("c", path)
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
-        lines = data.decode().splitlines()
-        assert rows == [line.split(";") for line in lines]
+        assert rows == list(csv.reader(data.decode().splitlines(), delimiter=";"))
         hierarchy = from_rows("c", path.name, rows, declared=True)
         assert hierarchy.levels[-1].labels == ("*",)
         assert hierarchy.leaves == tuple(row[0] for row in rows)
