@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +90,7 @@ def bind(file: SpecFile, session: Session) -> Bound:
     source = resolve_source(file, session)
     found = session.describe(source)
     source = _plain_timestamps(source, found)
-    mistakes: list[Mistake] = []
+    mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)
     columns = []
     for column in found:
@@ -111,6 +112,14 @@ def bind(file: SpecFile, session: Session) -> Bound:
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     return Bound(file, source, tuple(columns))
+
+
+def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
+    names = Counter(column.name.lower() for column in found)
+    for name in (name for name, count in names.items() if count > 1):
+        yield file.mistake(
+            f"the source has several columns {name!r}", "source", hint="give each its own name"
+        )
 
 
 def _plain_timestamps(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
@@ -176,6 +185,8 @@ def find_table(session: Session, name: str, what: str) -> Relation:
 
 def _readings(name: str) -> Iterator[tuple[str, str]]:
     yield "main", name
+    # as the database's own list of tables spells it, without quotes
+    yield from ((name[:i], name[i + 1 :]) for i, sign in enumerate(name) if sign == ".")
     try:
         parts = sqlglot.parse_one(name, into=exp.Table, dialect="duckdb")
     except sqlglot.errors.SqlglotError:

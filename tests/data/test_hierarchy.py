@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdeid.data.hierarchy import Order, as_rows, from_rows
@@ -76,6 +76,7 @@ def trees(draw: st.DrawFn) -> list[list[str]]:
     return paths
 
 
+@settings(deadline=None)
 @given(trees())
 def test_loss_counts_leaves_and_grows_to_one(rows: list[list[str]]) -> None:
     hierarchy = from_rows("c", "tree", rows, declared=True)
