@@ -1,0 +1,421 @@
+"""The command line as a subprocess: documents, exit codes, streams, and what is left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from specs import PEOPLE, small
+
+QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
+RUN_KEYS = {
+    "release",
+    "method",
+    "source_rows",
+    "source_subjects",
+    "released_rows",
+    "suppressed_rows",
+    "counterfeit_rows",
+    "classes",
+    "smallest_class",
+    "transformation",
+    "loss",
+    "metrics",
+    "search",
+    "verified",
+    "warnings",
+    "seconds",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An owner's database, a spec with a target (a.yml), one without (b.yml), a workload."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "queries" / "sex.sql").write_text(QUERY)
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)
+    write("a", database="owner.duckdb", target="a.duckdb", evaluate={"queries": "queries/*.sql"})
+    write("b", database="owner.duckdb", release="inside")
+    return tmp_path
+
+
+def write(name: str, **more: Any) -> None:
+    more.setdefault("release", name)
+    Path(f"{name}.yml").write_text(json.dumps(small(**more)))
+
+
+def call(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "dbdeid", *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in done.stderr
+    assert "defect" not in done.stderr
+    return done
+
+
+def document(*words: str, code: int = 0) -> Any:
+    done = call(*words, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def prints(path: Path = Path()) -> dict[str, str]:
+    return {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in path.iterdir() if p.is_file()
+    }
+
+
+# -- a release, from check to report -----------------------------------------------------------
+
+
+def test_the_life_of_a_release(place: Path) -> None:
+    checked = document("check", "a.yml")
+    assert {"release", "source_rows", "lattice_size", "risk", "columns", "warnings"} <= set(checked)
+    assert prints().keys() == {"a.yml", "b.yml", "owner.duckdb"}
+
+    owner = prints()["owner.duckdb"]
+    made = document("run", "a.yml")
+    assert set(made) == RUN_KEYS
+    assert {"lattice_size", "checked", "proven_optimal", "lower_bound"} <= set(made["search"])
+    assert made["verified"] is True
+    assert made["source_rows"] == made["released_rows"] + made["suppressed_rows"] == 200
+    assert prints()["owner.duckdb"] == owner
+
+    verified = document("verify", "a.yml")
+    assert set(verified) == {"verified", "promises", "hygiene"}
+    assert {frozenset(p) for p in verified["promises"]} == {
+        frozenset({"model", "declared", "found", "holds"})
+    }
+    assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
+
+    evaluated = document("evaluate", "a.yml")
+    assert set(evaluated) == {"metrics", "queries", "models"}
+    assert evaluated["queries"]["queries"][0]["name"] == "sex"
+
+    exported = document("export", "a.yml", "out.csv")["exported"]
+    assert exported == ["out.csv", "out_dictionary.csv"]
+    assert call("export", "a.yml", "out.csv").returncode == 2
+    assert document("verify", "out.csv", "--qi", "age", "--qi", "sex", "--k", "2")["verified"]
+
+    for audience in ("internal", "public"):
+        page = document("report", "a.yml", "--audience", audience, "-o", f"{audience}.html")
+        assert Path(page["report"]).read_text().startswith("<!")
+    assert [entry["release"] for entry in document("list", "a.duckdb")] == ["a"]
+
+
+def test_the_same_in_words(place: Path) -> None:
+    for words, said in (
+        (["check", "a.yml"], "fits its data"),
+        (["run", "a.yml", "b.yml"], "proven optimal"),
+        (["verify", "a.yml"], "every promise holds in the table, a.duckdb"),
+        (["evaluate", "a.yml"], "mean relative error"),
+        (["risk", "owner.duckdb", "people", "--qi", "age"], "smallest class"),
+        (["list", "owner.duckdb"], "inside"),
+        (["init", "owner.duckdb", "people"], "quasi_identifier"),
+        (["macros", "print"], "CREATE OR REPLACE MACRO deid.risk"),
+        (["macros", "install", "owner.duckdb"], "macros in schema deid"),
+    ):
+        done = call(*words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert said in done.stdout
+        assert call(*words, "--quiet").stdout == ""
+
+
+def test_two_runs_give_one_list(place: Path) -> None:
+    made = document("run", "a.yml", "b.yml")
+    assert [result["release"] for result in made] == ["a", "inside"]
+
+
+def test_risk_as_json(place: Path) -> None:
+    found = document("risk", "owner.duckdb", "people", "--qi", "age", "--qi", "sex", "--k", "3")
+    assert set(found) == {
+        "records",
+        "subjects",
+        "classes",
+        "k",
+        "highest_risk",
+        "average_risk",
+        "unique_records",
+        "records_at_risk",
+    }
+    assert found["records"] == 200
+
+
+def test_database_threads_and_memory_are_given_on_the_command_line(place: Path) -> None:
+    Path("owner.duckdb").rename("moved.duckdb")
+    more = ("--database", "moved.duckdb", "--threads", "1", "--memory-limit", "1GB")
+    assert document("check", "a.yml", *more)["source_rows"] == 200
+    assert call("check", "a.yml").returncode == 2
+
+
+# -- explain -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_explain_shows_sql_that_parses_and_touches_nothing(place: Path, command: str) -> None:
+    before = prints()
+    (steps,) = document(command, "b.yml", "--explain").values()
+    assert {"deid_source", "verify_k_anonymity"} <= {step["name"] for step in steps}
+    with duckdb.connect() as con:
+        for step in steps:
+            assert len(con.extract_statements(step["sql"])) == 1
+    assert "-- step deid_source" in call(command, "b.yml", "--explain").stdout
+    assert prints() == before
+
+
+def test_explain_of_two_specs_is_one_list(place: Path) -> None:
+    assert len(document("run", "a.yml", "b.yml", "--explain")) == 2
+
+
+def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Path) -> None:
+    done = call("macros", "install", "owner.duckdb", "--explain")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert call("list", "owner.duckdb").stdout == "no releases yet\n"
+
+
+# -- errors ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["run"],
+        ["run", "missing.yml"],
+        ["run", "a.yml", "--bogus"],
+        ["run", "a.yml", "--threads", "0"],
+        ["run", "a.yml", "--memory-limit", "much"],
+        ["run", "a.yml", "--database", "missing.duckdb"],
+        ["verify", "a.yml"],
+        ["verify", "missing.parquet", "--qi", "age", "--k", "5"],
+        ["verify", "owner.duckdb"],
+        ["evaluate", "a.yml"],
+        ["export", "a.yml", "x.csv"],
+        ["export", "a.yml", "x.xlsx"],
+        ["report", "a.yml"],
+        ["report", "a.yml", "--audience", "everyone"],
+        ["list", "missing.duckdb"],
+        ["init", "missing.parquet"],
+        ["risk", "owner.duckdb", "people", "--qi", "agee"],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--sensitive", "illness"],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", "name"],
+        ["search", "a.yml", "--k", "3,5"],
+        ["query", "a.yml", "SELECT 1"],
+        ["frontier", "a.yml"],
+        ["demo", "a.yml"],
+        ["demo", "/proc/nowhere"],
+        ["sql", "owner.duckdb", "missing.sql"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_told_on_stderr_and_nothing_is_left(place: Path, words: list[str]) -> None:
+    before = prints()
+    done = call(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "rror" in done.stderr
+    assert prints() == before
+
+
+def test_commands_to_come_are_named(place: Path) -> None:
+    assert "not yet available" in call("frontier", "a.yml", "--json").stderr
+
+
+def test_no_release_is_exit_3(place: Path) -> None:
+    write(
+        "none",
+        database="owner.duckdb",
+        target="none.duckdb",
+        privacy=[{"model": "k_anonymity", "k": 201}],
+    )
+    done = call("run", "none.yml", "--json")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert not Path("none.duckdb").exists()
+
+
+def test_values_are_named_on_request_and_never_those_of_a_withheld_column(place: Path) -> None:
+    Path("sex.csv").write_text("f;*\n")
+    spec = small(database="owner.duckdb", target="a.duckdb")
+    spec["columns"]["sex"]["hierarchy"] = "sex.csv"
+    Path("a.yml").write_text(json.dumps(spec))
+    plain, shown = call("run", "a.yml"), call("run", "a.yml", "--show-values")
+    assert plain.returncode == shown.returncode == 2
+    assert "sex" in plain.stderr
+    assert "For example" not in plain.stderr
+    assert "For example: 'm'" in shown.stderr
+    assert "person" not in shown.stderr
+
+
+# -- verification ------------------------------------------------------------------------------
+
+
+def test_a_tampered_target_is_caught_and_named(place: Path) -> None:
+    assert call("run", "a.yml").returncode == 0
+    with duckdb.connect("a.duckdb") as con:
+        con.execute("DELETE FROM a WHERE rowid = 0")
+    done = call("verify", "a.yml")
+    assert done.returncode == 4
+    assert "NOT verified" in done.stdout
+    assert "verification failed" in done.stderr
+    found = document("verify", "a.yml", code=4)
+    assert not found["verified"]
+    failed = [p["model"] for p in found["promises"] if not p["holds"]]
+    failed += [c["check"] for c in found["hygiene"] if not c["holds"]]
+    assert failed
+    assert all(name in done.stderr for name in failed)
+
+
+def test_a_tampered_export_is_caught_and_a_missing_one_is_bad_input(place: Path) -> None:
+    write("a", database="owner.duckdb", target="a.duckdb", output={"export": ["a.parquet"]})
+    assert call("run", "a.yml").returncode == 0
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS FROM 'a.parquet' LIMIT 3; COPY t TO 'a.parquet'")
+    done = call("verify", "a.yml")
+    assert done.returncode == 4
+    assert "(a.parquet)" in done.stderr
+    Path("a.parquet").unlink()
+    assert call("verify", "a.yml").returncode == 2
+
+
+# -- SIGINT and progress -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spec over 1.19 million records with an earlier release in place."""
+    monkeypatch.chdir(tmp_path)
+    about = json.loads((shared / "data/synth/ihis_like.json").read_text())
+    folder = shared / "data/hierarchies/ihis_int"
+    spec = {
+        "release": "ihis",
+        "source": str(shared / "data/synth/ihis_like.parquet"),
+        "target": "ihis.duckdb",
+        "columns": {
+            name: {"role": "quasi_identifier", "hierarchy": str(folder / file)}
+            for name, file in zip(about["qis"], about["hierarchies"], strict=True)
+        },
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "method": {"name": "full_domain", "suppression_limit": 0.05},
+        "output": {"export": ["ihis.csv"]},
+    }
+    (tmp_path / "ihis.yml").write_text(json.dumps(spec))
+    for name in ("ihis.duckdb", "ihis.private.duckdb"):
+        with duckdb.connect(name) as con:
+            con.execute("CREATE TABLE earlier AS SELECT 1 AS a")
+    with duckdb.connect("ihis.private.duckdb") as con:
+        con.execute(
+            """CREATE SCHEMA deid; CREATE TABLE deid.releases AS SELECT 'ihis' AS release,
+            'ihis.duckdb' AS object, 'file' AS kind, []::VARCHAR[] AS exports, '' AS spec,
+            '' AS spec_hash, '{}' AS transformation, '{}' AS metrics, '{}' AS record,
+            '0' AS version, now()::TIMESTAMP AS created"""
+        )
+    return tmp_path
+
+
+@pytest.mark.parametrize("phase", ["prepare", "search", "write", "verify"])
+def test_an_interrupt_ends_quickly_and_changes_nothing(large: Path, phase: str) -> None:
+    before = prints()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "dbdeid", "run", "ihis.yml", "-vv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stderr is not None
+    ended = {"search": "prepare:", "write": "search:", "verify": "write:"}.get(phase, "deid_source")
+    for line in run.stderr:  # the log says where the run is
+        if ended in line:
+            break
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=10)
+    assert (run.returncode, out) == (130, "")
+    assert err.endswith("interrupted\n")
+    assert prints() == before
+
+
+def on_terminal(*words: str) -> str:
+    """What a command writes on standard error when that is a terminal."""
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "dbdeid", *words], stdout=subprocess.PIPE, stderr=theirs, env=env
+    ) as run:
+        os.close(theirs)
+        said = b""
+        while run.poll() is None or select.select([ours], [], [], 0)[0]:
+            if select.select([ours], [], [], 0.05)[0]:
+                try:
+                    said += os.read(ours, 65536)
+                except OSError:
+                    break
+    os.close(ours)
+    return said.decode()
+
+
+def test_progress_is_for_terminals(place: Path) -> None:
+    assert "publish" in on_terminal("run", "a.yml")
+    assert on_terminal("run", "a.yml", "--quiet") == ""
+    assert call("run", "a.yml").stderr == ""
+    assert "search: " in call("run", "a.yml", "-v").stderr
+
+
+# -- sql ---------------------------------------------------------------------------------------
+
+
+def test_sql_runs_scripts_from_anywhere(place: Path) -> None:
+    script = "CREATE TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (NULL); FROM t; SELECT 2 AS b;"
+    Path("script.sql").write_text(script)
+    rows = [
+        {"columns": ["a"], "rows": [{"a": 1}, {"a": None}]},
+        {"columns": ["b"], "rows": [{"b": 2}]},
+    ]
+    assert document("sql", ":memory:", "-c", script) == rows
+    assert document("sql", ":memory:", "script.sql") == rows
+    assert json.loads(call("sql", ":memory:", "--json", stdin=script).stdout) == rows
+    assert call("sql", ":memory:", "-c", script).stdout.split() == ["a", "1", "NULL", "b", "2"]
+
+
+def test_sql_has_macros_and_functions_and_runs_releases(place: Path) -> None:
+    (risk,) = document("sql", "owner.duckdb", "-c", "FROM deid.risk('people', ['sex'])")
+    assert risk["rows"][0]["records"] == 200
+    (made,) = document("sql", "owner.duckdb", "-c", "SELECT deid_run('a.yml') AS made")
+    assert json.loads(made["rows"][0]["made"])["verified"]
+    assert Path("a.duckdb").exists()
+
+
+def test_sql_errors_name_no_cell_and_earlier_results_are_printed(place: Path) -> None:
+    done = call("sql", "owner.duckdb", "-c", "SELECT 7 AS n; SELECT name::INTEGER FROM people")
+    assert done.returncode == 2
+    assert done.stdout.split() == ["n", "7"]
+    assert "person" not in done.stderr
+    assert call("sql", "owner.duckdb", "-c", "SELEC 1").returncode == 2
+    told = call("sql", "owner.duckdb", "-c", "SELECT deid_run('nope.yml')")
+    assert told.returncode == 2
+    assert "nope.yml" in told.stderr
+
+
+# -- help --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["run", "check", "verify", "risk", "export", "sql", "report"])
+def test_help_shows_an_example(command: str) -> None:
+    said = call(command, "--help").stdout
+    assert f"\n  dbdeid {command} " in said
+    assert "--json" in said

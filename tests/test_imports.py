@@ -1,0 +1,47 @@
+"""Start-up is cheap: what is not needed is not loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "pandas", "sklearn", "lifelines", "pyarrow", "altair", "rich.live")
+ENGINE = ("duckdb", "sqlglot", "pydantic", "ruamel.yaml", "jinja2")
+
+
+def loaded(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys; print('\\nloaded', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.rsplit("loaded ", 1)[1].split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import dbdeid",
+        "import dbdeid.cli",
+        "from dbdeid.cli import app; app(['--help'], standalone_mode=False)",
+    ],
+)
+def test_starting_loads_no_engine(statement: str) -> None:
+    assert not loaded(statement) & {*HEAVY, *ENGINE}
+
+
+def test_public_functions_load_no_analysis_packages() -> None:
+    assert not loaded("import dbdeid; dbdeid.run") & {"pandas", "sklearn", "lifelines", "altair"}
+
+
+def test_verify_stays_a_function_when_its_submodule_is_loaded() -> None:
+    code = "import dbdeid, dbdeid.verify as _, dbdeid.release.run; assert callable(dbdeid.verify)"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    import dbdeid
+
+    for name in dbdeid.__all__:
+        assert callable(getattr(dbdeid, name)), name
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = dbdeid.nonsense
