@@ -251,6 +251,39 @@ def test_the_order_of_the_source_changes_no_byte(
     assert digests[0] == digests[1]
 
 
+def test_neither_threads_nor_order_change_a_file_of_many_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dbdeid.engine.session import Settings
+
+    digests = []
+    for threads, order in ((1, "i"), (2, "hash(i)"), (4, "-i")):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        query = (
+            "SELECT i % 97 AS a, (i * 7919) % 1009 AS b, 'v' || i % 5 AS c "
+            f"FROM range(400000) AS r(i) ORDER BY {order}"
+        )
+        spec = {
+            "release": "large",
+            "source": {"sql": query, "name": "s"},
+            "target": "out.duckdb",
+            "columns": {
+                "a": {"role": "quasi_identifier", "hierarchy": {"intervals": [10]}},
+                "b": {"role": "quasi_identifier", "hierarchy": {"intervals": [50]}},
+                "c": {"role": "sensitive", "accept": "homogeneity"},
+            },
+            "privacy": [{"model": "k_anonymity", "k": 5}],
+            "method": {"name": "full_domain", "suppression_limit": 0.01},
+            "output": {"export": ["out.parquet"]},
+        }
+        dbdeid.run(spec, settings=Settings(threads=threads))
+        files = ("out.duckdb", "out.parquet")
+        digests.append([hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in files])
+    assert digests[0] == digests[1] == digests[2]
+
+
 def test_a_failing_run_leaves_the_last_release(people: Path, tmp_path: Path) -> None:
     dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
     kept = {p.name: p.read_bytes() for p in tmp_path.iterdir() if "private" not in p.name}
