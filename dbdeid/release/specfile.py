@@ -210,6 +210,8 @@ class _Plain:
             return [self._plain(value, (*place, i)) for i, value in enumerate(node)]
         if isinstance(node, bool) or node is None:
             return node
+        if isinstance(node, int) and (width := getattr(node, "_width", None)):
+            return str(int(node)).zfill(width)  # 00501 is a code, not the number 501
         kind = next((kind for kind in (int, float, str) if isinstance(node, kind)), None)
         return kind(node) if kind else node
 
