@@ -106,7 +106,7 @@ def _release(
                 prepared, plan, staged, session, verification, workload, warnings, clock.seconds
             )
             entry = record.entry_of(work, prepared, kept)
-            _commit(work, entry, staged, dictionary, hierarchies, verification, declared)
+            _commit(work, entry, staged, dictionary, hierarchies, declared)
             export.finish(pairs)
         except BaseException:
             export.discard(pairs)
@@ -145,7 +145,6 @@ def _commit(
     staged: Relation,
     dictionary: Relation,
     hierarchies: Relation,
-    verification: Verification,
     declared: Declared,
 ) -> None:
     """Book the run and, without a target, swap the release into the database: all or nothing."""
