@@ -210,8 +210,8 @@ class _Plain:
             return [self._plain(value, (*place, i)) for i, value in enumerate(node)]
         if isinstance(node, bool) or node is None:
             return node
-        if isinstance(node, int) and (width := getattr(node, "_width", None)):
-            return str(int(node)).zfill(width)  # 00501 is a code, not the number 501
+        if isinstance(node, int) and len(str(int(node))) < (getattr(node, "_width", 0) or 0):
+            return str(int(node)).zfill(node._width)  # type: ignore[attr-defined]  # a code: 00501
         kind = next((kind for kind in (int, float, str) if isinstance(node, kind)), None)
         return kind(node) if kind else node
 

@@ -1,0 +1,234 @@
+"""Binding: sources of every kind, columns of every name and type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbdeid.engine.session import EngineError, Session
+from dbdeid.errors import DataError, SpecError
+from dbdeid.release.bind import Bound, bind
+from dbdeid.release.prepare import prepare
+from dbdeid.release.specfile import read
+
+QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
+
+
+def spec(**given: Any) -> dict[str, Any]:
+    return {
+        "release": "r",
+        "source": "t",
+        "columns": {"a": QI},
+        "privacy": [{"model": "k_anonymity", "k": 1}],
+        "method": "full_domain",
+        **given,
+    }
+
+
+@pytest.fixture
+def con():
+    with duckdb.connect() as opened:
+        opened.execute("CREATE TABLE t AS SELECT i % 2 AS a FROM range(10) t(i)")
+        yield opened
+
+
+def bound(con: Any, **given: Any) -> Bound:
+    with Session.over(con, None, read_only=True) as session:
+        found = bind(read(spec(**given)), session)
+        prepare(found, session)
+        return found
+
+
+def mistakes(con: Any, **given: Any) -> list[str]:
+    with pytest.raises(SpecError) as refused:
+        bound(con, **given)
+    return [f"{m.place}: {m.message} {m.hint}" for m in refused.value.mistakes]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["t", "T", "v", "dim.t", "DIM.T", '"dim"."t"', "a.b", '"a.b"', '"S x"."T;y"', "S x.T;y"],
+)
+def test_tables_and_views_by_any_spelling(con, source: str) -> None:
+    con.execute(
+        'CREATE SCHEMA dim; CREATE TABLE dim.t AS FROM t; CREATE TABLE "a.b" AS FROM t; '
+        'CREATE VIEW v AS FROM t; CREATE SCHEMA "S x"; CREATE TABLE "S x"."T;y" AS FROM t'
+    )
+    assert bound(con, source=source).names("quasi_identifier") == ("a",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tt",
+        "t AS x",
+        "t TABLESAMPLE 10%",
+        "t; DROP TABLE t",
+        "range(10)",
+        "other.main.t",
+        "(FROM t)",
+    ],
+)
+def test_what_is_no_table(con, source: str) -> None:
+    con.execute("ATTACH ':memory:' AS other; CREATE TABLE other.t AS FROM t")
+    with pytest.raises(DataError, match="no table or view") as refused:
+        bound(con, source=source)
+    assert "Known: t." in refused.value.hint
+    if source == "tt":
+        assert "did you mean 't'?" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM t",
+        "SELECT a FROM t;",
+        "WITH x AS (FROM t) FROM x",
+        "(SELECT a FROM t)",
+        "FROM t UNION FROM t",
+    ],
+)
+def test_queries_of_the_owner(con, query: str) -> None:
+    assert bound(con, source={"sql": query, "name": "n"}).names("quasi_identifier") == ("a",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE t",
+        "CREATE TABLE z AS SELECT 1",
+        "INSERT INTO t VALUES (1)",
+        "COPY t TO 'z.csv'",
+        "SELECT a FROM t; DROP TABLE t",
+        "ATTACH 'x'",
+        "SET threads = 1",
+        "DESCRIBE t",
+        "SELEC",
+    ],
+)
+def test_what_is_no_single_select(con, query: str) -> None:
+    assert mistakes(con, source={"sql": query, "name": "n"})[0].startswith(
+        "source.sql: must be one SELECT statement"
+    )
+    assert con.sql("SELECT count(*) FROM t").fetchall() == [(10,)]
+
+
+def test_errors_of_the_source_quote_no_cell(con, tmp_path: Path) -> None:
+    con.execute("CREATE TABLE s AS SELECT 'secret' AS a")
+    with pytest.raises(EngineError) as refused:
+        bound(con, source={"sql": "SELECT CAST(a AS INTEGER) AS a FROM s", "name": "n"})
+    assert "secret" not in str(refused.value)
+    late, broken = tmp_path / "late.csv", tmp_path / "broken.parquet"
+    late.write_text("a\n" + "1\n" * 50_000 + "secret\n")
+    broken.write_bytes(b"PAR1secret")
+    for path in (late, broken):
+        with pytest.raises(EngineError) as refused:
+            bound(con, source=str(path))
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "q'x.csv", "x[1].csv", "b x.CSV", "x.parquet"])
+def test_files(con, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    con.execute(f"COPY t TO '{tmp_path}/plain' (FORMAT {path.suffix[1:]})")
+    (tmp_path / "plain").rename(path)
+    assert bound(con, source=str(path)).names("quasi_identifier") == ("a",)
+    with pytest.raises(DataError, match=r"none.csv does not exist"):
+        bound(con, source=str(tmp_path / "none.csv"))
+
+
+def test_columns_missing_extra_and_listed(con) -> None:
+    con.execute('CREATE OR REPLACE TABLE t AS SELECT 1 AS Age, 2 AS b, 3 AS "b, c", 4 AS c')
+    found = bound(con, columns={"AGE": QI, "b, c": "drop", "c,b": "identifier"})
+    assert [(c.name, c.spec.role) for c in found.columns] == [
+        ("Age", "quasi_identifier"),
+        ("b", "identifier"),
+        ("b, c", "drop"),
+        ("c", "identifier"),
+    ]
+    told = mistakes(
+        con, columns={"Agee": QI, "b": "drop", "B": "drop", "c, b": "drop", "x,": "drop"}
+    )
+    assert any("no column 'Agee' did you mean 'Age'?" in m for m in told)
+    assert sum("column 'b' is given twice" in m for m in told) == 2
+    assert any("no column ''" in m for m in told)
+    assert any("column 'Age' (INTEGER) of the source has no role" in m for m in told)
+    assert any("column 'b, c' (INTEGER) of the source has no role" in m for m in told)
+
+
+def test_a_source_with_two_columns_of_one_name_is_refused(con) -> None:
+    told = mistakes(con, source={"sql": 'SELECT a, a AS "A" FROM t', "name": "n"})
+    assert "source: the source has several columns 'a'" in told[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["birth year", 'quo"te', "sélect ü", "select", "x" * 500, '"; DROP TABLE t; --', "source",
+     "value", "code", "records", "q0", "coded", "deid_source", "__rel__", "__qi__", "a.b", "*", " "],
+)  # fmt: skip
+def test_column_names_never_become_sql(con, name: str) -> None:
+    quoted = name.replace('"', '""')
+    con.execute(f'CREATE TABLE n AS SELECT a AS "{quoted}", a AS other, a AS who FROM t')
+    found = bound(con, source="n", columns={name: QI, "other": QI, "who": "identifier"})
+    assert found.names("quasi_identifier") == (name, "other")
+    assert con.sql("SELECT count(*) FROM t").fetchall() == [(10,)]
+
+
+@pytest.mark.parametrize(
+    ("value", "released"),
+    [
+        ("uuid()", "VARCHAR"),
+        ("TIME '10:00'", "VARCHAR"),
+        ("'{}'::JSON", "VARCHAR"),
+        ("'x'::ENUM('x', 'y')", "VARCHAR"),
+        ("INTERVAL 1 DAY", "VARCHAR"),
+        ("true", "BOOLEAN"),
+        ("1::UHUGEINT", "UHUGEINT"),
+        ("1::HUGEINT", "HUGEINT"),
+        ("1::DECIMAL(38, 5)", "DECIMAL(38,5)"),
+        ("1::FLOAT", "FLOAT"),
+        ("DATE '2019-01-01'", "DATE"),
+        ("TIMESTAMPTZ '2019-01-01 10:00+00'", "TIMESTAMP"),
+        ("'2019-01-01'::TIMESTAMP_NS", "TIMESTAMP"),
+        ("'2019-01-01'::TIMESTAMP_S", "TIMESTAMP"),
+        ("[1]", None),
+        ("[1.5]::DECIMAL(3,1)[]", None),
+        ("['x']::ENUM('x', 'y')[]", None),
+        ("{'a': 1}", None),
+        ("MAP {1: 2}", None),
+        ("'ab'::BLOB", None),
+        ("'101'::BIT", None),
+    ],
+)
+@pytest.mark.parametrize("role", [QI, {"role": "insensitive", "reason": "x"}])
+def test_types(con, value: str, released: str | None, role: dict[str, str]) -> None:
+    con.execute(f"CREATE OR REPLACE TABLE t AS SELECT {value} AS v, 1 AS a")
+    if released is None:
+        assert "cannot be released" in mistakes(con, columns={"v": role, "a": QI})[0]
+        assert bound(con, columns={"v": "drop", "a": QI}).names("drop") == ("v",)
+        return
+    assert bound(con, columns={"v": role, "a": QI}).columns[0].released_type == released
+
+
+def test_hierarchies_that_do_not_fit_the_type(con) -> None:
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT 'x' AS a, 1 AS b, 1 AS c")
+    by = lambda h, **more: {"role": "quasi_identifier", "hierarchy": h, **more}  # noqa: E731
+    told = mistakes(
+        con,
+        columns={
+            "a": by({"intervals": [5]}),
+            "b": by({"dates": ["month"]}),
+            "c": by({"intervals": [5]}, type="categorical"),
+        },
+    )
+    assert len(told) == 3
+    assert told[0].startswith("columns.a.hierarchy: intervals need a numeric column")
+
+
+def test_companions_that_would_meet_a_column(con) -> None:
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS a, 2 AS A_lower")
+    columns = {"a": QI, "A_lower": {"role": "insensitive", "reason": "x"}}
+    assert "companion 'a_lower'" in mistakes(con, columns=columns, output={"bounds": True})[0]
