@@ -167,7 +167,7 @@ def test_a_source_with_two_columns_of_one_name_is_refused(con) -> None:
 @pytest.mark.parametrize(
     "name",
     ["birth year", 'quo"te', "sélect ü", "select", "x" * 500, '"; DROP TABLE t; --', "source",
-     "value", "code", "records", "q0", "coded", "deid_source", "__rel__", "__qi__", "a.b", "*", " "],
+     "value", "code", "records", "q0", "coded", "deid_source", "__rel__", "__qi__", "a.b", "*"],
 )  # fmt: skip
 def test_column_names_never_become_sql(con, name: str) -> None:
     quoted = name.replace('"', '""')

@@ -1,0 +1,102 @@
+"""Warnings that must be answered: each fires, and its answer satisfies it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbdeid.errors import SpecError
+from dbdeid.release.check import check
+
+QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
+SOURCE = """
+CREATE TABLE t AS SELECT
+    i % 2 AS q, 'dx' || (i % 3) AS dx, 'secret' || i AS note, i AS pay, 'x' || (i % 2) AS plain,
+    i // 2 AS mrn, i AS id
+FROM range(20) t(i)
+"""
+
+
+def checked(columns: dict[str, Any], **given: Any) -> dict[str, Any]:
+    everything = dict.fromkeys(("dx", "note", "pay", "plain", "mrn", "id"), "drop")
+    spec = {
+        "release": "r",
+        "source": "t",
+        "columns": {"q": QI, **everything, **columns},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": "full_domain",
+        **given,
+    }
+    with duckdb.connect() as con:
+        con.execute(SOURCE)
+        return check(spec, con)
+
+
+ASKED = [
+    (
+        "dx",
+        "sensitive",
+        {"role": "sensitive", "accept": "homogeneity"},
+        "no diversity or closeness",
+    ),
+    ("note", "insensitive", {"role": "insensitive", "reason": "why"}, "is nearly unique"),
+    ("pay", "insensitive", {"role": "insensitive", "reason": "why"}, "is numeric"),
+]
+
+
+@pytest.mark.parametrize(("name", "role", "answer", "words"), ASKED)
+def test_columns_that_ask(name: str, role: str, answer: dict[str, str], words: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        checked({name: role})
+    (mistake,) = refused.value.mistakes
+    assert mistake.place == f"columns.{name}"
+    assert words in mistake.message
+    assert mistake.hint
+    assert "secret" not in str(refused.value)
+    warnings = checked({name: answer})["warnings"]
+    assert any(w.startswith(f"{name}: ") for w in warnings)
+    assert f"not {name}" in warnings[-1]
+
+
+def test_an_identifier_that_repeats() -> None:
+    with pytest.raises(SpecError, match=r"columns\.mrn: identifier 'mrn' repeats \(10 of 20"):
+        checked({"mrn": "identifier"})
+    assert any(
+        "rows accepted" in w for w in checked({"mrn": "identifier"}, accept="rows")["warnings"]
+    )
+    assert checked({"id": "identifier"})["warnings"] == []
+    assert checked({"mrn": "drop"})["warnings"] == []
+
+
+def test_all_questions_at_once_and_none_without_reason() -> None:
+    with pytest.raises(SpecError) as refused:
+        checked({name: role for name, role, _, _ in ASKED} | {"mrn": "identifier"})
+    assert [m.place for m in refused.value.mistakes] == [
+        "columns.dx",
+        "columns.note",
+        "columns.pay",
+        "columns.mrn",
+    ]
+    (told,) = checked({"plain": "insensitive"})["warnings"]
+    assert told.startswith("0 of 20 source records (0.0%) are unique over all released columns")
+
+
+def test_uniqueness_is_counted_over_all_released_columns() -> None:
+    told = checked({"note": {"role": "insensitive", "reason": "why"}})["warnings"][-1]
+    assert told.startswith("20 of 20 source records (100.0%)")
+
+
+def test_a_check_writes_nothing_and_describes_every_column() -> None:
+    found = checked({})
+    assert (found["source_rows"], found["lattice_size"], found["risk"]["k"]) == (20, 2, 10)
+    assert {c["name"]: c["role"] for c in found["columns"]}["id"] == "drop"
+    assert found["columns"][0] == {
+        "name": "q",
+        "type": "BIGINT",
+        "role": "quasi_identifier",
+        "hierarchy": "suppress",
+        "levels": 2,
+        "values": 2,
+    }
