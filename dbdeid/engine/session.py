@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, identifier
+from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.relation import cast as as_type
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
@@ -49,6 +50,18 @@ class Settings:
 
     threads: int | None = None
     memory_limit: str | None = None
+
+
+def _typed(columns: tuple[Column, ...], stand_ins: Mapping[str, str]) -> list[exp.Expr]:
+    """All columns under their types, or under the type that stands in for one."""
+    return [
+        exp.alias_(as_type(column(c.name), stand_ins.get(c.type, c.type)), identifier(c.name))
+        for c in columns
+    ]
+
+
+# Arrow has no integers this wide.
+_BY_ARROW = {"HUGEINT": "VARCHAR", "UHUGEINT": "VARCHAR"}
 
 
 def _create_temp(name: str, query: exp.Expr) -> exp.Create:
@@ -199,6 +212,20 @@ class Session:
         finally:
             self._cursor.unregister(view)
 
+    def fetch_from(self, origin: Session, table: Relation) -> Relation:
+        """A table of a session on another engine, as a temporary table of this one."""
+        columns = origin.describe(table.table)
+        query = exp.select(*_typed(columns, _BY_ARROW)).from_(table.table)
+        view = f"{table.name}_arrow"
+        with _no_cells():
+            rows = origin.cursor.sql(sql(query)).to_arrow_reader(100_000)
+            self._cursor.register(view, rows)
+        try:
+            taken = exp.select(*_typed(columns, {})).from_(exp.table_(identifier(view)))
+            return self.run(Step(table.name, taken))
+        finally:
+            self._cursor.unregister(view)
+
     def temp(self, name: str) -> Relation:
         """A temporary table of this session."""
         table = Relation(name, schema="main", catalog="temp")
@@ -270,16 +297,6 @@ class Session:
                 self._cursor.rollback()
             raise
         self.execute("COMMIT")
-
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """Work on one thread: two threads place the blocks of a file in the order they finish."""
-        before = int(self.row("SELECT current_setting('threads')")[0])
-        self.execute("SET threads = 1")
-        try:
-            yield
-        finally:
-            self.execute(f"SET threads = {before}")
 
     def can_write(self, catalog: str | None = None) -> bool:
         """Whether the engine may write files, and into this attached database if one is named."""

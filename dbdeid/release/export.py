@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Relation, column
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
 from dbdeid.release.workplace import beside, companions, dictionary_name
@@ -57,15 +57,20 @@ def discard(pairs: tuple[tuple[Path, Path], ...]) -> None:
 def _write_duckdb(
     session: Session, path: Path, release: str, released: Relation, dictionary: Relation
 ) -> None:
-    with session.one_thread():
-        catalog = session.attach_new(path)
-        try:
-            with session.transaction():
-                for name, table in ((release, released), (dictionary_name(release), dictionary)):
-                    create_table(session, Relation(name, schema="main", catalog=catalog), table)
-                macros.install(session.cursor, catalog, private=False)
-        finally:
-            session.detach(catalog)
+    # On an engine of its own, whose settings are ours even inside a query (`deid_run`). Two threads
+    # place the blocks of a file in the order they finish, and FSST is chosen by a random sample.
+    with Session.open(None, read_only=False, settings=Settings(threads=1)) as writer:
+        tables = {
+            release: writer.fetch_from(session, released),
+            dictionary_name(release): writer.fetch_from(session, dictionary),
+        }
+        writer.execute("SET disabled_compression_methods = 'fsst,dict_fsst'")
+        catalog = writer.attach_new(path)
+        with writer.transaction():
+            for name, table in tables.items():
+                create_table(writer, Relation(name, schema="main", catalog=catalog), table)
+            macros.install(writer.cursor, catalog, private=False)
+        writer.detach(catalog)
 
 
 def create_table(session: Session, target: Relation, source: Relation) -> None:
