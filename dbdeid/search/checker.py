@@ -90,11 +90,15 @@ class NumpyChecker:
             _Pack(members, [columns[i] for i in members])
             for members in _packing([c.size for c in columns])
         ]
-        weights = tuples.weights.astype(np.int64)
-        self._base = _Table(tuple(pack.codes() for pack in self._packs), weights)
+        self._counter = _Counter()
         self._tables: OrderedDict[Node, _Table] = OrderedDict()
         self._table_bytes = 0
-        self._counter = _Counter()
+        self._base = _Table(
+            tuple(pack.codes(tuples) for pack in self._packs), tuples.weights.astype(np.int64)
+        )
+        if any(lattice.bottom):
+            lookups = [pack.lookup(lattice.bottom) for pack in self._packs]
+            self._base = self._table(self._counter.count(self._base, lookups), lookups)
 
     def check(self, node: Node) -> Check:
         """Count the classes under a node.
@@ -104,7 +108,7 @@ class NumpyChecker:
         """
         if node not in self.lattice:
             raise ValueError(f"{node} is outside {self.lattice.bottom}..{self.lattice.top}")
-        table = self._finest_above(node)
+        table = self._source(node)
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(table, lookups)
         if (
@@ -112,11 +116,11 @@ class NumpyChecker:
             and table.rows >= ROLLED_UP
             and 2 * len(classes.counts) <= table.rows
         ):
-            self._keep(node, classes, lookups)
+            self._keep(node, self._table(classes, lookups))
         return self._summary(node, classes, lookups)
 
-    def _finest_above(self, node: Node) -> _Table:
-        """The smallest table at hand whose classes those of the node are unions of."""
+    def _source(self, node: Node) -> _Table:
+        """The smallest table at hand whose rows do not straddle classes of the node."""
         usable = [n for n in self._tables if all(a <= b for a, b in zip(n, node, strict=True))]
         if not usable:
             return self._base
@@ -124,17 +128,21 @@ class NumpyChecker:
         self._tables.move_to_end(best)
         return self._tables[best]
 
-    def _keep(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> None:
+    def _keep(self, node: Node, table: _Table) -> None:
+        self._tables[node] = table
+        self._table_bytes += table.nbytes
+        while self._table_bytes > TABLE_BYTES or len(self._tables) > TABLES:
+            self._table_bytes -= self._tables.popitem(last=False)[1].nbytes
+
+    def _table(self, classes: _Classes, lookups: Sequence[_Lookup]) -> _Table:
+        """Classes as rows, each super-column by one of the codes that fell together."""
         members = (
             lookup.member[codes].astype(column.dtype)
             for lookup, codes, column in zip(
                 lookups, classes.codes(classes.keys), self._base.columns, strict=True
             )
         )
-        self._tables[node] = table = _Table(tuple(members), classes.counts)
-        self._table_bytes += table.nbytes
-        while self._table_bytes > TABLE_BYTES or len(self._tables) > TABLES:
-            self._table_bytes -= self._tables.popitem(last=False)[1].nbytes
+        return _Table(tuple(members), classes.counts)
 
     def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
         counts = classes.counts
@@ -189,9 +197,8 @@ class _Column:
         self.size = int(group.max(initial=-1)) + 1
         member = np.zeros(self.size, dtype=np.int64)
         member[group] = used
-        renumbered = np.zeros(attribute.cardinality, dtype=np.int64)
-        renumbered[used] = group
-        self.codes = renumbered[codes]
+        self.renumbered = np.zeros(attribute.cardinality, dtype=np.int64)  # value code -> code
+        self.renumbered[used] = group
         self.groups: list[Ints] = []  # level - least -> code -> group
         self.members: list[Ints] = []  # level - least -> group -> a code in it
         self.loss: list[Floats] = []  # level - least -> group -> weighted loss of the cell
@@ -230,12 +237,12 @@ class _Pack:
         self._lookups: OrderedDict[Node, _Lookup] = OrderedDict()
         self._bytes = 0
 
-    def codes(self) -> NDArray[np.uint16 | np.uint32]:
+    def codes(self, tuples: Tuples) -> NDArray[np.uint16 | np.uint32]:
         """The code in each tuple."""
         size = prod(column.size for column in self._columns)
-        code = np.zeros(len(self._columns[0].codes), dtype=np.int64)
-        for column in self._columns:
-            code = code * column.size + column.codes
+        code = np.zeros(len(tuples.weights), dtype=np.int64)
+        for i, column in zip(self._members, self._columns, strict=True):
+            code = code * column.size + column.renumbered[tuples.codes[i]]
         return code.astype(np.uint16 if size <= PACKED else np.uint32)
 
     def lookup(self, node: Node) -> _Lookup:

@@ -2,9 +2,9 @@
 
     python tests/benchmarks/search.py [--most-checks 5000] [dataset …]
 
-Each dataset runs in a process of its own, so that the peak memory is its own. For comparison, a plain
-best-first search (nodes by generalization loss; infeasible and bounded nodes skipped) uses the same
-checker, until it is done or has made the most checks.
+Each dataset runs in a process of its own, so that the peak memory is its own. For comparison,
+a plain best-first search (nodes by generalization loss; infeasible and bounded nodes skipped) uses
+the same checker, until it is done or has made the most checks.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
-from realdata import load  # noqa: E402
+from realdata import load
 
-from dbdeid.search.checker import NumpyChecker  # noqa: E402
-from dbdeid.search.objectives import LOSS, OBJECTIVES  # noqa: E402
-from dbdeid.search.optimal import Found, optimal  # noqa: E402
-from dbdeid.search.region import Packing  # noqa: E402
+from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.objectives import LOSS, OBJECTIVES
+from dbdeid.search.optimal import Found, optimal
+from dbdeid.search.region import Packing
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 ADULT = "sex age race marital-status education native-country workclass occupation salary-class"

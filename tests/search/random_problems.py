@@ -77,13 +77,14 @@ class CounterChecker:
     k: int
 
     def check(self, node: Node) -> Check:
-        attributes = [*zip(self.lattice.attributes, node, self.lattice.shares, strict=True)]
         classes: Counter[tuple[int, ...]] = Counter()
         losses: dict[tuple[int, ...], float] = {}
-        for row, weight in zip(zip(*self.tuples.codes), self.tuples.weights.tolist()):
-            key = tuple(int(a.groups[level][v]) for v, (a, level, _) in zip(row, attributes))
+        columns = zip(*self.tuples.codes, strict=True)
+        for row, weight in zip(columns, self.tuples.weights.tolist(), strict=True):
+            cells = [*zip(row, self.lattice.attributes, node, self.lattice.shares, strict=True)]
+            key = tuple(int(a.groups[level][value]) for value, a, level, _ in cells)
             classes[key] += weight
-            losses[key] = sum(s * a.loss[level][v] for v, (a, level, s) in zip(row, attributes))
+            losses[key] = sum(share * a.loss[level][value] for value, a, level, share in cells)
         kept = [n for n in classes.values() if n >= self.k]
         small = {key: n for key, n in classes.items() if n < self.k}
         return Check(

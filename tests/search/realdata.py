@@ -67,7 +67,8 @@ def _tuples(path: Path, first: int | None, qis: tuple[str, ...], hierarchies: li
         codes.append(f'(SELECT code FROM h{i} WHERE leaf = "{column}"::VARCHAR) AS c{i}')
     keys = ", ".join(f"c{i}" for i in range(len(qis)))
     found = con.sql(
-        f"SELECT {keys}, count(*) AS n FROM (SELECT {', '.join(codes)} FROM source) GROUP BY {keys} ORDER BY {keys}"
+        f"SELECT {keys}, count(*) AS n FROM (SELECT {', '.join(codes)} FROM source) "
+        f"GROUP BY {keys} ORDER BY {keys}"
     ).fetchnumpy()
     *columns_, weights = found.values()
     return Tuples(

@@ -23,7 +23,7 @@ def same(found: Check, expected: Check) -> bool:
 
 
 @given(problems(), st.integers(1, 9))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_check_is_what_counting_finds(problem, k):
     lattice, tuples = problem
     expected = CounterChecker(lattice, tuples, k)

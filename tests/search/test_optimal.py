@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_the_optimum_is_that_of_arx(entry, shared):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems(), st.integers(1, 12), st.floats(0, 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share):
     lattice, tuples = problem
     limit = int(share**2 * tuples.records)
@@ -81,7 +82,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [0, 0.05])
 def test_larger_lattices(name, seed, share):
     lattice, tuples = random_problem(seed, width=5, rows=400)
@@ -128,7 +129,7 @@ def test_progress_tells_every_check():
     )
     assert [p.checked for p in told] == [*range(1, found.checked + 1)]
     assert (told[-1].open, told[-1].best, told[-1].lower_bound) == (0, found.score, found.score)
-    assert all(a.best >= b.best for a, b in zip(told, told[1:], strict=False))
+    assert all(a.best >= b.best for a, b in pairwise(told))
     assert all(p.lower_bound <= found.score for p in told)
 
 
@@ -162,4 +163,4 @@ def test_a_lattice_of_many_blocks(monkeypatch):
     whole = optimal(lattice, tuples, checker, **asked)
     monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
     assert optimal(lattice, tuples, checker, **asked) == whole
-    assert module.LARGEST >= lattice.size
+    assert lattice.size <= module.LARGEST
