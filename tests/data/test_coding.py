@@ -29,7 +29,7 @@ def test_null_is_blank_below_the_top_and_star_at_it() -> None:
     assert coding.cells(1)[2].leaves == ("c", "beyond")
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from("abc"), unique=True, max_size=3), st.booleans())
 def test_groups_are_dense_and_meet_in_order(values: list[str], null: bool) -> None:
     present: list[str | None] = [*sorted(values), *([None] if null else [])]

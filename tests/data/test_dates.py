@@ -21,7 +21,7 @@ LABELS = {
 }
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(DAYS, st.sampled_from(sorted(LABELS)))
 def test_labels_and_bounds_hold_exactly_the_days_of_a_unit(days: list[date], unit: str) -> None:
     level = build("c", [d.isoformat() for d in days], Calendar((unit,)), timed=False).levels[1]
@@ -35,7 +35,7 @@ def test_labels_and_bounds_hold_exactly_the_days_of_a_unit(days: list[date], uni
         assert upper >= date(9998, 12, 31) or name(upper + timedelta(1)) != name(day)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(DAYS)
 def test_units_nest_and_loss_grows(days: list[date]) -> None:
     units = ("month", "quarter", "year", "decade")

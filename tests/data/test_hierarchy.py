@@ -76,7 +76,7 @@ def trees(draw: st.DrawFn) -> list[list[str]]:
     return paths
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(trees())
 def test_loss_counts_leaves_and_grows_to_one(rows: list[list[str]]) -> None:
     hierarchy = from_rows("c", "tree", rows, declared=True)

@@ -56,7 +56,7 @@ def parsed(label: str) -> tuple[F | None, F | None]:
     return F(start), F(end)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(VALUES, SCALES)
 def test_every_label_is_the_exact_interval(values: list[str], drawn: tuple) -> None:
     scale = scale_of(drawn)
@@ -70,7 +70,7 @@ def test_every_label_is_the_exact_interval(values: list[str], drawn: tuple) -> N
             assert level.upper[group] == (None if end is None else decimal(end))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(VALUES, SCALES)
 def test_levels_nest_and_loss_grows(values: list[str], drawn: tuple) -> None:
     hierarchy = build("c", values, scale_of(drawn), discrete=False)
@@ -81,7 +81,7 @@ def test_levels_nest_and_loss_grows(values: list[str], drawn: tuple) -> None:
     assert hierarchy.levels[-1].loss.tolist() == [1.0]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(WHOLE, SCALES)
 def test_whole_numbers_count_their_members(values: list[str], drawn: tuple) -> None:
     scale = scale_of(drawn)

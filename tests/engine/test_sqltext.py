@@ -81,7 +81,7 @@ def spelled(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(table=HOSTILE, names=st.lists(HOSTILE, min_size=1, max_size=3, unique_by=str.lower))
 def test_names_never_become_sql(table: str, names: list[str]) -> None:
     relation = Relation(table)

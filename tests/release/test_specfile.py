@@ -105,7 +105,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(place=st.sampled_from(places(VALID)), junk=JUNK)
 @example(place=("privacy", 0, "model"), junk=[1])
 @example(place=("evaluate", "metrics"), junk=3)
