@@ -1,26 +1,16 @@
-"""The command line: thin commands over the library, and the one place that catches its errors."""
+"""The command line: thin commands over the library."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import json
-import logging
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from dbdeid import __version__
-from dbdeid.errors import DataError, DbdeidError
-
-if TYPE_CHECKING:
-    from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import Notify
+from dbdeid.commands import Options, command, progress, show, texts
+from dbdeid.errors import DataError
 
 app = typer.Typer(
     help="De-identify sensitive tables inside the database.",
@@ -32,116 +22,12 @@ app = typer.Typer(
 macros_app = typer.Typer(help="The SQL macros: install them, or print them.", no_args_is_help=True)
 app.add_typer(macros_app, name="macros")
 
-INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Options:
-    """What every command takes."""
-
-    json: bool
-    quiet: bool
-    verbose: int
-    explain: bool
-    database: Path | None
-    threads: int | None
-    memory_limit: str | None
-    show_values: bool
-
-    @property
-    def settings(self) -> Settings:
-        """Engine limits."""
-        from dbdeid.engine.session import Settings
-
-        return Settings(self.threads, self.memory_limit)
-
-
-_COMMON: dict[str, Any] = {
-    "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
-    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
-    "verbose": Annotated[
-        int,
-        typer.Option(
-            "-v",
-            "--verbose",
-            count=True,
-            show_default=False,
-            help="Log each phase; -vv each SQL statement.",
-        ),
-    ],
-    "explain": Annotated[
-        bool, typer.Option("--explain", help="Print the SQL steps and execute none of them.")
-    ],
-    "database": Annotated[
-        Path | None, typer.Option(help="The owner's database, in place of the spec's.")
-    ],
-    "threads": Annotated[int | None, typer.Option(min=1, help="Threads of the engine.")],
-    "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
-    "show_values": Annotated[
-        bool, typer.Option("--show-values", help="Name values of quasi-identifiers in errors.")
-    ],
-}
-_DEFAULTS: dict[str, Any] = {
-    "json_": False,
-    "quiet": False,
-    "verbose": 0,
-    "explain": False,
-    "show_values": False,
-}
-
-
-def command(
-    *, name: str | None = None, group: typer.Typer = app, explains: bool = False
-) -> Callable[[Any], Any]:
-    """Register a command whose last parameter `options` collects the options of every command.
-
-    Args:
-        name: of the command; None takes the function's.
-        group: what it belongs to.
-        explains: whether it can show its SQL steps; others refuse `--explain`.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            p
-            for p in inspect.signature(function, eval_str=True).parameters.values()
-            if p.name != "options"
-        ]
-        common = [
-            inspect.Parameter(
-                key, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(key), annotation=kind
-            )
-            for key, kind in _COMMON.items()
-        ]
-
-        @functools.wraps(function)
-        def call(**given: Any) -> None:
-            shared = {key: given.pop(key) for key in _COMMON}
-            shared["json"] = shared.pop("json_")
-            if shared["explain"] and not explains:
-                raise typer.BadParameter(
-                    "only run and check show their steps; -vv logs the SQL of any command",
-                    param_hint="--explain",
-                )
-            code = _ending(functools.partial(function, **given), Options(**shared))
-            if code:
-                raise typer.Exit(code)
-
-        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
-        call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
-        call.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
-        group.command(name)(call)
-        return function
-
-    return register
-
-
 # -- commands ------------------------------------------------------------------------------------
 
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")]
 
 
-@command()
+@command(app)
 def demo(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where the demo is written.")
@@ -161,7 +47,7 @@ def demo(
     show(options, done.to_dict(), texts().demo(done))
 
 
-@command()
+@command(app)
 def init(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
@@ -180,7 +66,7 @@ def init(
     show(options, {"spec": text}, text)
 
 
-@command(explains=True)
+@command(app, explains=True)
 def check(spec: SpecPath, *, options: Options) -> None:
     """Check a specification against its data.
 
@@ -197,7 +83,7 @@ def check(spec: SpecPath, *, options: Options) -> None:
     show(options, found, texts().checked(found))
 
 
-@command(explains=True)
+@command(app, explains=True)
 def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC", help="Release specifications.")],
     *,
@@ -235,7 +121,7 @@ def run(
         show(options, results if len(specs) > 1 else results[0], "")
 
 
-@command()
+@command(app)
 def verify(
     target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
@@ -276,7 +162,7 @@ def verify(
         )
 
 
-@command()
+@command(app)
 def evaluate(spec: SpecPath, *, options: Options) -> None:
     """Measure what a release lost.
 
@@ -290,7 +176,7 @@ def evaluate(spec: SpecPath, *, options: Options) -> None:
     show(options, found, texts().evaluated(found))
 
 
-@command()
+@command(app)
 def risk(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
@@ -309,7 +195,7 @@ def risk(
     show(options, found.to_dict(), texts().risk(found, qi, k))
 
 
-@command()
+@command(app)
 def export(
     spec: SpecPath,
     destination: Annotated[Path, typer.Argument(metavar="DEST", help="A new file.")],
@@ -329,7 +215,7 @@ def export(
     show(options, {"exported": names}, "exported and verified: " + ", ".join(names))
 
 
-@command(name="list")
+@command(app, name="list")
 def list_(
     target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A database or target.")],
     *,
@@ -342,7 +228,7 @@ def list_(
     show(options, [texts().entry(e) for e in found], texts().entries(found))
 
 
-@command()
+@command(app)
 def report(
     spec: SpecPath,
     *,
@@ -366,7 +252,7 @@ def report(
     show(options, {"report": str(path), "audience": audience}, f"{audience} report: {path}")
 
 
-@command(group=macros_app, name="install")
+@command(macros_app, name="install")
 def macros_install(
     target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
     *,
@@ -385,7 +271,7 @@ def macros_install(
     show(options, {"installed": names}, f"{len(names)} macros in schema deid of {target}")
 
 
-@command(group=macros_app, name="print")
+@command(macros_app, name="print")
 def macros_print(*, options: Options) -> None:
     """Print the macros as one SQL script."""
     from dbdeid.engine import macros
@@ -393,7 +279,7 @@ def macros_print(*, options: Options) -> None:
     show(options, {"sql": macros.script()}, macros.script())
 
 
-@command()
+@command(app)
 def sql(
     target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="SQL to run.")] = None,
@@ -453,75 +339,6 @@ def _later(name: str) -> None:
 
 for _name in ("search", "query", "frontier"):
     _later(_name)
-
-
-# -- printing ------------------------------------------------------------------------------------
-
-
-def texts() -> Any:
-    """The words of the command line, loaded when something is printed."""
-    from dbdeid import words
-
-    return words
-
-
-def show(options: Options, document: Any, text: str) -> None:
-    """Print a JSON document, or its text for people."""
-    if options.json:
-        if document is not None:
-            typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
-    elif not options.quiet and text:
-        typer.echo(text.rstrip("\n"))
-
-
-@contextmanager
-def progress(options: Options) -> Iterator[Notify | None]:
-    """A line on standard error that follows a run, on a terminal only."""
-    if options.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-
-        def notify(phase: str, found: Any) -> None:
-            detail = ""
-            if found is not None:
-                detail = f": {found.checked} transformations checked, {found.open} open"
-            status.update(f"{phase}{detail}")
-
-        yield notify
-
-
-def _fail(error: DbdeidError, *, show_values: bool) -> int:
-    typer.echo(f"error: {error}", err=True)
-    if error.examples and (show_values or sys.stderr.isatty()):
-        typer.echo("  For example: " + ", ".join(map(repr, error.examples[:10])), err=True)
-    return error.exit_code
-
-
-def _ending(command: Callable[..., None], options: Options) -> int:
-    """Run a command and give its exit code; this is where errors end."""
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(options.verbose, 2)]
-    logging.basicConfig(stream=sys.stderr, level=level, format="%(name)s: %(message)s")
-    try:
-        command(options=options)
-    except typer.Exit:
-        raise
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        return INTERRUPTED
-    except BrokenPipeError:
-        return 0
-    except DbdeidError as error:
-        return _fail(error, show_values=options.show_values)
-    except Exception as error:
-        # The text of a foreign error may quote data, so only its kind is told.
-        typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
-        typer.echo("  Hint: -vv shows where; please report it", err=True)
-        logging.getLogger("dbdeid").debug("traceback", exc_info=True)
-        return 1
-    return 0
 
 
 def main() -> None:

@@ -1,0 +1,191 @@
+"""What every command shares: its options, its streams, and the one place that catches errors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dbdeid.errors import DbdeidError
+
+if TYPE_CHECKING:
+    from dbdeid.engine.session import Settings
+    from dbdeid.release.clock import Notify
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every command takes."""
+
+    json: bool
+    quiet: bool
+    verbose: int
+    explain: bool
+    database: Path | None
+    threads: int | None
+    memory_limit: str | None
+    show_values: bool
+
+    @property
+    def settings(self) -> Settings:
+        """Engine limits."""
+        from dbdeid.engine.session import Settings
+
+        return Settings(self.threads, self.memory_limit)
+
+
+_COMMON: dict[str, Any] = {
+    "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
+    "verbose": Annotated[
+        int,
+        typer.Option(
+            "-v",
+            "--verbose",
+            count=True,
+            show_default=False,
+            help="Log each phase; -vv each SQL statement.",
+        ),
+    ],
+    "explain": Annotated[
+        bool, typer.Option("--explain", help="Print the SQL steps and execute none of them.")
+    ],
+    "database": Annotated[
+        Path | None, typer.Option(help="The owner's database, in place of the spec's.")
+    ],
+    "threads": Annotated[int | None, typer.Option(min=1, help="Threads of the engine.")],
+    "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
+    "show_values": Annotated[
+        bool, typer.Option("--show-values", help="Name values of quasi-identifiers in errors.")
+    ],
+}
+_DEFAULTS: dict[str, Any] = {
+    "json_": False,
+    "quiet": False,
+    "verbose": 0,
+    "explain": False,
+    "show_values": False,
+}
+
+
+def command(
+    group: typer.Typer, *, name: str | None = None, explains: bool = False
+) -> Callable[[Any], Any]:
+    """Register a command whose last parameter `options` collects the options of every command.
+
+    Args:
+        group: what it belongs to.
+        name: of the command; None takes the function's.
+        explains: whether it can show its SQL steps; others refuse `--explain`.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            p
+            for p in inspect.signature(function, eval_str=True).parameters.values()
+            if p.name != "options"
+        ]
+        common = [
+            inspect.Parameter(
+                key, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(key), annotation=kind
+            )
+            for key, kind in _COMMON.items()
+        ]
+
+        @functools.wraps(function)
+        def call(**given: Any) -> None:
+            shared = {key: given.pop(key) for key in _COMMON}
+            shared["json"] = shared.pop("json_")
+            if shared["explain"] and not explains:
+                raise typer.BadParameter(
+                    "only run and check show their steps; -vv logs the SQL of any command",
+                    param_hint="--explain",
+                )
+            code = _ending(functools.partial(function, **given), Options(**shared))
+            if code:
+                raise typer.Exit(code)
+
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
+        group.command(name)(call)
+        return function
+
+    return register
+
+
+def texts() -> Any:
+    """The words of the command line, loaded when something is printed."""
+    from dbdeid import words
+
+    return words
+
+
+def show(options: Options, document: Any, text: str) -> None:
+    """Print a JSON document, or its text for people."""
+    if options.json:
+        if document is not None:
+            typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    elif not options.quiet and text:
+        typer.echo(text.rstrip("\n"))
+
+
+@contextmanager
+def progress(options: Options) -> Iterator[Notify | None]:
+    """A line on standard error that follows a run, on a terminal only."""
+    if options.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+
+        def notify(phase: str, found: Any) -> None:
+            detail = ""
+            if found is not None:
+                detail = f": {found.checked} transformations checked, {found.open} open"
+            status.update(f"{phase}{detail}")
+
+        yield notify
+
+
+def _fail(error: DbdeidError, *, show_values: bool) -> int:
+    typer.echo(f"error: {error}", err=True)
+    if error.examples and (show_values or sys.stderr.isatty()):
+        typer.echo("  For example: " + ", ".join(map(repr, error.examples[:10])), err=True)
+    return error.exit_code
+
+
+def _ending(command: Callable[..., None], options: Options) -> int:
+    """Run a command and give its exit code; this is where errors end."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(options.verbose, 2)]
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(name)s: %(message)s")
+    try:
+        command(options=options)
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    except DbdeidError as error:
+        return _fail(error, show_values=options.show_values)
+    except Exception as error:
+        # The text of a foreign error may quote data, so only its kind is told.
+        typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
+        typer.echo("  Hint: -vv shows where; please report it", err=True)
+        logging.getLogger("dbdeid").debug("traceback", exc_info=True)
+        return 1
+    return 0
