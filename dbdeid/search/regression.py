@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ FAR_WEIGHT = 0.02  # least weight of a check
 
 
 class Features:
-    """1, H, H²/10 and each H_a: the entropies H_a of the attributes alone, in nats, and their sum.
+    """1, H, H²/10, and per attribute its entropy at the level and one step per level reached.
+
+    H is the sum of the entropies of the attributes alone, in nats.
 
     Args:
         lattice: the lattice.
@@ -36,27 +39,32 @@ class Features:
             )
             for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
         ]
+        self._parts = [
+            np.column_stack([entropies, np.tri(len(entropies))[:, 1:]])
+            for entropies in self._entropies
+        ]
 
     def row(self, node: Node) -> Floats:
         """The features of one node."""
-        levels = zip(self._entropies, node, self._bottom, strict=True)
-        parts = [float(h[level - low]) for h, level, low in levels]
-        total = sum(parts)
-        return np.array([1.0, total, total * total / 10, *parts])
+        offsets = [level - low for level, low in zip(node, self._bottom, strict=True)]
+        parts = [part[offset] for part, offset in zip(self._parts, offsets, strict=True)]
+        total = sum(float(part[0]) for part in parts)
+        return np.concatenate([[1.0, total, total * total / 10], *parts])
 
     def rows(self, offsets: Sequence[NDArray[np.int64]]) -> Floats:
         """One row per node, given by level - min_level per attribute."""
-        parts = np.array([h[o] for h, o in zip(self._entropies, offsets, strict=True)])
-        total = parts.sum(axis=0)
-        return np.array([np.ones(len(total)), total, total * total / 10, *parts]).T
+        parts = [part[offset] for part, offset in zip(self._parts, offsets, strict=True)]
+        total = np.sum([part[:, 0] for part in parts], axis=0)
+        return np.column_stack([np.ones(len(total)), total, total * total / 10, *parts])
 
     def over_box(self, box: Sequence[slice], weights: Floats) -> Floats:
         """The weighted sum of the features for all nodes of a box, in order."""
-        first, linear, square, *parts = weights
+        first, linear, square = weights[:3].astype(np.float32)
+        ends = np.cumsum([3, *(part.shape[1] for part in self._parts)])
+        own = [weights[start:end] for start, end in pairwise(ends)]
+        sums = box_sum(box, [part @ w for part, w in zip(self._parts, own, strict=True)])
         total = box_sum(box, self._entropies)
-        sums = box_sum(box, [w * h for w, h in zip(parts, self._entropies, strict=True)])
-        curve = total * np.float32(square / 10) + np.float32(linear)
-        return np.asarray(sums + total * curve + np.float32(first))
+        return np.asarray(sums + total * (total * (square / 10) + linear) + first)
 
 
 class Regression:

@@ -56,19 +56,27 @@ def test_the_optimum_is_that_of_arx(entry, shared):
         assert found.checked < entry["checks"]
 
 
+def suppressed_class_is_large(check):
+    """As where suppressed records are released as one class of their own."""
+    return check.suppressed == 0 or check.suppressed >= 4
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
-@given(problems(), st.integers(1, 12), st.floats(0, 1))
-@settings(max_examples=50, deadline=None)
-def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share):
+@given(problems(), st.integers(1, 12), st.floats(0, 1), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share, picky):
     lattice, tuples = problem
     limit = int(share**2 * tuples.records)
     asked = {"limit": limit, "objective": OBJECTIVES[name]}
+    if picky:
+        asked["accept"] = suppressed_class_is_large
     checker = NumpyChecker(lattice, tuples, k)
     found = optimal(lattice, tuples, checker, **asked)
     expected = exhaustive(lattice, tuples, checker, **asked)
     assert (found.node, found.score, found.check) == (expected.node, expected.score, expected.check)
     assert found.checked <= expected.checked == lattice.size
-    assert (found.node is None) == (checker.check(lattice.top).suppressed > limit)
+    if not picky:
+        assert (found.node is None) == (checker.check(lattice.top).suppressed > limit)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
