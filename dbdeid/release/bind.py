@@ -123,15 +123,22 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
 
 
 def _plain_timestamps(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
-    """The source with every kind of timestamp as the one that is released."""
+    """The source with every kind of timestamp as the one that is released.
+
+    Moments with a time zone become those of UTC, so that a release is the same on every machine.
+    """
     odd = [c for c in found if c.family == "timestamp" and c.type != "TIMESTAMP"]
     if not odd:
         return source
-    plain = [
-        exp.alias_(cast(exp.column(identifier(c.name)), "TIMESTAMP"), identifier(c.name))
-        for c in odd
-    ]
+    plain = [exp.alias_(_plain_timestamp(c), identifier(c.name)) for c in odd]
     return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
+
+
+def _plain_timestamp(found: Column) -> exp.Expr:
+    value: exp.Expr = exp.column(identifier(found.name))
+    if found.type == "TIMESTAMP WITH TIME ZONE":
+        value = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), value])
+    return cast(value, "TIMESTAMP")
 
 
 def resolve_source(file: SpecFile, session: Session) -> exp.Query:

@@ -201,6 +201,23 @@ def test_a_view_follows_its_source_and_is_never_called_verified(people: Path) ->
     assert smallest[0] >= 2
 
 
+def test_moments_with_a_time_zone_are_released_in_utc(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'Asia/Tokyo'")
+    con.execute(
+        "CREATE TABLE t AS SELECT TIMESTAMPTZ '2020-02-29 20:00:00+00' AS w FROM range(5) AS r(i)"
+    )
+    spec = {
+        "release": "r",
+        "source": "t",
+        "columns": {"w": {"role": "quasi_identifier", "hierarchy": {"dates": ["month"]}}},
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "method": {"name": "full_domain", "transformation": {"w": 1}},
+    }
+    dbdeid.run(spec, con)
+    assert set(con.execute("FROM r").fetchall()) == {("2020-02",)}
+
+
 def test_hostile_column_names_are_only_names(tmp_path: Path) -> None:
     names = ["__n", "k", "qis", "class_size", "code", "grp", 'a "b"', "select", "x'; --", "Ä ö"]
     columns = ", ".join(
