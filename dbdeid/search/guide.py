@@ -11,8 +11,9 @@ lasts. Choices depend on counts alone, so that searches repeat exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from dbdeid.search.checker import Check
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import Objective
-from dbdeid.search.region import Packed, Packing, Region
+from dbdeid.search.region import BLOCK, Packed, Packing, Region
 from dbdeid.search.regression import Features, Regression, box_sum
 from dbdeid.search.tuples import Marginals
 
@@ -30,6 +31,7 @@ Mask = NDArray[np.bool_]
 
 SHORTLIST = 64  # nodes rated closely
 WITNESSES = 2048  # open nodes that they are rated on
+ROUGH_WITNESSES = 1 << 18  # the same for rough ratings
 WORTHWHILE = 0.1  # least share of the best rough rating on a shortlist
 LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
 BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
@@ -96,7 +98,8 @@ class Guide:
         self._odds = Regression(reach=2.0, doubt=0.6)
         self._score = Regression(reach=0.5, doubt=0.1)
         self._above = Regression(reach=0.5, doubt=0.1)
-        self._most = np.full(lattice.shape, marginals.records, dtype=np.int64)  # suppressed
+        # an upper bound on the suppressed records of every node: those of checked nodes below
+        self._most = np.full(lattice.shape, self._records, _integers_to(self._records))
         self._checked: list[np.uint64] = []
         self._shortlist = self._listed(np.zeros(0, dtype=np.uint64))
         self._cutoff = np.inf
@@ -162,32 +165,68 @@ class Guide:
 
     def _draw_up(self, region: Region, best: float) -> None:
         """Shortlist the most promising nodes between the meet and the join of the open ones."""
-        offsets = [*self._packing.offsets(region.packed)]
-        lows = [int(offset.min()) for offset in offsets]
-        shape = tuple(int(o.max()) + 1 - low for o, low in zip(offsets, lows, strict=True))
-        box = tuple(slice(low, low + n) for low, n in zip(lows, shape, strict=True))
-        is_open = np.zeros(shape, dtype=np.bool_)
-        is_open[tuple(o - low for o, low in zip(offsets, lows, strict=True))] = True
+        lows, flags = self._open_box(region)
+        below = _count_below(flags)
+        above = np.flip(_count_below(np.flip(flags))) if self._objective.above else None
+        bounds = np.sort(region.bound[:: -(-len(region) // ROUGH_WITNESSES)])
+        packed, ratings = [np.zeros(0, np.uint64)], [np.zeros(0, np.float32)]
+        for part in _parts(flags.shape):
+            box = tuple(slice(s.start + i, s.stop + i) for s, i in zip(part, lows, strict=True))
+            rated = self._rate_roughly(
+                box,
+                flags[part].reshape(-1),
+                below[part].reshape(-1),
+                None if above is None else above[part].reshape(-1),
+                (bounds, len(region)),
+                best,
+            )
+            chosen = _largest(rated)
+            places = np.unravel_index(chosen, flags[part].shape)
+            packed.append(self._packing.at([p + s.start for p, s in zip(places, box, strict=True)]))
+            ratings.append(rated[chosen])
+        nodes, rated = np.concatenate(packed), np.concatenate(ratings)
+        self._shortlist = self._listed(np.sort(nodes[_largest(rated)]))
 
+    def _rate_roughly(
+        self,
+        box: tuple[slice, ...],
+        is_open: Mask,
+        below: NDArray[np.int32],
+        above: NDArray[np.int32] | None,
+        bounds: tuple[Floats, int],
+        best: float,
+    ) -> Floats:
+        """As `_rate` for all nodes of a box, without looking at bounds one by one."""
         outlook = self._outlook(
             lambda regression: self._features.over_box(box, regression.weights),
-            self._most[box].ravel(),
+            self._most[box].reshape(-1),
             self._objective.known(box_sum(box, self._terms), self._records),
             best,
         )
-        below = _count_below(is_open)
-        ratings = outlook.infeasible * below
+        ratings = outlook.infeasible * below.astype(np.float32)
         opened = np.flatnonzero(is_open)
-        closed = _count_at_least(region.bound, outlook.score[opened], 1)
-        closed = closed + ROUGH_WORTH * below[opened]
+        sample, count = bounds
+        worse = len(sample) - np.searchsorted(sample, outlook.score[opened])
+        closed = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
         ratings[opened] += (1 - outlook.infeasible[opened]) * closed
-        if self._objective.above is not None:
-            ratings += outlook.rules_out * _count_below(np.flip(is_open))[::-1]
-        ratings[self._checked_in(lows, shape)] = 0
-        chosen = _largest(ratings)
-        places = zip(np.unravel_index(chosen, shape), lows, strict=True)
-        packed = self._packing.at([place + low for place, low in places])
-        self._shortlist = self._listed(np.sort(packed))
+        if above is not None:
+            ratings += outlook.rules_out * above.astype(np.float32)
+        ratings[self._checked_in(box)] = 0
+        return ratings
+
+    def _open_box(self, region: Region) -> tuple[list[int], Mask]:
+        """The meet of the open nodes, and flags for them in the box up to their join."""
+        lows, shape = [], []
+        place = np.zeros(len(region), dtype=np.int64)
+        for offset in self._packing.offsets(region.packed):
+            lows.append(int(offset.min()))
+            shape.append(int(offset.max()) + 1 - lows[-1])
+            place *= shape[-1]
+            place += offset
+            place -= lows[-1]
+        flags = np.zeros(prod(shape), dtype=np.bool_)
+        flags[place] = True
+        return lows, flags.reshape(shape)
 
     def _listed(self, packed: Packed) -> _Shortlist:
         places = tuple(self._packing.offsets(packed))
@@ -218,16 +257,28 @@ class Guide:
         kept = max(self._records - suppressed, 0)
         return float(np.log((suppressed + 0.5) / (kept + 0.5)))
 
-    def _checked_in(self, lows: list[int], shape: tuple[int, ...]) -> NDArray[np.intp]:
+    def _checked_in(self, box: tuple[slice, ...]) -> NDArray[np.intp]:
         """The places in a box of the checked nodes that are in it."""
         offsets = self._packing.offsets(np.array(self._checked, dtype=np.uint64))
-        places = np.array([o - low for o, low in zip(offsets, lows, strict=True)])
+        places = np.array([o - part.start for o, part in zip(offsets, box, strict=True)])
+        shape = tuple(part.stop - part.start for part in box)
         inside = ((places >= 0) & (places < np.array(shape)[:, None])).all(axis=0)
         return np.asarray(np.ravel_multi_index(tuple(places[:, inside]), shape))
 
 
+def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut a box into boxes of at most about BLOCK nodes, or single ones in the first axes."""
+    split, size = len(shape), 1
+    while split > 0 and size * shape[split - 1] <= BLOCK:
+        split -= 1
+        size *= shape[split]
+    whole = tuple(slice(0, n) for n in shape[split:])
+    for lead in np.ndindex(shape[:split]):
+        yield (*(slice(i, i + 1) for i in lead), *whole)
+
+
 def _count_below(flags: Mask) -> NDArray[np.int32]:
-    """For every cell, the number of flags at or below it in every direction, flat."""
+    """For every cell, the number of flags at or below it in every direction."""
     counts = flags.astype(np.int32)
     inner = counts.size
     for levels in counts.shape:
@@ -235,7 +286,7 @@ def _count_below(flags: Mask) -> NDArray[np.int32]:
         lines = counts.reshape(-1, levels, inner)
         for level in range(1, levels):
             lines[:, level] += lines[:, level - 1]
-    return counts.reshape(-1)
+    return counts
 
 
 def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:
@@ -245,7 +296,7 @@ def _count_at_least(bounds: Floats, scores: Floats, step: int) -> Floats:
 
 def _largest(ratings: Floats) -> NDArray[np.intp]:
     """The places of the largest positive ratings, at most as many as a shortlist takes."""
-    chosen = np.flatnonzero(ratings > WORTHWHILE * ratings.max())
+    chosen = np.flatnonzero(ratings > WORTHWHILE * ratings.max(initial=0))
     if len(chosen) > SHORTLIST:
         chosen = chosen[np.argpartition(ratings[chosen], -SHORTLIST)[-SHORTLIST:]]
     return chosen
@@ -254,6 +305,10 @@ def _largest(ratings: Floats) -> NDArray[np.intp]:
 def _probability(excess: Floats, spread: float) -> Floats:
     """Of a quantity exceeding its target, in nearly normal doubt."""
     return _sigmoid(excess * (1.7 / spread))
+
+
+def _integers_to(most: int) -> type[np.int32] | type[np.int64]:
+    return np.int32 if most < 2**31 else np.int64
 
 
 def _sigmoid(x: Floats) -> Floats:

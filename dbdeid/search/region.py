@@ -18,7 +18,7 @@ Packed = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BLOCK = 1 << 20  # nodes generated at a time
+BLOCK = 1 << 18  # nodes generated at a time
 
 
 class Packing:
@@ -26,13 +26,14 @@ class Packing:
 
     def __init__(self, lattice: Lattice) -> None:
         self._lows = lattice.bottom
-        widths = [(count - 1).bit_length() + 1 for count in lattice.shape]
+        widths = [(count - 1).bit_length() + (count > 1) for count in lattice.shape]
         ends = [*accumulate(reversed(widths))][::-1]
         self.shifts = [end - width for end, width in zip(ends, widths, strict=True)]
-        self.masks = [(1 << (width - 1)) - 1 for width in widths]
-        self.guard = np.uint64(sum(1 << (end - 1) for end in ends))
+        self.masks = [(1 << max(width - 1, 0)) - 1 for width in widths]
+        guards = (1 << (e - 1) for e, width in zip(ends, widths, strict=True) if width)
+        self.guard = np.uint64(sum(guards))
         self._digits = [
-            np.arange(count, dtype=np.uint64) << np.uint64(shift)
+            np.array([i << shift for i in range(count)], dtype=np.uint64)
             for count, shift in zip(lattice.shape, self.shifts, strict=True)
         ]
 
@@ -62,7 +63,9 @@ class Packing:
 
     def at_most(self, lower: Packed | np.uint64, upper: Packed | np.uint64) -> Mask:
         """Where lower ≤ upper componentwise; broadcasts."""
-        return np.asarray(((upper | self.guard) - lower) & self.guard == self.guard)
+        difference = np.asarray((upper | self.guard) - lower)
+        difference &= self.guard
+        return np.asarray(difference == self.guard)
 
     def blocks(self, terms: Sequence[Floats]) -> Iterator[tuple[Packed, Floats]]:
         """All nodes in order, some at a time, with the sum of their terms."""
@@ -87,9 +90,14 @@ class Region:
 
     def __init__(self, packing: Packing, blocks: Iterable[tuple[Packed, Floats]]) -> None:
         self._packing = packing
-        found = [*blocks] or [(np.zeros(0, np.uint64), np.zeros(0))]
-        self.packed = np.concatenate([packed for packed, _ in found])
-        self.known = np.concatenate([known for _, known in found])
+        packed, known = [np.zeros(0, np.uint64)], [np.zeros(0)]
+        for some_packed, some_known in blocks:
+            packed.append(some_packed)
+            known.append(some_known)
+        self.packed = np.concatenate(packed)
+        del packed  # millions of nodes
+        self.known = np.concatenate(known)
+        del known
         self.bound = self.known.copy()
 
     def __len__(self) -> int:

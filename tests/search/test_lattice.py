@@ -84,3 +84,13 @@ def test_any_lattice_that_can_be_searched_packs_into_64_bits():
     two = attribute(max_level=1)
     assert Packing(Lattice((two,) * 25)).guard < 2**64
     assert Packing(Lattice((attribute(),) * 16)).guard < 2**64
+
+
+def test_attributes_of_one_level_take_no_room():
+    fixed = attribute(min_level=1, max_level=1)
+    lattice = Lattice((fixed,) * 30 + (attribute(max_level=1),) * 20 + (fixed,) * 10)
+    packing = Packing(lattice)
+    for node in (lattice.bottom, lattice.top):
+        assert packing.node(packing.pack(node)) == node
+    assert packing.at_most(packing.pack(lattice.bottom), packing.pack(lattice.top))
+    assert not packing.at_most(packing.pack(lattice.top), packing.pack(lattice.bottom))
