@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
@@ -154,7 +155,7 @@ def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
     return session.upload(HIERARCHIES, _typed(columns, prepared.bound.spec.release))
 
 
-def _typed(columns: dict[str, np.ndarray], release: str) -> dict[str, object]:
+def _typed(columns: dict[str, NDArray[np.object_]], release: str) -> dict[str, object]:
     import pyarrow as pa
 
     types = {"level": pa.int32(), "loss": pa.float64()}

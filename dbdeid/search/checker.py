@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,7 @@ class _Table:
 class _Column:
     """One attribute reduced to the values that occur, told apart as far as its least level does."""
 
-    def __init__(self, attribute: Attribute, share: float, codes: NDArray[np.integer]) -> None:
+    def __init__(self, attribute: Attribute, share: float, codes: NDArray[np.integer[Any]]) -> None:
         self.least = attribute.min_level
         used = np.flatnonzero(np.bincount(codes, minlength=attribute.cardinality))
         group = np.unique(attribute.groups[self.least][used], return_inverse=True)[1]

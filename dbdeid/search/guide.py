@@ -152,7 +152,7 @@ class Guide:
         ratings = outlook.infeasible * below.sum(axis=1)
         closed = region.contains(nodes) * _count_at_least(bound, outlook.score, step)
         if self._objective.below is not None:
-            records = (outlook.share * self._records)[:, None]
+            records: Floats = (outlook.share * self._records)[:, None]
             bounds = self._objective.below(
                 region.known[::step], records, records * own[:, None], self._records
             )
@@ -203,11 +203,11 @@ class Guide:
             self._objective.known(box_sum(box, self._terms), self._records),
             best,
         )
-        ratings = outlook.infeasible * below.astype(np.float32)
+        ratings: Floats = outlook.infeasible * below.astype(np.float32)
         opened = np.flatnonzero(is_open)
         sample, count = bounds
-        worse = len(sample) - np.searchsorted(sample, outlook.score[opened])
-        closed = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
+        worse: Floats = len(sample) - np.searchsorted(sample, outlook.score[opened])
+        closed: Floats = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
         ratings[opened] += (1 - outlook.infeasible[opened]) * closed
         if above is not None:
             ratings += outlook.rules_out * above.astype(np.float32)

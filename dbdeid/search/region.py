@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Packing:
             for low, shift, mask in zip(self._lows, self.shifts, self.masks, strict=True)
         )
 
-    def at(self, offsets: Sequence[NDArray[np.integer]]) -> Packed:
+    def at(self, offsets: Sequence[NDArray[np.integer[Any]]]) -> Packed:
         """Nodes given by level - min_level per attribute."""
         packed = np.zeros(len(offsets[0]), dtype=np.uint64)
         for digits, offset in zip(self._digits, offsets, strict=True):
