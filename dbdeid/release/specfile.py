@@ -160,12 +160,40 @@ def _yaml(text: str, name: str) -> Any:
         raise SpecError([mistake], source=name) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise SpecError(
-            [Mistake(f"not valid YAML: {error.problem}", line=line)], source=name
-        ) from None
+        mistake = Mistake(f"not valid YAML: {error.problem}", line=line, hint=_help(error, text))
+        raise SpecError([mistake], source=name) from None
     except (YAMLError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as e:
         # ruamel lets the errors of Python through, for example of a tag that does not fit
         raise SpecError([Mistake(f"not valid YAML ({type(e).__name__})")], source=name) from None
+
+
+def _help(error: Any, text: str) -> str:
+    """What the words of the YAML reader mean for someone who has never met them."""
+    lines, problem = text.splitlines(), str(error.problem)
+    mark = error.problem_mark
+    if mark and mark.line < len(lines) and re.match(r" *\t", lines[mark.line]):
+        return "tabs are not allowed: indent with blanks"
+    hint = next((hint for sign, hint in _YAML_HINTS if re.search(sign, problem)), "")
+    opened = error.context_mark
+    if hint.endswith("closed") and opened and mark and opened.line < mark.line:
+        hint += f"; look at line {opened.line + 1}"
+    return hint
+
+
+_INDENTATION = (
+    "check the indentation: keys of one level start in one column; quote text that holds `: `"
+)
+_YAML_HINTS = (
+    (r"unexpected end of stream", "a quote is not closed"),
+    (r"expected ',' or '[}\]]'", "a comma is missing, or a brace or bracket is not closed"),
+    (r"but found '[}\]]'", "a closing brace or bracket too many"),
+    (r"but found '<scalar>'", "put the text in double quotes"),
+    (r"expected ':'", "a key is followed by a colon and a blank, as in `k: 5`"),
+    (r"escape", "a backslash has a meaning in double quotes: use single quotes"),
+    (r"'\\t'", "tabs are not allowed: indent with blanks"),
+    (r"cannot start any token", "put the text in quotes"),
+    (r"not allowed here|<block", _INDENTATION),
+)
 
 
 def _duplicate(error: Any) -> str:
@@ -246,14 +274,30 @@ def _parse(
 def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterator[Mistake]:
     seen = set()
     places = {_place(error) for error in errors}
+    meant = set(_meant(errors))
     for error in errors:
         place = _place(error)
-        if error["type"] == "too_short" and any(p[:-1] == place for p in places):
+        if error["type"] == "too_short" and any(_inside(p, place) for p in places):
             continue  # it is short only because its members are wrong
+        if error["type"] == "missing" and place in meant:
+            continue  # it is missing only because its name is misspelt
         message, hint = _words(error, place)
         if (place, message) not in seen:
             seen.add((place, message))
             yield Mistake(message, _dotted(place), _line(lines, place), hint)
+
+
+def _inside(place: Path_, whole: Path_) -> bool:
+    return len(place) > len(whole) and place[: len(whole)] == whole
+
+
+def _meant(errors: list[ErrorDetails]) -> Iterator[Path_]:
+    """The places that unknown keys were probably meant for."""
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            place = _place(error)
+            for name in difflib.get_close_matches(str(place[-1]), _known(place), n=1):
+                yield (*place[:-1], name)
 
 
 def _place(error: ErrorDetails) -> Path_:
@@ -279,7 +323,8 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if place == ("source",) and kind in _KINDS:
         return "expects a table, a file, or {sql: SELECT …, name: …}", ""
     if kind in _KINDS:
-        return _KINDS[kind]
+        words, hint = _KINDS[kind]
+        return words, _number_hint(error["input"]) if kind in ("int_type", "float_type") else hint
     return message[0].lower() + message[1:], ""
 
 
@@ -303,6 +348,19 @@ _KINDS = {
 }
 
 
+def _number_hint(given: Any) -> str:
+    """How text that looks like a number is written as one."""
+    found = (
+        re.fullmatch(r"\s*(\d+)(?:([.,])(\d+))?\s*(%?)\s*", given) if type(given) is str else None
+    )
+    if found is None or len(found[0]) > 20:
+        return ""
+    whole, sign, part, percent = found.groups()
+    if percent:
+        return f"write {float(f'{whole}.{part or 0}') / 100:g}"
+    return f"write {whole}.{part}" if sign else f"write {whole}, without quotes"
+
+
 def _quoted(expected: str) -> list[str]:
     return re.findall(r"'([^']*)'", expected)
 
@@ -312,10 +370,18 @@ def _unknown_key(place: Path_) -> tuple[str, str]:
     if issubclass(owner, Part) and key in owner.keys_not_yet:
         context = not_yet(repr(key)).context or {}
         return context["message"], context["hint"]
-    known = [field.alias or name for name, field in owner.model_fields.items()]
+    known = _known(place)
+    if key.isdecimal():
+        hint = "a comma separates keys: write a number with a point, as in 0.05"
+        return f"unknown key {key!r}", hint
     close = difflib.get_close_matches(key, known, n=1)
     start = f"did you mean {close[0]!r}? " if close else ""
     return f"unknown key {key!r}", f"{start}Known: {', '.join(known)}."
+
+
+def _known(place: Path_) -> list[str]:
+    """The keys that the part around a key has."""
+    return [field.alias or name for name, field in _owner(place).model_fields.items()]
 
 
 def _owner(place: Path_) -> type[BaseModel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -257,6 +258,7 @@ def test_values_that_are_refused(place: Any, value: Any) -> None:
 
 
 HEAD = "release: r\nsource: t\nprivacy: [{model: k_anonymity, k: 2}]\nmethod: full_domain\n"
+QI = "{role: quasi_identifier, hierarchy: suppress}"
 
 
 def domain(text: str) -> Any:
@@ -273,6 +275,63 @@ def test_yaml_1_2_keeps_words_and_times_as_text() -> None:
                    "quasi_identifier, hierarchy: suppress}\n  b: *q\n").spec.columns  # fmt: skip
     assert list(columns) == ["on", "true", "5", "a", "b"]
     assert columns["a"] == columns["b"]
+
+
+@pytest.mark.parametrize("k", ["five", '"5"', "5.0"])
+def test_a_wrong_member_does_not_make_its_list_empty(k: str) -> None:
+    told = mistakes(f"{HEAD.replace('k: 2', f'k: {k}')}columns: {{a: {QI}}}\n")
+    assert told == {"privacy[0].k": "expects a whole number"}
+
+
+def test_a_misspelt_key_is_not_missing_as_well() -> None:
+    text = f"{HEAD.replace('privacy', 'privcy')}columns: {{a: {QI}}}\n"
+    assert mistakes(text) == {"privcy": "unknown key 'privcy'"}
+    assert "privacy" in mistakes(text.replace("privcy", "zzz"))
+
+
+def hints(text: str) -> str:
+    with pytest.raises(SpecError) as refused:
+        read(text)
+    return " ".join(m.hint for m in refused.value.mistakes)
+
+
+@pytest.mark.parametrize(
+    ("limit", "hint"),
+    [
+        ("5%", "write 0.05"),
+        ("2.5 %", "write 0.025"),
+        ("'0,05'", "write 0.05"),
+        ("0,05", "a comma separates keys: write a number with a point, as in 0.05"),
+        ("'1'", "write 1, without quotes"),
+        ("few", ""),
+    ],
+)
+def test_numbers_that_people_write_otherwise(limit: str, hint: str) -> None:
+    method = f"{{name: full_domain, suppression_limit: {limit}}}"
+    text = f"{HEAD.replace('full_domain', method)}columns: {{a: {QI}}}\n"
+    assert hints(text) == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:\n\tb: 1\n", "tabs are not allowed"),
+        ("a:\n  b: 1\n\tc: 1\n", "tabs are not allowed"),
+        ("a:\n  b: 1\n   c: 1\n", "check the indentation"),
+        ("a:\n  b: 1\n c: 1\n", "check the indentation"),
+        ("a: b: c\n", "check the indentation.*quote text"),
+        ("a: {b: 1\n", "a brace or bracket is not closed"),
+        ("a: [b\nc: 1\n", "a brace or bracket is not closed; look at line 1"),
+        ("a: {b: 1}}\n", "too many"),
+        ("a: 1\nb: 'c\nd: 1\n", "a quote is not closed; look at line 2"),
+        ("a: 'it's'\n", "double quotes"),
+        ("a: 1\nb 2\n", "a colon and a blank"),
+        ("a: @b\n", "put the text in quotes"),
+        ('a: "C:\\x"\n', "a backslash"),
+    ],
+)
+def test_yaml_mistakes_are_explained(text: str, hint: str) -> None:
+    assert re.search(hint, hints(text))
 
 
 @pytest.mark.parametrize(
