@@ -16,13 +16,29 @@ from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.release.bind import file_query
 from dbdeid.release.sources import opened
 
+# Of a person whatever its values: in a table of visits they repeat.
 NAME_OF_IDENTIFIER = re.compile(
-    r"(^|_)(id|ids|uuid|guid|ssn|mrn|nhs|name|surname|firstname|lastname|email|mail|phone|fax|"
-    r"address|street|nbr|number|account|license|url|ip)($|_)",
+    r"(^|_)(uuid|guid|ssn|mrn|nhs|name|surname|firstname|lastname|email|mail|phone|fax|address|"
+    r"street|(patient|person|subject|member|customer|client|encounter|visit|user|employee)_?"
+    r"(id|ids|nbr|number|no))($|_)",
     re.IGNORECASE,
+)
+# These number persons or kinds of things; the count of values tells which.
+NAME_OF_NUMBER = re.compile(r"(^|_)(id|ids|nbr|number|account|license|url|ip)($|_)", re.IGNORECASE)
+NAME_OF_CODE = re.compile(r"_(id|ids|code)$", re.IGNORECASE)
+NAME_OF_SENSITIVE = re.compile(
+    r"(^|_)(diagnosis|diag|income|salary|hiv|disease|outcome)($|_|\d)|(^|_)results?$",
+    re.IGNORECASE,
+)
+ACCEPTING = "accept: all records that look alike may share one value, which then is no secret"
+NO_QUASI_IDENTIFIER = (
+    "TO DO: give at least one column the role quasi_identifier and a hierarchy, as in\n"
+    "  age: {role: quasi_identifier, hierarchy: suppress}\n"
+    "No column looked like one; without one there is nothing to generalize.\n"
 )
 NEAR_UNIQUE = 0.9
 MANY_VALUES = 20
+MANY_NUMBERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +83,32 @@ def _profile(session: Session, found: Column) -> Profile:
 def _role(profile: Profile) -> dict[str, Any]:
     """A guess that protects: what may identify is withheld, the rest is a quasi-identifier."""
     family, distinct = profile.column.family, profile.distinct
-    unique = profile.records > MANY_VALUES and distinct > NEAR_UNIQUE * profile.records
-    if NAME_OF_IDENTIFIER.search(profile.column.name) or (unique and family in ("text", "integer")):
+    if _identifies(profile):
         return {"role": "identifier"}
+    if NAME_OF_SENSITIVE.search(profile.column.name) and family != "other":
+        return {"role": "sensitive", "accept": "homogeneity"}
     if family in ("date", "timestamp"):
         return {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "year"]}}
+    if family == "integer" and (
+        distinct <= MANY_VALUES or NAME_OF_CODE.search(profile.column.name)
+    ):
+        return {"role": "quasi_identifier", "type": "categorical", "hierarchy": "suppress"}
     finite = math.isfinite((profile.high or 0) - (profile.low or 0))
     if family in ("integer", "decimal", "float") and distinct > MANY_VALUES and finite:
         return {"role": "quasi_identifier", "hierarchy": {"intervals": _widths(profile)}}
     if family == "other":
         return {"role": "drop"}
     return {"role": "quasi_identifier", "hierarchy": "suppress"}
+
+
+def _identifies(profile: Profile) -> bool:
+    name, distinct, records = profile.column.name, profile.distinct, profile.records
+    if NAME_OF_IDENTIFIER.search(name):
+        return True
+    if NAME_OF_NUMBER.search(name) and (2 * distinct > records or distinct > MANY_NUMBERS):
+        return True
+    unique = records > MANY_VALUES and distinct > NEAR_UNIQUE * records
+    return unique and profile.column.family in ("text", "integer")
 
 
 def _widths(profile: Profile) -> list[int | float]:
@@ -97,19 +128,23 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     from ruamel.yaml.comments import CommentedMap
 
     name = re.sub(r"\W+", "_", table or source.name.split(".")[0], flags=re.ASCII)
-    release = ("_" if name[:1].isdigit() else "") + f"{name}_public"
+    release = ("_" if name[:1].isdigit() else "") + f"{name}_release"
     columns = CommentedMap()
+    roles: set[str] = set()
     for profile in profiles:
         role = CommentedMap(_role(profile))
+        roles.add(role["role"])
         role.fa.set_flow_style()
         columns[profile.column.name] = role
         kind = f"{profile.column.type.split('(')[0]}, {profile.distinct} distinct values"
+        if "accept" in role:
+            kind += f"; {ACCEPTING}"
         columns.yaml_add_eol_comment(kind, profile.column.name)
     spec = CommentedMap(release=release[:63])
     if table is not None:
-        spec["database"] = source.name
+        spec["database"] = str(source)
     spec["target"] = f"{release[:55]}.duckdb"
-    spec["source"] = table or source.name
+    spec["source"] = table or str(source)
     spec["columns"] = columns
     model = CommentedMap(model="k_anonymity", k=5)
     model.fa.set_flow_style()
@@ -118,7 +153,7 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     method.fa.set_flow_style()
     spec["method"] = method
     spec["output"] = CommentedMap(export=[f"{release[:55]}.parquet"])
-    _comment(spec)
+    _comment(spec, "" if "quasi_identifier" in roles else NO_QUASI_IDENTIFIER)
     stream = io.StringIO()
     yaml = YAML()
     yaml.width = 200
@@ -126,8 +161,9 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     return stream.getvalue()
 
 
-def _comment(spec: Any) -> None:
+def _comment(spec: Any, to_do: str) -> None:
     spec.yaml_set_start_comment(
+        f"{to_do}"
         "A draft: read every line. Roles are guessed from names, types and distinct counts.\n"
         "  identifier        never released\n"
         "  drop              not released\n"

@@ -70,6 +70,74 @@ def test_odd_names_types_and_values(tmp_path: Path) -> None:
         assert check(path)["source_rows"] == 40
 
 
+def roles(folder: Path, sql: str) -> dict[str, dict[str, object]]:
+    """The columns of a draft of a query's result, as its spec says them."""
+    source = folder / "q.parquet"
+    with duckdb.connect() as con:
+        con.execute(f"COPY ({sql}) TO '{source}'")
+    columns = read(drafted(folder, source)).spec.columns
+    return {name: c.model_dump(exclude_unset=True) for name, c in columns.items()}
+
+
+def test_what_a_name_says_depends_on_its_values(tmp_path: Path) -> None:
+    found = roles(
+        tmp_path,
+        "SELECT i % 8 AS admission_type_id, i % 39 AS number_outpatient, i % 26 AS source_id, "
+        "i AS account, i % 1100 AS ids, i % 300 AS patient_nbr, i % 300 AS email, "
+        "i % 3 AS grade FROM range(3000) t(i)",
+    )
+    withheld = {name for name, c in found.items() if c["role"] == "identifier"}
+    assert withheld == {"account", "ids", "patient_nbr", "email"}
+    for name in ("admission_type_id", "source_id", "grade"):
+        assert found[name]["type"] == "categorical"
+        assert found[name]["hierarchy"] == {"suppress": True}
+    assert "intervals" in str(found["number_outpatient"])
+
+
+def test_what_must_not_be_learned_is_sensitive(tmp_path: Path) -> None:
+    names = ("diagnosis", "diag_1", "income", "salary", "HIV", "disease", "outcome", "a1c_result")
+    others = ("incomes_of", "resulting", "diagonal", "age")
+    made = ", ".join(f"i % 30 AS {name}" for name in (*names, *others))
+    found = roles(tmp_path, f"SELECT {made} FROM range(3000) t(i)")
+    sensitive = {"role": "sensitive", "accept": "homogeneity"}
+    assert {name for name, c in found.items() if c == sensitive} == set(names)
+    lines = (tmp_path / "draft.yml").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith("  diagnosis:"))
+    assert "accept: homogeneity}  # BIGINT, 30 distinct values; accept: all records" in line
+
+
+@pytest.mark.parametrize("table", [None, "x"])
+def test_a_draft_keeps_the_path_as_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str | None
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    typed = Path("../data/x.csv") if table is None else Path("../data/owner.duckdb")
+    if table is None:
+        typed.write_text("age\n" + "".join(f"{i % 30}\n" for i in range(100)))
+    else:
+        with duckdb.connect(str(typed)) as con:
+            con.execute("CREATE TABLE x AS SELECT i % 30 AS age FROM range(100) t(i)")
+    path = drafted(Path(), typed, table)
+    spec = read(path).spec
+    assert (spec.source if table is None else spec.database) == str(typed)
+    assert spec.release == "x_release"
+    assert (spec.target, spec.output.export) == ("x_release.duckdb", ("x_release.parquet",))
+    assert check(path)["source_rows"] == 100
+
+
+def test_a_draft_without_quasi_identifiers_says_what_to_do(tmp_path: Path) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text("name,ssn\n" + "".join(f"n{i},{i}\n" for i in range(100)))
+    text = draft(source, None)
+    assert text.startswith("# TO DO: give at least one column the role quasi_identifier")
+    with pytest.raises(SpecError, match="no column has role quasi_identifier"):
+        read(text)
+    source.write_text("name,age\n" + "".join(f"n{i},{i % 30}\n" for i in range(100)))
+    assert "TO DO" not in draft(source, None)
+
+
 def test_a_draft_shows_counts_but_no_values(tmp_path: Path) -> None:
     source = tmp_path / "x.csv"
     source.write_text("name,age\n" + "".join(f"secret{i},{i % 90}\n" for i in range(100)))
