@@ -116,15 +116,21 @@ def evaluated(found: Mapping[str, Any]) -> str:
 
 def workload(found: Mapping[str, Any]) -> str:
     """The error of each query of a workload."""
-    rows = []
+    rows, reasons = [], []
     for query in found["queries"]:
         if query["refused"]:
-            rows.append((query["name"], "", query["refused"].split("\n")[0], "", ""))
+            rows.append((query["name"], "", "refused", "", ""))
+            reasons.append(f"  {query['name']}: " + query["refused"].replace("\n", "\n  "))
             continue
         counts = (str(query[key]) for key in ("lost", "invented"))
         rows.append((query["name"], str(query["groups"]), _share(query["relative_error"]), *counts))
     total = f"mean relative error {_share(found['mean_relative_error'])}"
-    return _grid(("query", "groups", "relative error", "lost", "invented"), rows) + f"\n  {total}"
+    if reasons and found["answered"]:
+        total += f" over the {found['answered']} of {len(rows)} queries that were answered"
+    elif reasons:
+        total = "no query was answered"
+    table = _grid(("query", "groups", "relative error", "lost", "invented"), rows)
+    return "\n".join([table, f"  {total}", *reasons])
 
 
 def _share(value: float | None) -> str:

@@ -5,8 +5,10 @@ Everything outside the supported form is refused by name; nothing is guessed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -26,7 +28,8 @@ class Answerable:
     """A release as a place to ask questions that were written for its source.
 
     Attributes:
-        source_names: how a query may name the source: as the spec spells it, and its `name`.
+        source_names: how a query may name the source: as the spec spells it; a file
+            also by its stem.
         columns: the released columns whose values mean what they mean in the source, with their
             **source** types (no pseudonyms, no `_lower` and `_upper` companions).
         quasi_identifiers: those of them that may be generalized.
@@ -123,9 +126,7 @@ def _statement(text: str) -> exp.Select:
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
-        raise _refused(
-            f"not valid SQL{where}: {first.get('description', 'syntax error')}"
-        ) from None
+        raise _refused(f"not valid SQL{where}: {_plainly(first)}") from None
     except SqlglotError:
         raise _refused("not valid SQL: a quote or comment is not closed") from None
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
@@ -136,6 +137,17 @@ def _statement(text: str) -> exp.Select:
         named = statement.name if isinstance(statement, exp.Command) else statement.key
         raise _refused(f"{named.upper()} where a SELECT is expected")
     return statement
+
+
+def _plainly(error: dict[str, Any]) -> str:
+    """What the parser says, without its own classes and without the query's constants."""
+    said = str(error.get("description") or "syntax error")
+    missing = re.search(r"missing for <class '.*\.(\w+)'>", said)
+    if missing is None:
+        return re.split(r",? but got|<", said)[0].strip() or "syntax error"
+    clause = missing[1].upper()
+    known = clause in ("WHERE", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "LIMIT", "ORDER")
+    return f"{clause if known else 'an expression'} is incomplete"
 
 
 def _source(select: exp.Select, target: Answerable) -> set[str]:

@@ -9,7 +9,7 @@ from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.question import Answerable
 from dbdeid.query.workload import evaluate
-from dbdeid.release.bind import Bound
+from dbdeid.release.bind import FILES, Bound
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.query_error import Workload
 
@@ -42,6 +42,19 @@ def _text(path: Path) -> str:
         raise DataError(f"query {path.name} cannot be read as UTF-8 text") from None
 
 
+def source_names(source: str) -> tuple[str, ...]:
+    """How queries may name the source: as the spec spells it; a file also without its folder.
+
+    >>> source_names("../visits.csv.gz")
+    ('../visits.csv.gz', 'visits.csv.gz', 'visits')
+    """
+    ending = max((end for end in FILES if source.lower().endswith(end)), key=len, default="")
+    if not ending:
+        return (source,)
+    file = Path(source).name
+    return tuple(dict.fromkeys((source, file, file[: -len(ending)] or file)))
+
+
 def evaluate_workload(
     bound: Bound, session: Session, released: Relation, dictionary: Relation
 ) -> Workload | None:
@@ -49,9 +62,8 @@ def evaluate_workload(
     queries = queries_of(bound.file)
     if not queries:
         return None
-    names = {bound.spec.source_name}
     target = Answerable(
-        source_names=tuple(names),
+        source_names=source_names(bound.spec.source_name),
         columns=tuple(c.column for c in bound.released),
         quasi_identifiers=tuple(c.name for c in bound.quasi_identifiers),
         release=released,

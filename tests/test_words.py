@@ -1,0 +1,32 @@
+"""What people read of a workload: every refusal with its reason, and what a mean is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbdeid.utility.query_error import QueryError, Workload
+from dbdeid.words import workload
+
+
+def query(name: str, **given: Any) -> QueryError:
+    return QueryError(name, "SELECT 1", **given)
+
+
+ANSWERED = query("ages", groups=3, lost=1, invented=0, relative_error=0.25)
+REFUSED = query("sums", refused="it cannot be answered: SUM\n  Hint: supported: COUNT(*)")
+
+
+def test_a_refused_query_is_told_in_full_under_the_table() -> None:
+    assert workload(Workload((ANSWERED, REFUSED)).to_dict()).splitlines() == [
+        "  query  groups  relative error  lost  invented",
+        "  ages   3       25.00%          1     0",
+        "  sums           refused",
+        "  mean relative error 25.00% over the 1 of 2 queries that were answered",
+        "  sums: it cannot be answered: SUM",
+        "    Hint: supported: COUNT(*)",
+    ]
+
+
+def test_a_workload_without_or_with_nothing_but_refusals() -> None:
+    assert workload(Workload((ANSWERED,)).to_dict()).endswith("mean relative error 25.00%")
+    assert "  no query was answered\n" in workload(Workload((REFUSED,)).to_dict())
