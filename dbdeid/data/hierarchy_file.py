@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbdeid.errors import HierarchyError
 
-_DELIMITERS = (";", ",", "\t")
+_DELIMITERS = (";", ",", "\t", "|")
 
 
 def read(column: str, path: Path) -> list[list[str]]:
@@ -24,14 +24,24 @@ def read(column: str, path: Path) -> list[list[str]]:
     text = _text(path, where)
     if not text.strip("\r\n"):
         raise HierarchyError(f"{where} is empty", hint="give one row for each value")
-    parsed = [rows for delimiter in _DELIMITERS if (rows := _parse(text, delimiter))]
-    rows = max(parsed, key=_evenness, default=[])
-    if not rows or (len(parsed) < len(_DELIMITERS) and not _evenness(rows)[0]):
+    parsed = {delimiter: rows for delimiter in _DELIMITERS if (rows := _parse(text, delimiter))}
+    readable = len(parsed) == len(_DELIMITERS)
+    if any(_evenness(parsed.get(sure, [[]]))[:2] == (True, 1) for sure in (";", "\t")):
+        parsed.pop("|", None)  # it stands inside labels
+    rows = max(parsed.values(), key=_evenness, default=[])
+    if not rows or not (readable or _evenness(rows)[0]):
         raise HierarchyError(
             f"{where} is not a CSV file that can be read",
             hint="check that every quotation mark is closed at the end of its cell",
         )
-    return rows
+    return _unpadded(rows)
+
+
+def _unpadded(rows: list[list[str]]) -> list[list[str]]:
+    """Without the blank that follows the delimiter, when it follows every one: `a, x, *`."""
+    if any(not cell.startswith(" ") for row in rows for cell in row[1:]):
+        return rows
+    return [[row[0], *(cell.lstrip(" ") for cell in row[1:])] for row in rows]
 
 
 def _text(path: Path, where: str) -> str:
