@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -92,18 +93,11 @@ def bind(file: SpecFile, session: Session) -> Bound:
     source = _plain_timestamps(source, found)
     mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)
+    mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
     columns = []
     for column in found:
         spec = given.get(column.name)
         if spec is None:
-            mistakes.append(
-                file.mistake(
-                    f"column {column.name!r} ({column.type}) of the source has no role",
-                    "columns",
-                    hint=f"add `{column.name}: identifier` (or drop, quasi_identifier, "
-                    "sensitive, insensitive)",
-                )
-            )
             continue
         bound = BoundColumn(column, spec, _released_type(column, spec))
         mistakes.extend(_type_mistakes(file, bound))
@@ -112,6 +106,28 @@ def bind(file: SpecFile, session: Session) -> Bound:
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     return Bound(file, source, tuple(columns))
+
+
+def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
+    """One mistake for all columns that the spec does not name, with a line to paste."""
+    if not columns:
+        return
+    listed = ", ".join(f"{column.name!r} ({column.type})" for column in columns)
+    what = (
+        f"column {listed} of the source has"
+        if len(columns) == 1
+        else (f"{len(columns)} columns of the source have")
+    )
+    # A key lists columns between commas, so a name that holds one stands alone.
+    alone = [c.name for c in columns if "," in c.name or c.name != c.name.strip()]
+    together = ", ".join(c.name for c in columns if c.name not in alone)
+    keys = [json.dumps(key, ensure_ascii=False) for key in (together, *alone) if key]
+    yield file.mistake(
+        f"{what} no role" + (f": {listed}" if len(columns) > 1 else ""),
+        "columns",
+        hint=f"add {' and '.join(f'`{key}: drop`' for key in keys)} "
+        "(or identifier, quasi_identifier, sensitive, insensitive)",
+    )
 
 
 def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from ruamel.yaml import YAML
 
 from dbdeid.engine.session import EngineError, Session
 from dbdeid.errors import DataError, SpecError
@@ -155,8 +157,21 @@ def test_columns_missing_extra_and_listed(con) -> None:
     assert any("no column 'Agee' did you mean 'Age'?" in m for m in told)
     assert sum("column 'b' is given twice" in m for m in told) == 2
     assert any("no column ''" in m for m in told)
-    assert any("column 'Age' (INTEGER) of the source has no role" in m for m in told)
-    assert any("column 'b, c' (INTEGER) of the source has no role" in m for m in told)
+    (roleless,) = (m for m in told if "no role" in m)
+    assert "2 columns of the source have no role: 'Age' (INTEGER), 'b, c' (INTEGER)" in roleless
+    assert 'add `"Age": drop` and `"b, c": drop`' in roleless
+
+
+def test_columns_without_a_role_are_one_mistake_with_a_line_to_paste(con) -> None:
+    con.execute('CREATE TABLE w AS SELECT 1 AS a, 2 AS b, 3 AS "say ""hi""", 4 AS "d,"')
+    (told,) = mistakes(con, source="w", columns={"a": QI})
+    assert "3 columns of the source have no role" in told
+    pasted = "".join(f"{line}\n" for line in re.findall(r"`([^`]*)`", told))
+    assert pasted == '"b, say \\"hi\\"": drop\n"d,": drop\n'
+    given = {"a": QI, **YAML(typ="safe").load(pasted)}
+    assert bound(con, source="w", columns=given).names("drop") == ("b", 'say "hi"', "d,")
+    (one,) = mistakes(con, source="w", columns={"a": QI, 'b, say "hi"': "drop"})
+    assert "column 'd,' (INTEGER) of the source has no role" in one
 
 
 def test_a_source_with_two_columns_of_one_name_is_refused(con) -> None:
