@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
-from dbdeid.engine.relation import cast as as_type
+from dbdeid.engine.relation import Column, Relation, identifier
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
@@ -50,18 +49,6 @@ class Settings:
 
     threads: int | None = None
     memory_limit: str | None = None
-
-
-def _typed(columns: tuple[Column, ...], stand_ins: Mapping[str, str]) -> list[exp.Expr]:
-    """All columns under their types, or under the type that stands in for one."""
-    return [
-        exp.alias_(as_type(column(c.name), stand_ins.get(c.type, c.type)), identifier(c.name))
-        for c in columns
-    ]
-
-
-# Arrow has no integers this wide.
-_BY_ARROW = {"HUGEINT": "VARCHAR", "UHUGEINT": "VARCHAR"}
 
 
 def _create_temp(name: str, query: exp.Expr) -> exp.Create:
@@ -209,20 +196,6 @@ class Session:
         self._cursor.register(view, table)
         try:
             return self.run(Step(name, exp.select("*").from_(exp.table_(identifier(view)))))
-        finally:
-            self._cursor.unregister(view)
-
-    def fetch_from(self, origin: Session, table: Relation) -> Relation:
-        """A table of a session on another engine, as a temporary table of this one."""
-        columns = origin.describe(table.table)
-        query = exp.select(*_typed(columns, _BY_ARROW)).from_(table.table)
-        view = f"{table.name}_arrow"
-        with _no_cells():
-            rows = origin.cursor.sql(sql(query)).to_arrow_reader(100_000)
-            self._cursor.register(view, rows)
-        try:
-            taken = exp.select(*_typed(columns, {})).from_(exp.table_(identifier(view)))
-            return self.run(Step(table.name, taken))
         finally:
             self._cursor.unregister(view)
 

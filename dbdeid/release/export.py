@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from dbdeid.engine import macros
-from dbdeid.engine.relation import Relation, column
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.publish import write_database
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
 from dbdeid.release.workplace import beside, companions, dictionary_name
@@ -30,7 +30,8 @@ def write(
     pairs = tuple((beside(final), final) for final in finals)
     try:
         if path.suffix == ".duckdb":
-            _write_duckdb(session, pairs[0][0], declared.release, released, dictionary)
+            tables = {declared.release: released, dictionary_name(declared.release): dictionary}
+            write_database(session, pairs[0][0], tables)
         else:
             for (unfinished, _), table in zip(pairs, (released, dictionary), strict=True):
                 _copy(session, table, unfinished)
@@ -52,36 +53,6 @@ def discard(pairs: tuple[tuple[Path, Path], ...]) -> None:
     for unfinished, _ in pairs:
         unfinished.unlink(missing_ok=True)
         unfinished.with_name(unfinished.name + ".wal").unlink(missing_ok=True)
-
-
-def _write_duckdb(
-    session: Session, path: Path, release: str, released: Relation, dictionary: Relation
-) -> None:
-    # On an engine of its own, whose settings are ours even inside a query (`deid_run`). Two threads
-    # place the blocks of a file in the order they finish, and FSST is chosen by a random sample.
-    with Session.open(None, read_only=False, settings=Settings(threads=1)) as writer:
-        tables = {
-            release: writer.fetch_from(session, released),
-            dictionary_name(release): writer.fetch_from(session, dictionary),
-        }
-        writer.execute("SET disabled_compression_methods = 'fsst,dict_fsst'")
-        catalog = writer.attach_new(path)
-        with writer.transaction():
-            for name, table in tables.items():
-                create_table(writer, Relation(name, schema="main", catalog=catalog), table)
-            macros.install(writer.cursor, catalog, private=False)
-        writer.detach(catalog)
-
-
-def create_table(session: Session, target: Relation, source: Relation) -> None:
-    """Write a table afresh, sorted.
-
-    The source is sorted already, but how it lies in memory depends on threads; sorting once more
-    costs no more than copying, and makes equal releases equal files.
-    """
-    order = [exp.Ordered(this=column(name), nulls_first=False) for name in source.names]
-    query = exp.select("*").from_(source.table).order_by(*order)
-    session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
 
 
 def _copy(session: Session, table: Relation, path: Path) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sqlglot import exp
+
 from dbdeid.engine.catalog import Entry
+from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings
 from dbdeid.errors import VerificationError
@@ -158,7 +161,8 @@ def _commit(
             ):
                 place = Relation(name, schema="main", catalog=session.catalog)
                 session.drop(place)
-                export.create_table(session, place, table)
+                rows = exp.select("*").from_(table.table)
+                create_table(session, place, rows, list(table.columns))
             written = session.relation(entry.release)
             _require(
                 verify_table(

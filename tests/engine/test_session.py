@@ -9,10 +9,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-import sqlglot
 
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import EngineError, Session, Settings, Step
+from dbdeid.engine.session import EngineError, Session, Settings
 from dbdeid.errors import DataError
 
 CELL = "SELECT CAST('secret' || i AS INTEGER) AS a FROM range(10) t(i)"
@@ -196,20 +195,3 @@ def test_settings_that_the_engine_refuses(settings: Settings) -> None:
 )
 def test_families_of_types(type_: str, family: str) -> None:
     assert Column("a", type_).family == family
-
-
-def test_a_table_moves_to_another_engine_with_its_types_and_cells(tmp_path: Path) -> None:
-    made = """SELECT 170141183460469231731687303715884105727::HUGEINT AS a, -1::HUGEINT AS b,
-      340282366920938463463374607431768211455::UHUGEINT AS c, 1.50::DECIMAL(30, 2) AS d,
-      TIMESTAMP_S '2020-01-01 01:02:03' AS e, TIMESTAMP_NS '2020-01-01 00:00:00.123456789' AS f,
-      DATE '0001-01-01' AS g, 0.1::FLOAT AS h, ['x', NULL, ''] AS i, NULL::VARCHAR AS "no ""j",
-      '' AS k, true AS l, 255::UTINYINT AS m FROM range(300000)"""
-    with Session.open(None, read_only=False) as one, Session.open(None, read_only=False) as other:
-        sent = one.run(Step("moved", sqlglot.parse_one(made, dialect="duckdb")))
-        got = other.fetch_from(one, sent)
-        assert got.columns == sent.columns
-        kinds = (
-            f"SELECT kinds::VARCHAR FROM (SELECT *, count(*) FROM {got.name} GROUP BY ALL) kinds"
-        )
-        assert other.rows(kinds) == one.rows(kinds)
-        assert len(one.rows(kinds)) == 1

@@ -1,0 +1,128 @@
+"""Writing a database file to be published, in a process of its own.
+
+DuckDB leaves stretches of its blocks as the memory was that it got: in the process that staged the
+original, they could hold anything of it. So the file is written by a process that has only ever
+seen what is released, on memory that its allocator sets to zero, by one thread: equal releases
+are equal files, to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlglot import exp
+
+from dbdeid.engine import macros
+from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import DataError, DbdeidError
+
+# DuckDB's own allocator, where it has one, hands out zeroed memory.
+_ZEROED = {"DUCKDB_JE_MALLOC_CONF": "zero:true"}
+# Parquet has no integers this wide.
+_AS_TEXT = ("HUGEINT", "UHUGEINT")
+
+
+def write_database(session: Session, path: Path, tables: Mapping[str, Relation]) -> None:
+    """Write verified tables and the public macros into a new database file.
+
+    Args:
+        session: where the tables are.
+        path: the file, which does not exist yet.
+        tables: each table by the name it gets.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    with TemporaryDirectory(prefix="dbdeid-") as folder:
+        entries = []
+        for number, (name, table) in enumerate(tables.items()):
+            columns = session.describe(table.table)
+            file = Path(folder) / f"{number}.parquet"
+            session.execute(_copy(table, columns, file))
+            entry = {"name": name, "file": str(file), "columns": [asdict(c) for c in columns]}
+            entries.append(entry)
+        _in_another_process(json.dumps({"path": str(path), "tables": entries}), path)
+
+
+def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
+    picked = [
+        exp.alias_(cast(column(c.name), "VARCHAR"), identifier(c.name))
+        if c.type in _AS_TEXT
+        else column(c.name)
+        for c in columns
+    ]
+    rows = sql(exp.select(*picked).from_(table.table))
+    return f"COPY ({rows}) TO {sql(exp.Literal.string(str(file)))} (FORMAT parquet)"
+
+
+def _in_another_process(order: str, path: Path) -> None:
+    package = str(Path(__file__).parents[2])
+    search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
+    done = subprocess.run(
+        [sys.executable, "-m", "dbdeid.engine.publish"],
+        input=order,
+        env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        told = done.stderr.strip().splitlines()
+        cause = told[-1] if done.returncode == 2 and told else f"exit code {done.returncode}"
+        raise DataError(f"{path.name} cannot be written ({cause})")
+
+
+def _without_secrets() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("DBDEID_")}
+
+
+def _write(order: str) -> None:
+    """The other process: the order on standard input, the file as its result."""
+    asked = json.loads(order)
+    with Session.open(None, read_only=False, settings=Settings(threads=1)) as session:
+        # FSST is chosen by a random sample, and bit-packing leaves what lay on the stack.
+        session.execute("SET disabled_compression_methods = 'fsst,dict_fsst,bitpacking'")
+        catalog = session.attach_new(Path(asked["path"]))
+        with session.transaction():
+            for table in asked["tables"]:
+                columns = [Column(**c) for c in table["columns"]]
+                target = Relation(table["name"], schema="main", catalog=catalog)
+                create_table(session, target, _rows(table["file"], columns), columns)
+            macros.install(session.cursor, catalog, private=False)
+        session.detach(catalog)
+
+
+def _rows(file: str, columns: list[Column]) -> exp.Select:
+    call = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(file)])
+    picked = [exp.alias_(cast(column(c.name), c.type), identifier(c.name)) for c in columns]
+    return exp.select(*picked).from_(exp.Table(this=call))
+
+
+def create_table(
+    session: Session, target: Relation, rows: exp.Query, columns: list[Column]
+) -> None:
+    """Write a table afresh, sorted by all its columns.
+
+    The rows come sorted, but how they lie in memory depends on threads; sorting once more costs no
+    more than copying.
+    """
+    order = [exp.Ordered(this=column(c.name), nulls_first=False) for c in columns]
+    query = exp.select("*").from_(rows.subquery("rows")).order_by(*order)
+    session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
+
+
+if __name__ == "__main__":
+    try:
+        _write(sys.stdin.read())
+    except DbdeidError as error:
+        sys.stderr.write(f"{error.message}\n")
+        sys.exit(2)
