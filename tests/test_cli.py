@@ -337,6 +337,8 @@ def test_an_interrupt_ends_quickly_and_changes_nothing(large: Path, phase: str) 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A job in the background of a shell inherits a deaf ear.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert run.stderr is not None
     ended = {"search": "prepare:", "write": "search:"}.get(phase, "deid_source")

@@ -77,7 +77,8 @@ class Coding:
         order = np.argsort(found.groups, kind="stable")
         cuts = np.cumsum(np.bincount(found.groups, minlength=len(found.labels)))[:-1]
         leaves = self.hierarchy.leaves
-        return [tuple(leaves[i] for i in part) for part in np.split(order, cuts)]
+        # Sorted: the order of the owner's file may tell, for example, what is frequent.
+        return [tuple(sorted(leaves[i] for i in part)) for part in np.split(order, cuts)]
 
 
 def code(hierarchy: Hierarchy, values: list[str | None]) -> Coding:

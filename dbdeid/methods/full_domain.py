@@ -169,8 +169,9 @@ def _apply(
 
 
 def acceptable(check: Check, parameters: Parameters) -> bool:
-    """Whether suppressed records, where they are released, form a class that holds the models."""
-    return not parameters.keep or check.suppressed == 0 or check.suppressed >= parameters.k
+    """Whether anything is released, and suppressed records that stay form a class that holds."""
+    fits = not parameters.keep or check.suppressed == 0 or check.suppressed >= parameters.k
+    return check.classes > 0 and fits
 
 
 def _unsatisfiable(
@@ -351,7 +352,7 @@ def _upload_dictionary(
 def _top_cell(quasi_identifier: QuasiIdentifier) -> Cell:
     hierarchy = quasi_identifier.coding.hierarchy
     top = hierarchy.levels[-1]
-    leaves = hierarchy.leaves if hierarchy.declared else None
+    leaves = tuple(sorted(hierarchy.leaves)) if hierarchy.declared else None
     return Cell(TOP, 1.0, top.lower[0], top.upper[0], leaves)
 
 

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED
-from dbdeid.engine.relation import column
+from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.prepare import Prepared
 
+# Below this k, or above this share of suppressed records, little is promised or little is left.
+LEAST_K = 2
+MUCH_SUPPRESSED = 0.2
+# A hierarchy file with this many leaves that lists just the values present was made from them.
+FEW_LEAVES = 10
 # A released column with more distinct values than this share of its rows tells people apart.
 NEAR_UNIQUE = 0.5
 NUMERIC = ("integer", "decimal", "float", "date", "timestamp")
@@ -49,23 +54,25 @@ def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
 
 def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     for c in prepared.bound.columns:
-        if c.spec.role != "insensitive" or c.spec.reason:
+        if c.spec.role not in ("insensitive", "sensitive") or c.spec.reason:
             continue
-        what = "numeric" if c.column.family in NUMERIC else _near_unique(c, prepared, session)
+        numeric = c.spec.role == "insensitive" and c.column.family in NUMERIC
+        what = ["numeric"] if numeric else []
+        what += ["nearly unique"] if _near_unique(c, prepared, session) else []
         if what:
             yield prepared.bound.file.mistake(
-                f"insensitive column {c.name!r} is {what} and released as it is",
+                f"{c.spec.role} column {c.name!r} is {' and '.join(what)}, and released as it is",
                 "columns",
                 c.name,
-                hint=f"say why: `{c.name}: {{role: insensitive, reason: …}}`, or make it a "
-                "quasi_identifier",
+                hint="give the column a `reason: …` that others cannot use it to find a person, or "
+                "make it an identifier or a quasi_identifier",
             )
 
 
-def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> str | None:
+def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> bool:
     distinct = exp.Count(this=exp.Distinct(expressions=[column(c.name)]))
     found = session.row(exp.select(distinct).from_(CODED.table))[0]
-    return "nearly unique" if found > max(NEAR_UNIQUE * prepared.rows, 1) else None
+    return bool(found > max(NEAR_UNIQUE * prepared.rows, 1))
 
 
 def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:
@@ -83,17 +90,27 @@ def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mis
                 "may have several rows, and k would count rows",
                 "columns",
                 name,
-                hint="say `accept: rows` at the top level if one row is one person; counting "
-                "people by `subject` is not yet available",
+                hint="take one row a person in `source: {sql: …}`, or say `accept: rows` at the "
+                "top level if k may count rows; counting people by `subject` is not yet available",
             )
 
 
 def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
+    parameters = prepared.parameters
+    if parameters.k < LEAST_K:
+        yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
+    if parameters.suppression_limit > MUCH_SUPPRESSED:
+        yield f"up to {parameters.suppression_limit:.0%} of the records may be left out"
     for c in prepared.bound.columns:
-        if c.spec.accept:
-            yield f"{c.name}: homogeneity accepted; a class may share one value"
         if c.spec.reason:
             yield f"{c.name}: released as it is: {c.spec.reason}"
+    for q in prepared.quasi_identifiers:
+        hierarchy, present = q.coding.hierarchy, int((q.coding.leaf >= 0).sum())
+        if hierarchy.declared and FEW_LEAVES <= len(hierarchy.leaves) == present:
+            yield (
+                f"{q.name}: its hierarchy lists just the {present} values that occur, and the "
+                "dictionary publishes them; add values that could occur, or accept that"
+            )
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
     others = [c.name for c in prepared.bound.released if c.spec.role != "quasi_identifier"]
@@ -105,4 +122,25 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             f"{unique} of {prepared.rows} source records ({share:.1%}) are unique over all "
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
+        )
+
+
+def accepted(prepared: Prepared) -> tuple[str, ...]:
+    """What the owner accepts, before its size is known."""
+    names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
+    if not names:
+        return ()
+    return (f"{', '.join(names)}: homogeneity accepted; a class may share one value",)
+
+
+def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Iterator[str]:
+    """How large the accepted risk is: classes of a written table that share one sensitive value."""
+    names = [q.name for q in prepared.quasi_identifiers]
+    accepted = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
+    for name in accepted:
+        query = step("homogeneous_classes", {"rel": released}, {"qi": names, "sens": [name]})
+        classes, records = session.row(query)
+        yield (
+            f"{name}: homogeneity accepted; {records} records in {classes} classes share its value "
+            "with their whole class"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbdeid.data.classes import CODED
 from dbdeid.engine.session import Settings
+from dbdeid.errors import Unsatisfiable
 from dbdeid.privacy import risk
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
@@ -16,7 +17,8 @@ from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
 from dbdeid.release.prepare import Prepared, prepare
 from dbdeid.release.specfile import read
-from dbdeid.release.workplace import places, reading
+from dbdeid.release.workplace import check_owned, workplace
+from dbdeid.search.optimal import require_size
 
 
 def check(
@@ -34,17 +36,25 @@ def check(
         warnings.
 
     Raises:
-        SpecError, HierarchyError, DataError: bad input.
+        SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
+        Unsatisfiable: k is larger than the table.
     """
     file = read(source)
-    places(file, database)
     queries_of(file)
     with (
-        reading(file, connection, database=database, settings=settings) as session,
+        workplace(file, connection, database=database, settings=settings, writing=False) as work,
         Clock(notify).phase("prepare"),
     ):
+        session = work.session
+        check_owned(work, file.spec)
         prepared = prepare(bind(file, session), session)
-        warnings = answers.require(prepared, session)
+        require_size(lattice_size(prepared))
+        if prepared.parameters.k > prepared.rows:
+            raise Unsatisfiable(
+                f"k = {prepared.parameters.k} is more than the {prepared.rows} records there are",
+                hint="choose a smaller k",
+            )
+        warnings = (*answers.accepted(prepared), *answers.require(prepared, session))
         names = [q.name for q in prepared.quasi_identifiers]
         found = risk.measure(session, CODED, names, prepared.parameters.k)
         return {

@@ -11,7 +11,7 @@ from typing import Any
 from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
-from dbdeid.errors import DataError
+from dbdeid.errors import DataError, SpecError
 from dbdeid.release import export
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
@@ -89,6 +89,30 @@ def existing(
         yield Existing(work, file, work.book, entry, table, dictionary)
 
 
+def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ()) -> None:
+    """Refuse to speak of a release for a spec that has changed since.
+
+    Args:
+        file: the spec now.
+        entry: the last run.
+        besides: keys that may differ; `evaluate` always may.
+
+    Raises:
+        DataError: the spec is not the one that made the release.
+    """
+    loose = {"evaluate", *besides}
+    try:
+        then = read(entry.spec if entry.spec.lstrip().startswith("{") else entry.spec + "\n").spec
+    except SpecError:
+        then = None
+    if then is None or then.model_dump(exclude=loose) != file.spec.model_dump(exclude=loose):
+        raise DataError(
+            f"{file.label} is not the spec that made release {entry.release!r} on "
+            f"{entry.created:%Y-%m-%d %H:%M} UTC",
+            hint="run it first, or go back to that spec",
+        )
+
+
 def verify(
     source: str | Path | Mapping[str, Any],
     connection: Any = None,
@@ -106,6 +130,7 @@ def verify(
             raise DataError(
                 "a preview view is internal and never verified", hint="release it as a table"
             )
+        require_same(found.file, found.entry, besides=("privacy",))
         bound = found.bound()
         declared = found.declared(bound)
         hierarchies = found.book.of_release(found.entry.release)
@@ -155,6 +180,7 @@ def evaluate(
         metrics by name, queries (None without a workload), models (empty: none are declared).
     """
     with existing(source, connection, database=database, settings=settings) as found:
+        require_same(found.file, found.entry)
         workload = None
         if found.entry.kind != "view":
             workload = evaluate_workload(
@@ -195,6 +221,7 @@ def export_release(
             raise DataError(
                 "a preview view is internal and never exported", hint="release it as a table"
             )
+        require_same(found.file, found.entry)
         declared = found.declared(found.bound())
         session = found.work.session
         pairs = export.write(session, destination, declared, found.table, found.dictionary)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
+from dbdeid.release.existing import require_same
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import workplace
 from dbdeid.report.page import render
@@ -29,7 +30,8 @@ def write_report(
         entry = work.last(file.spec)
     if entry is None:
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
-    path = output or file.folder / f"{file.spec.release}_report.html"
+    require_same(file, entry)
+    path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
     try:
         path.write_text(render(entry.record, audience), encoding="utf-8")
     except OSError as error:

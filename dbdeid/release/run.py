@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.publish import create_table
-from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Settings
-from dbdeid.errors import VerificationError
+from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.session import Session, Settings
+from dbdeid.errors import DataError, VerificationError
 from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
 from dbdeid.release import answers, export, preview, record
@@ -99,7 +99,9 @@ def _release(
             source=prepared.bound.source,
             hierarchies=hierarchies,
         )
+        _require_stable(session, prepared.bound.source, verification)
         _require(verification)
+        warnings = (*warnings, *answers.homogeneity(prepared, staged, session))
     with clock.phase("evaluate"):
         workload = evaluate_workload(prepared.bound, session, staged, dictionary)
     with clock.phase("publish"):
@@ -116,6 +118,22 @@ def _release(
             raise
     reader = Reader(work.places, spec.release, work.connection, _frame(work, staged))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
+
+
+def _require_stable(session: Session, source: exp.Query, verification: Verification) -> None:
+    """A source that gives other rows each time it is read cannot be verified against."""
+    if all(p.holds for p in verification.promises if p.model == "truthfulness"):
+        return
+    rows = identifier("source")
+    digest = exp.Anonymous(
+        this="bit_xor", expressions=[exp.Anonymous(this="hash", expressions=[rows])]
+    )
+    query = exp.select(exp.Count(this=exp.Star()), digest).from_(source.subquery(rows.copy()))
+    if session.row(query) != session.row(query):
+        raise DataError(
+            "the source gives different rows each time it is read",
+            hint="store the sample as a table first, and release that",
+        )
 
 
 def _require(verification: Verification) -> None:

@@ -23,7 +23,7 @@ def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
     found = {
         "macros": f"SELECT deid.k({table}, [{listed}]);\n"
         f"FROM deid.risk({table}, [{listed}], k := {k});\n"
-        f"FROM deid.check({table}, [{listed}], {k});",
+        f"SELECT deid.check({table}, [{listed}], {k});",
         "sql": f"SELECT min(class_size) AS k\nFROM (\n  SELECT count(*) AS class_size\n"
         f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
     }

@@ -59,6 +59,20 @@ class Progress:
     lower_bound: float
 
 
+def require_size(size: int) -> None:
+    """Refuse a lattice that cannot be searched yet.
+
+    Raises:
+        DbdeidError: more than 50 million nodes.
+    """
+    if size > LARGEST:
+        raise DbdeidError(
+            f"{size:,} transformations are too many to search, at most {LARGEST:,} are",
+            hint="raise min_level or lower max_level of some quasi-identifiers, or drop some; "
+            "searches of larger lattices are not yet available",
+        )
+
+
 def optimal(
     lattice: Lattice,
     data: Data,
@@ -83,12 +97,7 @@ def optimal(
     Raises:
         DbdeidError: the lattice is too large.
     """
-    if lattice.size > LARGEST:
-        raise DbdeidError(
-            f"{lattice.size:,} transformations are too many to search, at most {LARGEST:,} are",
-            hint="raise min_level or lower max_level of some quasi-identifiers, or drop some; "
-            "searches of larger lattices are not yet available",
-        )
+    require_size(lattice.size)
     return _Search(lattice, data, checker, limit, objective, accept, progress).run()
 
 

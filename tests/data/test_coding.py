@@ -26,7 +26,7 @@ def test_null_is_blank_below_the_top_and_star_at_it() -> None:
     assert [cell.label for cell in coding.cells(1)] == ["x", "x", "y", None]
     assert coding.cells(1)[3] == NULL
     assert {cell.label for cell in coding.cells(2)} == {"*"}
-    assert coding.cells(1)[2].leaves == ("c", "beyond")
+    assert coding.cells(1)[2].leaves == ("beyond", "c")
 
 
 @settings(deadline=None, max_examples=50)

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbdeid.errors import SpecError
+from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.release.check import check
 
 QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
@@ -58,6 +58,32 @@ def test_columns_that_ask(name: str, role: str, answer: dict[str, str], words: s
     warnings = checked({name: answer})["warnings"]
     assert any(w.startswith(f"{name}: ") for w in warnings)
     assert f"not {name}" in warnings[-1]
+
+
+def test_a_sensitive_column_that_tells_people_apart_needs_a_reason() -> None:
+    with pytest.raises(SpecError, match="sensitive column 'note' is nearly unique"):
+        checked({"note": {"role": "sensitive", "accept": "homogeneity"}})
+    answer = {"role": "sensitive", "accept": "homogeneity", "reason": "free words of the clinic"}
+    assert (
+        "note: released as it is: free words of the clinic" in checked({"note": answer})["warnings"]
+    )
+
+
+def test_promises_that_promise_nothing_are_named() -> None:
+    found = checked(
+        {},
+        privacy=[{"model": "k_anonymity", "k": 1}],
+        method={"name": "full_domain", "suppression_limit": 0.9},
+    )
+    assert found["warnings"][:2] == [
+        "k = 1 promises nothing: a record may be the only one of its kind",
+        "up to 90% of the records may be left out",
+    ]
+
+
+def test_check_refuses_what_a_run_would_refuse() -> None:
+    with pytest.raises(Unsatisfiable, match="k = 21 is more than the 20 records"):
+        checked({}, privacy=[{"model": "k_anonymity", "k": 21}])
 
 
 def test_an_identifier_that_repeats() -> None:

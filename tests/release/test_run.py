@@ -301,6 +301,58 @@ def test_neither_threads_nor_order_change_a_file_of_many_row_groups(
     assert digests[0] == digests[1] == digests[2]
 
 
+def test_a_source_that_changes_while_it_is_read_is_told_as_that(tmp_path: Path) -> None:
+    query = "SELECT (random() * 50)::INTEGER AS a FROM range(500)"
+    spec = {
+        "release": "r",
+        "source": {"sql": query, "name": "s"},
+        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": [10]}}},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": {"name": "full_domain", "suppression_limit": 0.1},
+    }
+    with pytest.raises(dbdeid.DataError, match="different rows each time"):
+        dbdeid.run(spec)
+
+
+def test_an_accepted_homogeneity_is_measured(people: Path) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("UPDATE people SET illness = 'flu' WHERE age < 40")
+    spec = small(database="owner.duckdb", target="out.duckdb")
+    spec["method"]["transformation"] = {"age": 2, "zip": 3, "sex": 1}
+    result = dbdeid.run(spec)
+    classes: dict[Any, set[Any]] = {}
+    rows = table(Path("out.duckdb"))
+    for row in rows:
+        classes.setdefault(row[:3], set()).add(row[3])
+    alike = sum(len(classes[row[:3]]) == 1 for row in rows)
+    single = sum(len(values) == 1 for values in classes.values())
+    assert alike > 0
+    assert any(f"{alike} records in {single} classes share" in note for note in result.warnings)
+
+
+def test_nothing_is_not_a_release(people: Path) -> None:
+    spec = small(database="owner.duckdb", target="out.duckdb")
+    spec["privacy"][0]["k"] = 1000
+    spec["method"]["suppression_limit"] = 1.0
+    with pytest.raises(dbdeid.Unsatisfiable):
+        dbdeid.run(spec)
+
+
+def test_a_spec_that_changed_does_not_speak_for_its_release(people: Path, tmp_path: Path) -> None:
+    spec = small(database="owner.duckdb", target="out.duckdb")
+    dbdeid.run(spec)
+    assert dbdeid.verify(spec).verified
+    stricter = small(database="owner.duckdb", target="out.duckdb")
+    stricter["privacy"][0]["k"] = 50
+    assert not dbdeid.verify(stricter).verified
+    with pytest.raises(dbdeid.DataError, match="not the spec that made"):
+        dbdeid.evaluate(stricter)
+    other = small(database="owner.duckdb", target="out.duckdb")
+    other["columns"]["zip"] = "drop"
+    with pytest.raises(dbdeid.DataError, match="not the spec that made"):
+        dbdeid.verify(other)
+
+
 def test_a_failing_run_leaves_the_last_release(people: Path, tmp_path: Path) -> None:
     dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
     kept = {p.name: p.read_bytes() for p in tmp_path.iterdir() if "private" not in p.name}
