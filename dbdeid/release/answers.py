@@ -104,13 +104,6 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     for c in prepared.bound.columns:
         if c.spec.reason:
             yield f"{c.name}: released as it is: {c.spec.reason}"
-    for q in prepared.quasi_identifiers:
-        hierarchy, present = q.coding.hierarchy, int((q.coding.leaf >= 0).sum())
-        if hierarchy.declared and FEW_LEAVES <= len(hierarchy.leaves) == present:
-            yield (
-                f"{q.name}: its hierarchy lists just the {present} values that occur, and the "
-                "dictionary publishes them; add values that could occur, or accept that"
-            )
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
     others = [c.name for c in prepared.bound.released if c.spec.role != "quasi_identifier"]
@@ -125,12 +118,18 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         )
 
 
-def accepted(prepared: Prepared) -> tuple[str, ...]:
-    """What the owner accepts, before its size is known."""
+def beforehand(prepared: Prepared) -> Iterator[str]:
+    """What an owner should think about before the first run."""
     names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
-    if not names:
-        return ()
-    return (f"{', '.join(names)}: homogeneity accepted; a class may share one value",)
+    if names:
+        yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
+    for q in prepared.quasi_identifiers:
+        hierarchy, present = q.coding.hierarchy, int((q.coding.leaf >= 0).sum())
+        if hierarchy.declared and FEW_LEAVES <= len(hierarchy.leaves) == present:
+            yield (
+                f"{q.name}: its hierarchy lists just the {present} values that occur, and the "
+                "dictionary publishes them; add values that could occur, or accept that"
+            )
 
 
 def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Iterator[str]:

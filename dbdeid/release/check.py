@@ -54,7 +54,7 @@ def check(
                 f"k = {prepared.parameters.k} is more than the {prepared.rows} records there are",
                 hint="choose a smaller k",
             )
-        warnings = (*answers.accepted(prepared), *answers.require(prepared, session))
+        warnings = (*answers.beforehand(prepared), *answers.require(prepared, session))
         names = [q.name for q in prepared.quasi_identifiers]
         found = risk.measure(session, CODED, names, prepared.parameters.k)
         return {
