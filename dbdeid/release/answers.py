@@ -19,8 +19,12 @@ LEAST_K = 2
 MUCH_SUPPRESSED = 0.2
 # A hierarchy file with this many leaves that lists just the values present was made from them.
 FEW_LEAVES = 10
-# A released column with more distinct values than this share of its rows tells people apart.
+# A released column with more distinct values than this share of its rows tells people apart; a
+# table of few rows says nothing of that.
 NEAR_UNIQUE = 0.5
+FEW_ROWS = 20
+# Types of names and numbers that are given to people; measurements are not.
+LIKE_IDENTIFIERS = ("text", "integer", "enum")
 NUMERIC = ("integer", "decimal", "float", "date", "timestamp")
 
 
@@ -56,9 +60,10 @@ def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     for c in prepared.bound.columns:
         if c.spec.role not in ("insensitive", "sensitive") or c.spec.reason:
             continue
-        numeric = c.spec.role == "insensitive" and c.column.family in NUMERIC
-        what = ["numeric"] if numeric else []
-        what += ["nearly unique"] if _near_unique(c, prepared, session) else []
+        open_ = c.spec.role == "insensitive"
+        what = ["numeric"] if open_ and c.column.family in NUMERIC else []
+        if (open_ or c.column.family in LIKE_IDENTIFIERS) and _near_unique(c, prepared, session):
+            what.append("nearly unique")
         if what:
             yield prepared.bound.file.mistake(
                 f"{c.spec.role} column {c.name!r} is {' and '.join(what)}, and released as it is",
@@ -72,7 +77,7 @@ def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
 def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> bool:
     distinct = exp.Count(this=exp.Distinct(expressions=[column(c.name)]))
     found = session.row(exp.select(distinct).from_(CODED.table))[0]
-    return bool(found > max(NEAR_UNIQUE * prepared.rows, 1))
+    return bool(prepared.rows >= FEW_ROWS and found > NEAR_UNIQUE * prepared.rows)
 
 
 def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:

@@ -3,7 +3,7 @@
 --         qis    its quasi-identifiers, a list of column names; NULLs form one class
 --         k      the smallest class that is allowed
 -- gives   records, classes, k (the smallest class)    one row; an error when a class is smaller
---         than k, when the table is empty or k is NULL
+--         than k, when the table is empty or k is below 1
 CREATE OR REPLACE MACRO deid.check(tbl, qis, k) AS TABLE
 SELECT
   __records AS records,
@@ -28,7 +28,7 @@ FROM (
 -- the condition is what must hold, so that NULL fails
 WHERE CASE
   WHEN __smallest >= k THEN true
-  WHEN k IS NULL THEN error('deid.check: k is NULL')
+  WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
   WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
   ELSE error(concat(
     'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,
@@ -43,7 +43,7 @@ CREATE OR REPLACE MACRO deid.check(tbl, qis, k) AS (
   SELECT
     CASE
       WHEN __smallest >= k THEN true
-      WHEN k IS NULL THEN error('deid.check: k is NULL')
+      WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
       WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
       ELSE error(concat(
         'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,
