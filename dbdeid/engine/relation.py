@@ -22,6 +22,10 @@ class Column:
         return _FAMILIES.get(self.type.split("(")[0].upper(), "other")
 
 
+# Families whose values are numbers, and those whose values have bounds.
+NUMBERS = ("integer", "decimal", "float")
+MEASURED = (*NUMBERS, "date", "timestamp")
+
 _INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT"
 _TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _FAMILIES = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
@@ -25,7 +25,6 @@ NEAR_UNIQUE = 0.5
 FEW_ROWS = 20
 # Types of names and numbers that are given to people; measurements are not.
 LIKE_IDENTIFIERS = ("text", "integer", "enum")
-NUMERIC = ("integer", "decimal", "float", "date", "timestamp")
 
 
 def require(prepared: Prepared, session: Session) -> tuple[str, ...]:
@@ -61,7 +60,7 @@ def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
         if c.spec.role not in ("insensitive", "sensitive") or c.spec.reason:
             continue
         open_ = c.spec.role == "insensitive"
-        what = ["numeric"] if open_ and c.column.family in NUMERIC else []
+        what = ["numeric"] if open_ and c.column.family in MEASURED else []
         if (open_ or c.column.family in LIKE_IDENTIFIERS) and _near_unique(c, prepared, session):
             what.append("nearly unique")
         if what:

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from dbdeid.data.classes import Staged
-from dbdeid.engine.relation import Column, Relation, cast, identifier
+from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
@@ -267,7 +267,7 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
         )
     kind = bound.spec.hierarchy.kind if bound.spec.hierarchy else None
     categorical = bound.spec.type == "categorical"
-    if kind == "intervals" and (categorical or family not in ("integer", "decimal", "float")):
+    if kind == "intervals" and (categorical or family not in NUMBERS):
         yield file.mistake(
             f"intervals need a numeric column, and {bound.name!r} is {bound.column.type}",
             *place,
@@ -285,13 +285,7 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
 
 def bounds_of(column: BoundColumn) -> bool:
     """Whether a column gets `_lower` and `_upper` companions under `output.bounds`."""
-    return column.spec.type is None and column.column.family in (
-        "integer",
-        "decimal",
-        "float",
-        "date",
-        "timestamp",
-    )
+    return column.spec.type is None and column.column.family in MEASURED
 
 
 def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mistake]:

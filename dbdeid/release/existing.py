@@ -17,7 +17,7 @@ from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.spec import EXPORTS
-from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.specfile import SpecFile, read, read_text
 from dbdeid.release.workplace import (
     Workplace,
     companions,
@@ -25,7 +25,7 @@ from dbdeid.release.workplace import (
     private_of,
     workplace,
 )
-from dbdeid.verify import Declared, Verification, verify_file, verify_table
+from dbdeid.verify import Declared, Verification, verify_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ())
     """
     loose = {"evaluate", *besides}
     try:
-        then = read(entry.spec if entry.spec.lstrip().startswith("{") else entry.spec + "\n").spec
+        then = read_text(entry.spec).spec
     except SpecError:
         then = None
     if then is None or then.model_dump(exclude=loose) != file.spec.model_dump(exclude=loose):
@@ -153,9 +153,7 @@ def verify(
 def _reopened(path: Path, declared: Declared) -> Verification:
     if not path.exists():
         raise DataError(f"{path.name} is gone", hint="run the spec again")
-    beside = companions(path)[1:]
-    dictionary = beside[0] if beside else dictionary_name(declared.release)
-    return verify_file(path, declared, dictionary=dictionary)
+    return export.reopened(companions(path), declared)
 
 
 def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlglot import exp
@@ -35,7 +36,7 @@ def write(
         else:
             for (unfinished, _), table in zip(pairs, (released, dictionary), strict=True):
                 _copy(session, table, unfinished)
-        _require(_verify(pairs, declared), path)
+        _require(reopened([unfinished for unfinished, _ in pairs], declared), path)
     except BaseException:
         discard(pairs)
         raise
@@ -62,9 +63,10 @@ def _copy(session: Session, table: Relation, path: Path) -> None:
     session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
 
 
-def _verify(pairs: tuple[tuple[Path, Path], ...], declared: Declared) -> Verification:
-    (written, _), *beside = pairs
-    dictionary = beside[0][0] if beside else dictionary_name(declared.release)
+def reopened(files: Sequence[Path], declared: Declared) -> Verification:
+    """Verify the files of one export, the release first, after reopening."""
+    written, *beside = files
+    dictionary = beside[0] if beside else dictionary_name(declared.release)
     return verify_file(written, declared, dictionary=dictionary)
 
 

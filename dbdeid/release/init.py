@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, cast, column
+from dbdeid.engine.relation import NUMBERS, Column, cast, column
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.release.bind import file_query
 from dbdeid.release.sources import opened
@@ -71,7 +71,7 @@ def _only(session: Session) -> str:
 
 def _profile(session: Session, found: Column) -> Profile:
     value = column(found.name)
-    numeric = found.family in ("integer", "decimal", "float")
+    numeric = found.family in NUMBERS
     ends: list[exp.Expr] = [exp.null(), exp.null()]
     if numeric:
         ends = [cast(exp.Min(this=value), "DOUBLE"), cast(exp.Max(this=value), "DOUBLE")]
@@ -94,7 +94,7 @@ def _role(profile: Profile) -> dict[str, Any]:
     ):
         return {"role": "quasi_identifier", "type": "categorical", "hierarchy": "suppress"}
     finite = math.isfinite((profile.high or 0) - (profile.low or 0))
-    if family in ("integer", "decimal", "float") and distinct > MANY_VALUES and finite:
+    if family in NUMBERS and distinct > MANY_VALUES and finite:
         return {"role": "quasi_identifier", "hierarchy": {"intervals": _widths(profile)}}
     if family == "other":
         return {"role": "drop"}

@@ -76,10 +76,21 @@ def read(source: str | Path | Mapping[str, Any]) -> SpecFile:
         text = json.dumps(data, indent=2, default=str)
         return _parse(data, {}, Path.cwd(), None, text)
     path = _as_path(source)
-    text = str(source) if path is None else _text(path)
-    data, lines = _load(text, str(path or "spec"))
-    folder = path.resolve().parent if path else Path.cwd()
-    return _parse(data, lines, folder, path, text)
+    if path is None:
+        return read_text(str(source))
+    text = _text(path)
+    data, lines = _load(text, str(path))
+    return _parse(data, lines, path.resolve().parent, path, text)
+
+
+def read_text(text: str) -> SpecFile:
+    """A spec from YAML or JSON text; its relative paths start from the working directory.
+
+    Raises:
+        SpecError: it has mistakes.
+    """
+    data, lines = _load(text, "spec")
+    return _parse(data, lines, Path.cwd(), None, text)
 
 
 def _text(path: Path) -> str:
