@@ -8,25 +8,34 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dbdeid.data.classes import TUPLES
-from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
+from dbdeid.engine.relation import Relation, cast
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
 from dbdeid.search.checker import Check
 from dbdeid.search.lattice import Lattice, Node
+from dbdeid.search.suppression import Rule
 
 
 class SqlChecker:
-    """Checks k-anonymity with class suppression on the staged tuples.
+    """Checks k-anonymity with suppression on the staged tuples.
 
     Args:
         session: where the tuples are staged.
         lattice: the coded quasi-identifiers, in the order of the columns q0, q1, ….
-        k: records that a class must have to be kept.
+        rule: what a class needs to be kept; wildcards need the checker on arrays.
+        by_subject: the tuples have a column `subject`, and distinct subjects count.
+
+    Raises:
+        ValueError: the rule lets NULL match everything.
     """
 
-    def __init__(self, session: Session, lattice: Lattice, k: int) -> None:
+    def __init__(self, session: Session, lattice: Lattice, rule: Rule, *, by_subject: bool) -> None:
+        if rule.null_policy == "wildcard":
+            raise ValueError("wildcards are not counted in SQL")
         self._session = session
         self._lattice = lattice
-        self._k = exp.convert(k)
+        self._rule = rule
+        self._by_subject = by_subject
         self._levels = [self._stage(i) for i in range(len(lattice.attributes))]
 
     def _stage(self, number: int) -> Relation:
@@ -40,48 +49,83 @@ class SqlChecker:
 
     def check(self, node: Node) -> Check:
         """Count the classes under a node."""
-        row = self._session.row(self.query(node))
-        suppressed, classes, all_classes, smallest, kept, squares, loss = row
+        query = self.query(node)
+        if self._by_subject:
+            name = "check_linked" if self._rule.linked else "check_subjects"
+            rows = self._session.run(Step("deid_class_rows", query))
+            query = step(name, {"rows": rows}, values={"k": self._rule.k})
+        *counts, loss = self._session.row(query)
+        suppressed, subjects, classes, all_classes, smallest, kept, squares = map(int, counts)
         return Check(
             node=node,
-            suppressed=int(suppressed),
-            classes=int(classes),
-            all_classes=int(all_classes),
-            smallest=int(smallest),
-            squares_kept=int(kept),
-            squares_all=int(squares),
+            suppressed=suppressed,
+            suppressed_subjects=subjects,
+            classes=classes,
+            all_classes=all_classes,
+            smallest=smallest,
+            squares_kept=kept,
+            squares_all=squares,
             suppressed_loss=float(loss),
         )
 
-    def query(self, node: Node) -> exp.Select:
-        """The query of one check."""
-        classes = exp.select(_alias(exp.Sum(this=exp.column("records", "t")), "size"))
-        classes = classes.from_(exp.alias_(TUPLES.table, "t", table=True))
-        losses: list[exp.Expr] = []
-        for i, level in enumerate(node):
+    def query(self, node: Node) -> exp.Expr:
+        """The query of one check; with subjects, that of the rows it is made on."""
+        groups = [exp.column(f"g{level}", f"a{i}") for i, level in enumerate(node)]
+        grouped = self._joined(node).group_by(*groups)
+        records = exp.Sum(this=exp.column("records", "t"))
+        grouped = grouped.select(_alias(self._loss(node), "loss"))
+        grouped = grouped.select(_alias(self._blank(node), "blank"))
+        if not self._by_subject:
+            return self._summary(grouped.select(_alias(records, "size")))
+        order = exp.Order(expressions=[exp.Ordered(this=group.copy()) for group in groups])
+        number = exp.Window(this=exp.DenseRank(), order=order)
+        return grouped.group_by("t.subject").select(
+            _alias(number, "class"), "t.subject", _alias(records, "records")
+        )
+
+    def _joined(self, node: Node) -> exp.Select:
+        rows = exp.select().from_(exp.alias_(TUPLES.table, "t", table=True))
+        for i in range(len(node)):
             same = exp.column(f"q{i}", "t").eq(exp.column("code", f"a{i}"))
-            classes = classes.join(exp.alias_(self._levels[i].table, f"a{i}", table=True), on=same)
-            classes = classes.group_by(exp.column(f"g{level}", f"a{i}"))
-            losses.append(exp.column(f"loss{level}", f"a{i}"))
-        cell_loss: exp.Expr = losses[0]
-        for loss in losses[1:]:
-            cell_loss = exp.Add(this=cell_loss, expression=loss)
-        weighted = exp.Mul(this=exp.column("records", "t"), expression=exp.paren(cell_loss))
-        classes = classes.select(_alias(exp.Sum(this=weighted), "loss"))
-        return self._summary(classes)
+            rows = rows.join(exp.alias_(self._levels[i].table, f"a{i}", table=True), on=same)
+        return rows
+
+    def _loss(self, node: Node) -> exp.Expr:
+        cell_loss, *others = (exp.column(f"loss{level}", f"a{i}") for i, level in enumerate(node))
+        total: exp.Expr = cell_loss
+        for loss in others:
+            total = exp.Add(this=total, expression=loss)
+        weighted = exp.Mul(this=exp.column("records", "t"), expression=exp.paren(total))
+        return exp.Sum(this=weighted)
+
+    def _blank(self, node: Node) -> exp.Expr:
+        """Whether a class has a NULL that excludes it."""
+        blanks = [
+            exp.column(f"q{i}", "t").eq(attribute.null)
+            for i, (attribute, level) in enumerate(zip(self._lattice.attributes, node, strict=True))
+            if attribute.null is not None and level < attribute.height
+        ]
+        if self._rule.null_policy != "exclude" or not blanks:
+            return exp.false()
+        return exp.LogicalOr(this=exp.or_(*blanks))
 
     def _summary(self, classes: exp.Select) -> exp.Select:
-        size, k = exp.column("size"), self._k
+        size = exp.column("size")
+        kept = exp.and_(size >= exp.convert(self._rule.k), exp.not_(exp.column("blank")))
+        lost = exp.not_(kept)
         square = exp.Sum(this=exp.Mul(this=size.copy(), expression=size.copy()))
+        suppressed = _or_zero(_where(exp.Sum(this=size.copy()), lost))
         counted = exp.Count(this=exp.Star())
         return exp.select(
-            _or_zero(_where(exp.Sum(this=size.copy()), size < k)),
-            _where(counted, size >= k),
+            _alias(cast(suppressed, "BIGINT"), "suppressed"),
+            # every record is a subject
+            _alias(cast(suppressed.copy(), "BIGINT"), "suppressed_subjects"),
+            _where(counted, kept),
             counted.copy(),
-            _or_zero(_where(exp.Min(this=size.copy()), size >= k)),
-            _or_zero(_where(square, size >= k)),
+            _or_zero(_where(exp.Min(this=size.copy()), kept)),
+            _or_zero(_where(square, kept)),
             _or_zero(square.copy()),
-            _or_zero(_where(exp.Sum(this=exp.column("loss")), size < k)),
+            _or_zero(_where(exp.Sum(this=exp.column("loss")), lost)),
         ).from_(classes.subquery("classes"))
 
 
@@ -90,7 +134,7 @@ def _alias(value: exp.Expr, name: str) -> exp.Expr:
 
 
 def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    return exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition))
+    return exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition.copy()))
 
 
 def _or_zero(value: exp.Expr) -> exp.Expr:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.lattice import Attribute, Lattice, Node, outer_sum
+from dbdeid.search.suppression import Rule, Seen, Suppression
 from dbdeid.search.tuples import Tuples
 
 Ints = NDArray[np.int64]
@@ -39,11 +40,13 @@ class Check:
 
     Args:
         node: the transformation.
-        suppressed: records in classes with fewer than k.
-        classes: classes with k or more, which are kept.
+        suppressed: records that do not stay.
+        suppressed_subjects: subjects who lose a record, which is what a limit counts; every
+            record is a subject where none are declared.
+        classes: classes of which records stay.
         all_classes: kept and suppressed ones.
-        smallest: records in the smallest kept class, 0 when none is kept.
-        squares_kept: Σ|E|² over the kept classes.
+        smallest: what k is compared with in the smallest kept class, 0 when none is kept.
+        squares_kept: Σ|E|² over the kept records of each class.
         squares_all: Σ|E|² over all classes.
         suppressed_loss: Σ over the suppressed records of the weighted mean of their cells'
             generalization loss at this node.
@@ -51,6 +54,7 @@ class Check:
 
     node: Node
     suppressed: int
+    suppressed_subjects: int
     classes: int
     all_classes: int
     smallest: int
@@ -68,18 +72,20 @@ class Checker(Protocol):
 
 
 class NumpyChecker:
-    """Checks k-anonymity with class suppression on arrays.
+    """Checks k-anonymity with suppression on arrays.
 
     Args:
         lattice: the coded quasi-identifiers.
         tuples: the data; value codes are below the attributes' cardinalities.
-        k: records that a class must have to be kept.
+        rule: what a class needs to be kept.
     """
 
-    def __init__(self, lattice: Lattice, tuples: Tuples, k: int) -> None:
+    def __init__(self, lattice: Lattice, tuples: Tuples, rule: Rule) -> None:
         self.lattice = lattice
-        self.k = k
         self.records = tuples.records
+        self._suppression = Suppression(rule, tuples)
+        # Subjects are counted row by row of the tuples, so these are never rolled up.
+        self._by_row = tuples.subjects is not None
         columns = [
             _Column(attribute, share, codes)
             for attribute, share, codes in zip(
@@ -96,7 +102,7 @@ class NumpyChecker:
         self._base = _Table(
             tuple(pack.codes(tuples) for pack in self._packs), tuples.weights.astype(np.int64)
         )
-        if any(lattice.bottom):
+        if any(lattice.bottom) and not self._by_row:
             lookups = [pack.lookup(lattice.bottom) for pack in self._packs]
             self._base = self._table(self._counter.count(self._base, lookups), lookups)
 
@@ -110,9 +116,10 @@ class NumpyChecker:
             raise ValueError(f"{node} is outside {self.lattice.bottom}..{self.lattice.top}")
         table = self._source(node)
         lookups = [pack.lookup(node) for pack in self._packs]
-        classes = self._counter.count(table, lookups)
+        classes = self._counter.count(table, lookups, by_row=self._by_row)
         if (
-            node not in self._tables
+            not self._by_row
+            and node not in self._tables
             and table.rows >= ROLLED_UP
             and 2 * len(classes.counts) <= table.rows
         ):
@@ -146,23 +153,49 @@ class NumpyChecker:
 
     def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
         counts = classes.counts
-        small = counts < self.k
-        kept, dropped = counts[~small], counts[small]
-        squares_kept, squares_dropped = (_sum_of_squares(c, self.records) for c in (kept, dropped))
+        seen = Seen(
+            counts,
+            classes.of_row,
+            lambda: _by_attribute(classes, lookups),
+            lambda: _nulls(classes, lookups),
+        )
+        kept = self._suppression(seen)
+        dropped = counts - kept.records
+        lossy = dropped > 0
         loss = 0.0
-        for lookup, codes in zip(lookups, classes.codes(classes.keys[small]), strict=True):
-            records = np.bincount(codes, weights=dropped, minlength=len(lookup.loss))
+        for lookup, codes in zip(lookups, classes.codes(classes.keys[lossy]), strict=True):
+            records = np.bincount(codes, weights=dropped[lossy], minlength=len(lookup.loss))
             loss += float((records * lookup.loss).sum())
         return Check(
             node=node,
             suppressed=int(dropped.sum()),
-            classes=len(kept),
+            suppressed_subjects=kept.suppressed_subjects,
+            classes=int(np.count_nonzero(kept.records)),
             all_classes=len(counts),
-            smallest=int(kept.min()) if len(kept) else 0,
-            squares_kept=squares_kept,
-            squares_all=squares_kept + squares_dropped,
+            smallest=kept.smallest,
+            squares_kept=_sum_of_squares(kept.records, self.records),
+            squares_all=_sum_of_squares(counts, self.records),
             suppressed_loss=loss,
         )
+
+
+def _by_attribute(classes: _Classes, lookups: Sequence[_Lookup]) -> Ints:
+    """The group of each class on each attribute (attributes, classes)."""
+    found: dict[int, Ints] = {}
+    for lookup, codes in zip(lookups, classes.codes(classes.keys), strict=True):
+        for digit in lookup.digits:
+            found[digit.attribute] = digit.of(codes)
+    return np.stack([found[i] for i in sorted(found)])
+
+
+def _nulls(classes: _Classes, lookups: Sequence[_Lookup]) -> NDArray[np.bool_]:
+    """Whether each class has NULL in each attribute (attributes, classes)."""
+    found: dict[int, NDArray[np.bool_]] = {}
+    for lookup, codes in zip(lookups, classes.codes(classes.keys), strict=True):
+        for digit in lookup.digits:
+            blank = np.zeros(len(codes), np.bool_)
+            found[digit.attribute] = blank if digit.null < 0 else digit.of(codes) == digit.null
+    return np.stack([found[i] for i in sorted(found)])
 
 
 def _sum_of_squares(counts: Ints, records: int) -> int:
@@ -202,6 +235,8 @@ class _Column:
         self.groups: list[Ints] = []  # level - least -> code -> group
         self.members: list[Ints] = []  # level - least -> group -> a code in it
         self.loss: list[Floats] = []  # level - least -> group -> weighted loss of the cell
+        self.nulls: list[int] = []  # level - least -> group of NULL, -1 where there is none
+        null = attribute.null if attribute.null is not None and attribute.null in used else None
         for level in range(self.least, attribute.most_general + 1):
             _, first, groups = np.unique(
                 attribute.groups[level][member], return_index=True, return_inverse=True
@@ -209,6 +244,22 @@ class _Column:
             self.groups.append(groups)
             self.members.append(first)
             self.loss.append(share * attribute.loss[level][member[first]])
+            blank = null is not None and level < attribute.height
+            self.nulls.append(int(groups[self.renumbered[null]]) if blank else -1)
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """Where the group of one attribute stands in the group of its super-column."""
+
+    attribute: int
+    radix: int
+    size: int
+    null: int  # the group of NULL, -1 where there is none
+
+    def of(self, groups: Ints) -> Ints:
+        """The attribute's group in each group of the super-column."""
+        return groups // self.radix % self.size
 
 
 @dataclass(frozen=True)
@@ -218,6 +269,7 @@ class _Lookup:
     group: Ints  # code -> group
     member: Ints  # group -> a code in it
     loss: Floats  # group -> weighted loss of its cells
+    digits: tuple[_Digit, ...]
 
     @property
     def size(self) -> int:
@@ -259,18 +311,20 @@ class _Pack:
 
     def _make(self, levels: Node) -> _Lookup:
         columns = [
-            (column, level - column.least)
-            for column, level in zip(self._columns, levels, strict=True)
+            (i, column, level - column.least)
+            for i, column, level in zip(self._members, self._columns, levels, strict=True)
         ]
-        groups, members, losses = [], [], []
+        groups, members, losses, digits = [], [], [], []
         radix, size = 1, 1
-        for column, at in reversed(columns):
+        for i, column, at in reversed(columns):
+            digits.append(_Digit(i, radix, len(column.members[at]), column.nulls[at]))
             groups.append(column.groups[at] * radix)
             members.append(column.members[at] * size)
             losses.append(column.loss[at])
             radix *= len(column.members[at])
             size *= column.size
-        return _Lookup(*(outer_sum(terms[::-1]) for terms in (groups, members, losses)))
+        group, member, loss = (outer_sum(terms[::-1]) for terms in (groups, members, losses))
+        return _Lookup(group, member, loss, tuple(digits))
 
 
 def _packing(sizes: list[int]) -> list[list[int]]:
@@ -298,6 +352,7 @@ class _Classes:
     counts: Ints
     sizes: tuple[int, ...]
     renumbered: dict[int, Ints]
+    of_row: Ints | None = None  # the place in `keys` of each row that was counted
 
     def codes(self, keys: Ints) -> list[Ints]:
         """The groups of each super-column in the given keys."""
@@ -315,8 +370,8 @@ class _Counter:
     def __init__(self) -> None:
         self._scratch = np.zeros(0, dtype=np.int64)
 
-    def count(self, table: _Table, lookups: Sequence[_Lookup]) -> _Classes:
-        """The classes that the lookups make of a table."""
+    def count(self, table: _Table, lookups: Sequence[_Lookup], *, by_row: bool = False) -> _Classes:
+        """The classes that the lookups make of a table, and on demand the class of each row."""
         shift = int(table.weights.max(initial=1)).bit_length()
         key, space, renumbered = _keys(table, lookups, most=1 << (62 - shift))
         if space <= max(SCANNED * table.rows, 1024):
@@ -325,7 +380,18 @@ class _Counter:
             keys, counts = self._address(key, table.weights, space)
         else:
             keys, counts = _sort(key, table.weights, shift)
-        return _Classes(keys, counts, tuple(lookup.size for lookup in lookups), renumbered)
+        of_row = self._places(key, keys, space) if by_row else None
+        return _Classes(keys, counts, tuple(lookup.size for lookup in lookups), renumbered, of_row)
+
+    def _places(self, key: Ints, keys: Ints, space: int) -> Ints:
+        """The place of each row's key among the distinct keys."""
+        if space > ADDRESSED:  # then they are sorted
+            return np.searchsorted(keys, key)
+        places = self._zeros(space)
+        places[keys] = np.arange(len(keys))
+        found = places[key]
+        places[keys] = 0
+        return found
 
     def _scan(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:
         counts = self._zeros(space)

@@ -43,7 +43,7 @@ class _Outlook:
     """What is expected of the checks of some nodes."""
 
     infeasible: Floats  # probability
-    share: Floats  # of records suppressed, if feasible
+    share: Floats  # of subjects suppressed, if feasible; of records it is about the same
     score: Floats  # if feasible
     rules_out: Floats  # probability that all above cannot be better than the incumbent
 
@@ -77,7 +77,7 @@ class Guide:
         packing: its nodes as integers.
         marginals: counts of the attributes alone.
         objective: what is minimized.
-        limit: most records that may be suppressed.
+        limit: most subjects who may lose a record.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Guide:
         self._lattice = lattice
         self._packing = packing
         self._records = marginals.records
+        self._people = marginals.people
         self._objective = objective
         self._limit = limit
         self._terms = objective.terms(lattice, marginals)
@@ -98,8 +99,8 @@ class Guide:
         self._odds = Regression(reach=2.0, doubt=0.6)
         self._score = Regression(reach=0.5, doubt=0.1)
         self._above = Regression(reach=0.5, doubt=0.1)
-        # an upper bound on the suppressed records of every node: those of checked nodes below
-        self._most = np.full(lattice.shape, self._records, _integers_to(self._records))
+        # an upper bound on the suppressed subjects of every node: those of checked nodes below
+        self._most = np.full(lattice.shape, self._people, _integers_to(self._people))
         self._checked: list[np.uint64] = []
         self._shortlist = self._listed(np.zeros(0, dtype=np.uint64))
         self._cutoff = np.inf
@@ -110,14 +111,14 @@ class Guide:
         self._checked.append(packed)
         self._shortlist = self._shortlist.without(packed)
         row = self._features.row(check.node)
-        self._odds.observe(row, self._log_odds(check.suppressed))
+        self._odds.observe(row, self._log_odds(check.suppressed_subjects))
         if self._objective.estimate is None:
             self._score.observe(row, _log(score))
         if self._objective.above is not None:
             self._above.observe(row, _log(self._objective.above(check, self._records)))
         lows = zip(check.node, self._lattice.bottom, strict=True)
         above = self._most[tuple(slice(level - low, None) for level, low in lows)]
-        np.minimum(above, check.suppressed, out=above)
+        np.minimum(above, check.suppressed_subjects, out=above)
 
     def choose(self, region: Region, best: float) -> Node:
         """The node whose check promises most.
@@ -243,7 +244,7 @@ class Guide:
         over = odds - self._log_odds(self._limit + 0.5)
         infeasible = _probability(over, self._odds.spread)
         infeasible[most <= self._limit] = 0
-        share = np.minimum(_sigmoid(odds), self._limit / max(self._records, 1))
+        share = np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
         if self._objective.estimate is not None:
             score = self._objective.estimate(known, share)
         else:
@@ -254,7 +255,7 @@ class Guide:
         return _Outlook(infeasible, share, score, rules_out)
 
     def _log_odds(self, suppressed: float) -> float:
-        kept = max(self._records - suppressed, 0)
+        kept = max(self._people - suppressed, 0)
         return float(np.log((suppressed + 0.5) / (kept + 0.5)))
 
     def _checked_in(self, box: tuple[slice, ...]) -> NDArray[np.intp]:

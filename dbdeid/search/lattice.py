@@ -30,6 +30,7 @@ class Attribute:
         weight: share of this attribute in the loss, relative to the others; not negative.
         min_level: least general level that a transformation may use.
         max_level: most general one; None for the top.
+        null: the value code of NULL, which stays NULL below the top; None: there is none.
 
     Raises:
         ValueError: the levels are not a hierarchy in this sense; a defect of the caller.
@@ -41,6 +42,7 @@ class Attribute:
     weight: float = 1.0
     min_level: int = 0
     max_level: int | None = None
+    null: int | None = None
 
     def __post_init__(self) -> None:
         if not self.groups or len(self.groups) != len(self.loss):

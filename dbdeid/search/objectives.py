@@ -7,7 +7,7 @@ of a node before any check, what the check of u says of all nodes below u, and o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dbdeid.search.checker import Check, Checker
 from dbdeid.search.lattice import Attribute, Lattice, Node
+from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Marginals, Tuples
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -46,6 +47,20 @@ class Objective:
     below: Callable[[Floats, Floats | int, Floats | float, int], Floats] | None = None
     above: Callable[[Check, int], float] | None = None
     affordable: Callable[[float, int], float] | None = None
+
+
+def under(rule: Rule, objective: Objective) -> Objective:
+    """An objective with the bounds that are sound under a rule.
+
+    What a check says of the nodes above it rests on classes that are only kept once they met
+    others. Where a class may be kept in part, no count of classes bounds a score.
+
+    Raises:
+        ValueError: the objective counts classes, and the rule may keep a part of one.
+    """
+    if rule.linked and objective in COUNTING_CLASSES:
+        raise ValueError(f"{objective.name} is not bounded where rows of a subject are linked")
+    return objective if rule.merges else replace(objective, above=None)
 
 
 def metrics(lattice: Lattice, data: Data, check: Check) -> dict[str, float]:
@@ -204,6 +219,8 @@ HEIGHT = Objective(
     score=lambda total, check, records: total,
     estimate=lambda known, share: known,
 )
+
+COUNTING_CLASSES = (DISCERNIBILITY, AVERAGE_CLASS_SIZE)
 
 OBJECTIVES = {
     objective.name: objective

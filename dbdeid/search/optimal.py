@@ -89,7 +89,7 @@ def optimal(
         lattice: the transformations.
         data: the tuples, or their marginal counts.
         checker: looks at one transformation; every look is counted.
-        limit: most records that may be suppressed.
+        limit: most subjects who may lose a record.
         objective: what is minimized.
         accept: rules out single feasible nodes, and says nothing of those above or below.
         progress: called after every check.
@@ -197,7 +197,7 @@ class _Search:
 
     def _known_infeasible(self, node: Node) -> bool:
         return any(
-            check.suppressed > self._limit
+            check.suppressed_subjects > self._limit
             and all(a <= b for a, b in zip(node, check.node, strict=True))
             for check in self._checks
         )
@@ -211,7 +211,7 @@ class _Search:
         if len(self._checks) == 1:
             self._top_score = score
         self._guide.observe(check, score)
-        feasible = check.suppressed <= self._limit
+        feasible = check.suppressed_subjects <= self._limit
         if feasible and self._accept(check) and self._beats(score, node):
             self._best = score, check
         if self._region is not None:
@@ -229,7 +229,7 @@ class _Search:
         return (sum(node), node) < (sum(check.node), check.node)
 
     def _open_blocks(self) -> Iterator[tuple[Packed, NDArray[np.float64]]]:
-        infeasible = [c.node for c in self._checks if c.suppressed > self._limit]
+        infeasible = [c.node for c in self._checks if c.suppressed_subjects > self._limit]
         for packed, total in self._packing.blocks(self._terms):
             known = self._objective.known(total, self._records)
             open_ = known <= self._score * (1 + SAME)
@@ -241,7 +241,7 @@ class _Search:
         """Close what the check and the incumbent rule out."""
         packed = self._packing.pack(check.node)
         below = region.below(packed)
-        if check.suppressed > self._limit:
+        if check.suppressed_subjects > self._limit:
             region.keep(~below)
         else:
             if self._objective.below is not None:

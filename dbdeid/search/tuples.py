@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +14,41 @@ from dbdeid.search.lattice import Lattice
 
 @dataclass(frozen=True)
 class Marginals:
-    """How many records carry each value, one array of counts per attribute, by value code."""
+    """How many records carry each value, one array of counts per attribute, by value code.
+
+    `people` are the subjects behind the records; every record is one where none are declared.
+    """
 
     counts: tuple[NDArray[np.int64], ...]
     records: int
+    people: int
 
 
 @dataclass(frozen=True)
 class Tuples:
-    """Distinct quasi-identifier tuples.
+    """Distinct quasi-identifier tuples; with subjects, distinct pairs of tuple and subject.
 
     Args:
         codes: one array per attribute, the value code in each tuple.
         weights: records behind each tuple, at least 1.
+        subjects: whose records they are, numbered densely from 0; None: each record is one subject.
     """
 
     codes: tuple[NDArray[np.uint16 | np.uint32], ...]
     weights: NDArray[np.int64]
+    subjects: NDArray[np.integer[Any]] | None = None
 
     @cached_property
     def records(self) -> int:
         """How many records there are."""
         return int(self.weights.sum())
+
+    @cached_property
+    def people(self) -> int:
+        """How many subjects there are."""
+        if self.subjects is None:
+            return self.records
+        return int(self.subjects.max(initial=-1)) + 1
 
     def marginals(self, lattice: Lattice) -> Marginals:
         """The counts of each attribute alone."""
@@ -42,4 +56,5 @@ class Tuples:
             np.bincount(codes, weights=self.weights, minlength=attribute.cardinality)
             for codes, attribute in zip(self.codes, lattice.attributes, strict=True)
         )
-        return Marginals(tuple(np.rint(c).astype(np.int64) for c in counts), self.records)
+        rounded = tuple(np.rint(c).astype(np.int64) for c in counts)
+        return Marginals(rounded, self.records, self.people)

@@ -26,6 +26,7 @@ from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.objectives import LOSS, OBJECTIVES
 from dbdeid.search.optimal import Found, optimal
 from dbdeid.search.region import Packing
+from dbdeid.search.suppression import Rule
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 ADULT = "sex age race marital-status education native-country workclass occupation salary-class"
@@ -52,7 +53,7 @@ def run(case: str, objective: str, most_checks: int) -> None:
     head = f"{case:<11}{tuples.records:>9,}{len(tuples.weights):>10,}{lattice.size:>9,}"
 
     start = time.process_time(), time.perf_counter()
-    checker = NumpyChecker(lattice, tuples, k)
+    checker = NumpyChecker(lattice, tuples, Rule(k))
     found = optimal(lattice, tuples, checker, limit=limit, objective=OBJECTIVES[objective])
     cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
     print(
@@ -75,7 +76,7 @@ def run(case: str, objective: str, most_checks: int) -> None:
 
 def best_first(lattice, tuples, k, limit, most_checks) -> tuple[Found, bool]:
     """Nodes in order of their generalization loss until none can be better."""
-    checker, packing = NumpyChecker(lattice, tuples, k), Packing(lattice)
+    checker, packing = NumpyChecker(lattice, tuples, Rule(k)), Packing(lattice)
     terms = LOSS.terms(lattice, tuples.marginals(lattice))
     blocks = [*packing.blocks(terms)]
     packed, known = (np.concatenate(part) for part in zip(*blocks, strict=True))

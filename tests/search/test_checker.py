@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_problems import CounterChecker, problems, random_problem
+from random_problems import (
+    CounterChecker,
+    RecordChecker,
+    problems,
+    random_problem,
+    ruled_problems,
+)
 from realdata import reordered
 
 from dbdeid.search import checker as module
 from dbdeid.search.checker import Check, NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
+from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
 
@@ -26,10 +33,40 @@ def same(found: Check, expected: Check) -> bool:
 @settings(max_examples=80, deadline=None)
 def test_a_check_is_what_counting_finds(problem, k):
     lattice, tuples = problem
-    expected = CounterChecker(lattice, tuples, k)
-    found = NumpyChecker(lattice, tuples, k)
+    expected = CounterChecker(lattice, tuples, Rule(k))
+    found = NumpyChecker(lattice, tuples, Rule(k))
     for node in list(lattice.nodes())[:80]:
         assert same(found.check(node), expected.check(node))
+
+
+@given(ruled_problems())
+@settings(max_examples=300, deadline=None)
+def test_every_rule_keeps_what_its_definition_keeps(problem):
+    lattice, tuples, rule = problem
+    found, expected = NumpyChecker(lattice, tuples, rule), RecordChecker(lattice, tuples, rule)
+    for node in list(lattice.nodes())[:30]:
+        assert same(found.check(node), expected.check(node))
+
+
+@given(ruled_problems())
+@settings(max_examples=100, deadline=None)
+def test_more_general_suppresses_fewer_subjects_and_records(problem):
+    lattice, tuples, rule = problem
+    checker = NumpyChecker(lattice, tuples, rule)
+    for node in list(lattice.nodes())[:20]:
+        less = checker.check(node)
+        for above in lattice.successors(node):
+            more = checker.check(above)
+            assert more.suppressed <= less.suppressed
+            assert more.suppressed_subjects <= less.suppressed_subjects
+
+
+@pytest.mark.parametrize("rule", [Rule(2, linked=True), Rule(2, "wildcard")])
+def test_a_rule_that_cannot_be_counted_is_refused(rule):
+    lattice, tuples = random_problem(seed=1, width=2, rows=10)
+    subjects = None if rule.linked else np.arange(len(tuples.weights))
+    with pytest.raises(ValueError, match="subjects"):
+        NumpyChecker(lattice, replace(tuples, subjects=subjects), rule)
 
 
 PATHS = {
@@ -48,7 +85,7 @@ def test_all_paths_find_the_same(path, monkeypatch):
     for name, value in PATHS[path].items():
         monkeypatch.setattr(module, name, value)
     lattice, tuples = random_problem(seed=3, width=4, rows=1500)
-    found, expected = (maker(lattice, tuples, 4) for maker in (NumpyChecker, CounterChecker))
+    found, expected = (maker(lattice, tuples, Rule(4)) for maker in (NumpyChecker, CounterChecker))
     rng = np.random.default_rng(1)
     for index in [0, *rng.integers(0, lattice.size, 40), lattice.size - 1]:
         node = lattice.node(int(index))
@@ -71,7 +108,7 @@ def test_keys_beyond_64_bits(weight, monkeypatch):
     monkeypatch.setattr(module, "ROLLED_UP", 100)
     lattice, tuples = wide_problem(weight)
     found, expected = (
-        maker(lattice, tuples, 2 * weight) for maker in (NumpyChecker, CounterChecker)
+        maker(lattice, tuples, Rule(2 * weight)) for maker in (NumpyChecker, CounterChecker)
     )
     for node in [
         (0,) * 11,
@@ -85,7 +122,7 @@ def test_keys_beyond_64_bits(weight, monkeypatch):
 
 def test_squares_beyond_64_bits():
     lattice, tuples = wide_problem(10**10)
-    check = NumpyChecker(lattice, tuples, 5).check(lattice.top)
+    check = NumpyChecker(lattice, tuples, Rule(5)).check(lattice.top)
     assert check.squares_all == check.squares_kept == (400 * 10**10) ** 2
 
 
@@ -94,7 +131,7 @@ def test_the_order_of_the_tuples_is_nothing_to_a_check(rolled_up, monkeypatch):
     monkeypatch.setattr(module, "ROLLED_UP", rolled_up)
     lattice, tuples = random_problem(seed=5, width=5, rows=3000)
     shuffled = reordered(tuples, np.random.default_rng(0).permutation(len(tuples.weights)))
-    first, second = (NumpyChecker(lattice, t, 3) for t in (tuples, shuffled))
+    first, second = (NumpyChecker(lattice, t, Rule(3)) for t in (tuples, shuffled))
     for index in range(0, lattice.size, max(lattice.size // 60, 1)):
         assert first.check(lattice.node(index)) == second.check(lattice.node(index))
 
@@ -102,22 +139,22 @@ def test_the_order_of_the_tuples_is_nothing_to_a_check(rolled_up, monkeypatch):
 def test_no_tuples_no_classes():
     lattice, tuples = random_problem(seed=1, width=3, rows=10)
     empty = Tuples(tuple(c[:0] for c in tuples.codes), tuples.weights[:0])
-    assert NumpyChecker(lattice, empty, 2).check(lattice.bottom) == Check(
-        lattice.bottom, 0, 0, 0, 0, 0, 0, 0.0
+    assert NumpyChecker(lattice, empty, Rule(2)).check(lattice.bottom) == Check(
+        lattice.bottom, 0, 0, 0, 0, 0, 0, 0, 0.0
     )
 
 
 def test_a_node_outside_the_lattice_is_refused():
     lattice, tuples = random_problem(seed=1, width=3, rows=10)
     with pytest.raises(ValueError, match="outside"):
-        NumpyChecker(lattice, tuples, 2).check((99, 0, 0))
+        NumpyChecker(lattice, tuples, Rule(2)).check((99, 0, 0))
 
 
 def test_class_tables_stay_within_their_room(monkeypatch):
     monkeypatch.setattr(module, "ROLLED_UP", 1)
     monkeypatch.setattr(module, "TABLE_BYTES", 20_000)
     lattice, tuples = random_problem(seed=3, width=5, rows=4000)
-    checker = NumpyChecker(lattice, tuples, 4)
+    checker = NumpyChecker(lattice, tuples, Rule(4))
     for index in range(0, lattice.size, max(lattice.size // 100, 1)):
         checker.check(lattice.node(index))
         assert sum(table.nbytes for table in checker._tables.values()) <= 20_000

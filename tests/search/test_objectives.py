@@ -11,6 +11,7 @@ from realdata import load
 
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.objectives import OBJECTIVES, loss_of, metrics, score, sum_of_terms
+from dbdeid.search.suppression import Rule
 
 ARX_METRICS = {
     "createAECSMetric()": lambda check, values: values["average_class_size"],
@@ -26,7 +27,7 @@ def test_the_node_values_are_those_of_arx(shared):
     entries = [entry for entry in entries if entry["match"]]
     assert len(entries) == 99
     lattice, tuples = load(shared, "adult.csv", tuple(entries[0]["qis"]))
-    checker = NumpyChecker(lattice, tuples, 5)
+    checker = NumpyChecker(lattice, tuples, Rule(5))
     for entry in entries:
         check = checker.check(tuple(entry["node"]))
         value = ARX_METRICS[entry["metric"]](check, metrics(lattice, tuples, check))
@@ -39,7 +40,7 @@ def test_the_node_values_are_those_of_arx(shared):
 @settings(max_examples=40, deadline=None)
 def test_loss_is_the_mean_over_all_cells(problem, k):
     lattice, tuples = problem
-    checker = CounterChecker(lattice, tuples, k)
+    checker = CounterChecker(lattice, tuples, Rule(k))
     for node in list(lattice.nodes())[:20]:
         check = checker.check(node)
         assert loss_of(lattice, tuples, check) == pytest.approx(
@@ -67,7 +68,7 @@ def test_no_node_scores_less_than_its_bounds(name, problem, k):
     lattice, tuples = problem
     objective, marginals = OBJECTIVES[name], tuples.marginals(lattice)
     terms = objective.terms(lattice, marginals)
-    checker = NumpyChecker(lattice, tuples, k)
+    checker = NumpyChecker(lattice, tuples, Rule(k))
     seen = []
     for node in list(lattice.nodes())[:: max(lattice.size // 40, 1)]:
         check, total = checker.check(node), sum_of_terms(lattice, terms, node)

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_problems import problems, random_problem
+from random_problems import problems, random_problem, ruled_problems
 from realdata import load, reordered
 
 from dbdeid.errors import DbdeidError
 from dbdeid.search import optimal as module
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.objectives import OBJECTIVES, metrics
+from dbdeid.search.objectives import COUNTING_CLASSES, OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, exhaustive, optimal
+from dbdeid.search.suppression import Rule
 
 ORACLE = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "full_domain.json"
 ENTRIES = (
@@ -30,7 +31,7 @@ ARX_METRICS = {"dm": "discernibility", "aecs": "average_class_size", "height": "
 def test_the_optimum_is_that_of_arx(entry, shared):
     lattice, tuples = load(shared, entry["dataset"], tuple(entry["qis"]))
     objective = OBJECTIVES[ARX_METRICS.get(entry["metric"], "loss")]
-    checker = NumpyChecker(lattice, tuples, entry["k"])
+    checker = NumpyChecker(lattice, tuples, Rule(entry["k"]))
     limit = int(entry["suppression"] * tuples.records)
     found = optimal(lattice, tuples, checker, limit=limit, objective=objective)
 
@@ -70,7 +71,7 @@ def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share,
     asked = {"limit": limit, "objective": OBJECTIVES[name]}
     if picky:
         asked["accept"] = suppressed_class_is_large
-    checker = NumpyChecker(lattice, tuples, k)
+    checker = NumpyChecker(lattice, tuples, Rule(k))
     found = optimal(lattice, tuples, checker, **asked)
     expected = exhaustive(lattice, tuples, checker, **asked)
     assert (found.node, found.score, found.check) == (expected.node, expected.score, expected.check)
@@ -80,9 +81,26 @@ def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share,
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
+@given(ruled_problems(), st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_the_search_is_right_under_every_rule(name, problem, share):
+    lattice, tuples, rule = problem
+    if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
+        with pytest.raises(ValueError, match="linked"):
+            under(rule, OBJECTIVES[name])
+        return
+    checker = NumpyChecker(lattice, tuples, rule)
+    asked = {"limit": int(share * tuples.people), "objective": under(rule, OBJECTIVES[name])}
+    expected = exhaustive(lattice, tuples, checker, **asked)
+    found = optimal(lattice, tuples, checker, **asked)
+    assert (found.node, found.check) == (expected.node, expected.check)
+    assert found.checked <= lattice.size
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_nothing_satisfies_a_k_larger_than_the_data(name):
     lattice, tuples = random_problem(seed=2, width=3, rows=30)
-    checker = NumpyChecker(lattice, tuples, 31)
+    checker = NumpyChecker(lattice, tuples, Rule(31))
     found = optimal(lattice, tuples, checker, limit=29, objective=OBJECTIVES[name])
     assert found == Found(None, inf, None, lattice.size, 1, True, inf)
     found = optimal(lattice, tuples, checker, limit=30, objective=OBJECTIVES[name])
@@ -95,7 +113,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
 def test_larger_lattices(name, seed, share):
     lattice, tuples = random_problem(seed, width=5, rows=400)
     asked = {"limit": int(share * tuples.records), "objective": OBJECTIVES[name]}
-    checker = NumpyChecker(lattice, tuples, 4)
+    checker = NumpyChecker(lattice, tuples, Rule(4))
     found = optimal(lattice, tuples, checker, **asked)
     expected = exhaustive(lattice, tuples, checker, **asked)
     assert (found.node, found.score) == (expected.node, expected.score)
@@ -104,7 +122,7 @@ def test_larger_lattices(name, seed, share):
 
 def test_marginals_do_for_tuples():
     lattice, tuples = random_problem(seed=2, width=4, rows=300)
-    checker = NumpyChecker(lattice, tuples, 3)
+    checker = NumpyChecker(lattice, tuples, Rule(3))
     asked = {"limit": 10, "objective": OBJECTIVES["loss"]}
     marginals = tuples.marginals(lattice)
     assert optimal(lattice, tuples, checker, **asked) == optimal(
@@ -118,7 +136,13 @@ def test_the_order_of_the_tuples_is_nothing_to_a_search(shared):
     shuffled = reordered(tuples, np.random.default_rng(4).permutation(len(tuples.weights)))
     for name in OBJECTIVES:
         first, second = (
-            optimal(lattice, t, NumpyChecker(lattice, t, 5), limit=1508, objective=OBJECTIVES[name])
+            optimal(
+                lattice,
+                t,
+                NumpyChecker(lattice, t, Rule(5)),
+                limit=1508,
+                objective=OBJECTIVES[name],
+            )
             for t in (tuples, shuffled)
         )
         assert first == second
@@ -130,7 +154,7 @@ def test_progress_tells_every_check():
     found = optimal(
         lattice,
         tuples,
-        NumpyChecker(lattice, tuples, 3),
+        NumpyChecker(lattice, tuples, Rule(3)),
         limit=10,
         objective=OBJECTIVES["loss"],
         progress=told.append,
@@ -166,7 +190,7 @@ def test_a_lattice_too_large_says_what_to_do(capsys):
 
 def test_a_lattice_of_many_blocks(monkeypatch):
     lattice, tuples = random_problem(seed=3, width=5, rows=400)
-    checker = NumpyChecker(lattice, tuples, 4)
+    checker = NumpyChecker(lattice, tuples, Rule(4))
     asked = {"limit": 20, "objective": OBJECTIVES["loss"]}
     whole = optimal(lattice, tuples, checker, **asked)
     monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
