@@ -147,6 +147,7 @@ def test_two_runs_give_one_list(place: Path) -> None:
 def test_risk_as_json(place: Path) -> None:
     found = document("risk", "owner.duckdb", "people", "--qi", "age", "--qi", "sex", "--k", "3")
     assert set(found) == {
+        "null_policy",
         "records",
         "subjects",
         "classes",

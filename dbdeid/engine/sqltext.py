@@ -32,7 +32,7 @@ def _parsed(path: str) -> exp.Expr:
 
 def step(
     name: str,
-    tables: Mapping[str, Relation] | None = None,
+    tables: Mapping[str, Relation | exp.Query] | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Value] | None = None,
 ) -> exp.Expr:
@@ -40,7 +40,8 @@ def step(
 
     Args:
         name: file name without folder and ending.
-        tables: relation for each table hole, keyed without underscores (`rel` fills `__rel__`).
+        tables: relation or query for each table hole, keyed without underscores (`rel` fills
+            `__rel__`).
         columns: column names for each column hole; several only where a list may stand.
         values: constants for each `$name`.
 
@@ -64,11 +65,12 @@ def _hole(node: exp.Expr) -> str | None:
     return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else None
 
 
-def _fill_tables(tree: exp.Expr, tables: Mapping[str, Relation]) -> None:
+def _fill_tables(tree: exp.Expr, tables: Mapping[str, Relation | exp.Query]) -> None:
     for node in list(tree.find_all(exp.Table)):
         hole = _hole(node)
         if hole is not None and hole in tables:
-            filled = tables[hole].table
+            given = tables[hole]
+            filled = given.table if isinstance(given, Relation) else given.subquery(hole)
             if alias := node.args.get("alias"):
                 filled.set("alias", alias.copy())
             node.replace(filled)

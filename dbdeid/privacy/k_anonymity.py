@@ -1,5 +1,7 @@
 """k-anonymity: every record shares its quasi-identifiers with at least k - 1 others.
 
+With a subject these are people: every class holds records of at least k of them.
+
 Samarati & Sweeney 1998; Sweeney 2002, section 3.
 """
 
@@ -13,10 +15,11 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
+from dbdeid.privacy.counting import ROWS, Counting, classes
 
 
 class KAnonymity(BaseModel):
-    """Every equivalence class holds at least `k` records."""
+    """Every equivalence class holds at least `k` records, or subjects where they are counted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -33,9 +36,15 @@ class KAnonymity(BaseModel):
         """The promised parameters, as they are shown."""
         return {"k": self.k}
 
-    def measure(self, table: Relation, quasi_identifiers: Sequence[str]) -> exp.Expr:
-        """A query of one row and column: the smallest class of a written table (NULL if empty)."""
-        return step("smallest_class", {"rel": table}, {"qi": quasi_identifiers})
+    def measure(
+        self, table: Relation, quasi_identifiers: Sequence[str], counting: Counting = ROWS
+    ) -> exp.Expr:
+        """A query of one row and column: the smallest class of a written table (NULL if empty).
+
+        It is 0 where NULLs are excluded and the table has a record with one: that record was
+        released without a class to hide in.
+        """
+        return step("smallest_class", {"classes": classes(table, quasi_identifiers, counting)})
 
     def holds(self, found: int | None) -> bool:
         """Whether the measured value keeps the promise; an empty table exposes nobody."""

@@ -8,23 +8,32 @@ from dataclasses import asdict, dataclass
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.privacy.counting import ROWS, Counting, NullPolicy, classes, members
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
     """What an attacker who knows the quasi-identifiers of a person in the table can do.
 
+    Classes are those of the counting (`dbdeid.privacy.counting`). Where NULLs are excluded,
+    classes, k and the risks are over the complete records, and the others are at risk.
+
     Attributes:
+        null_policy: how NULLs in quasi-identifiers counted.
         records: rows of the table.
-        subjects: people behind them; one row is one person.
+        subjects: distinct subjects of the table; without a subject each row is one.
         classes: equivalence classes.
-        k: smallest class; None for an empty table.
-        highest_risk: chance of finding the most exposed record, 1/k.
-        average_risk: mean chance over the records, classes/records.
-        unique_records: records alone in their class.
-        records_at_risk: records in classes below the k asked for.
+        k: smallest class, in subjects; None where there is no class.
+        highest_risk: chance of finding the most exposed subject, 1/k. It is 1 where k is 0, for
+            records whose subject is NULL hide in nobody.
+        average_risk: mean over the records of 1 / class size (classes/records where each record is
+            in one class); with a subject the mean over the subjects of 1 / size of the smallest
+            class they have a record in.
+        unique_records: records in classes of one subject, or of none that is known.
+        records_at_risk: records in classes below the k asked for, and those without a class.
     """
 
+    null_policy: NullPolicy
     records: int
     subjects: int
     classes: int
@@ -34,30 +43,46 @@ class Risk:
     unique_records: int
     records_at_risk: int
 
-    def to_dict(self) -> dict[str, int | float | None]:
+    def to_dict(self) -> dict[str, str | int | float | None]:
         """The risk as JSON shows it."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SizeCount:
-    """How many classes have one size, and the records in them."""
+    """How many classes have one size, and the records of their combinations."""
 
     class_size: int
     classes: int
     records: int
 
 
-def measure(session: Session, table: Relation, quasi_identifiers: Sequence[str], k: int) -> Risk:
+def measure(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    k: int,
+    counting: Counting = ROWS,
+) -> Risk:
     """The risk of a table; `k` only says which records count as at risk."""
-    query = step("risk", {"rel": table}, {"qi": quasi_identifiers}, {"k": k})
-    records, *rest = session.row(query)
-    return Risk(records, records, *rest)
+    found = classes(table, quasi_identifiers, counting)
+    records, number, smallest, highest, average, unique, at_risk = session.row(
+        step("risk", {"classes": found}, values={"k": k})
+    )
+    subjects = records
+    if counting.subject is not None:
+        people = members(table, quasi_identifiers, counting)
+        subjects, average = session.row(step("subject_risk", {"members": people}))
+    policy = counting.null_policy
+    return Risk(policy, records, subjects, number, smallest, highest, average, unique, at_risk)
 
 
 def histogram(
-    session: Session, table: Relation, quasi_identifiers: Sequence[str]
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    counting: Counting = ROWS,
 ) -> tuple[SizeCount, ...]:
-    """The classes of a table counted by size, smallest first."""
-    query = step("histogram", {"rel": table}, {"qi": quasi_identifiers})
+    """The classes of a table counted by size, smallest first; records are rows."""
+    query = step("histogram", {"classes": classes(table, quasi_identifiers, counting)})
     return tuple(SizeCount(*row) for row in session.rows(query))

@@ -1,9 +1,5 @@
--- smallest_class: how many records the smallest equivalence class holds (k)
--- reads   __rel__    one row per record        __qi__ quasi-identifiers
--- gives   smallest   one row; NULL for an empty table
-SELECT min(class_size) AS smallest
-FROM (
-  SELECT count(*) AS class_size
-  FROM __rel__
-  GROUP BY __qi__
-)
+-- smallest_class: the smallest class of a table (k)
+-- reads   __classes__   one row per class: class_size, NULL where records have no class
+-- gives   smallest      one row; 0 where records have no class, NULL for an empty table
+SELECT min(coalesce(class_size, 0)) AS smallest
+FROM __classes__
