@@ -20,7 +20,7 @@ ROWS_SHOWN = 100
 
 def released(result: RunResult) -> str:
     """A finished run in a few lines."""
-    search = result.search
+    search, by_subject = result.search, result.source_subjects < result.source_rows
     share = result.suppressed_rows / result.source_rows
     how = "proven optimal" if search["proven_optimal"] else "not proven optimal"
     levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
@@ -28,7 +28,8 @@ def released(result: RunResult) -> str:
     lines = [
         f"{result.release}: {result.released_rows:,} of {result.source_rows:,} records released, "
         f"{result.suppressed_rows:,} suppressed ({share:.1%})",
-        f"  classes       {result.classes:,}, the smallest of {result.smallest_class} records",
+        f"  classes       {result.classes:,}, the smallest of {result.smallest_class} "
+        f"{'subjects' if by_subject else 'records'} (NULL: {result.null_policy})",
         f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
         f"  generalized   {levels or 'nothing'}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
@@ -40,6 +41,12 @@ def released(result: RunResult) -> str:
     ]
     if not raw:
         lines.pop(4)
+    if by_subject:
+        lines.insert(
+            1,
+            f"  subjects      {result.source_subjects:,}, {result.suppressed_subjects:,} of them "
+            "lose a record",
+        )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
 
 
@@ -47,17 +54,22 @@ def checked(found: Mapping[str, Any]) -> str:
     """A checked spec in a few lines."""
     risk_ = found["risk"]
     head = (
-        f"{found['release']}: the spec fits its data ({found['source_rows']:,} records, "
-        f"{found['lattice_size']:,} transformations to choose from)"
+        f"{found['release']}: the spec fits its data ({found['source_rows']:,} records"
+        f"{_of_subjects(found)}, {found['lattice_size']:,} transformations to choose from)"
     )
     rows = [(c["name"], c["role"], c["type"], _hierarchy(c)) for c in found["columns"]]
     lines = [
         head,
         f"  as it is: k = {risk_['k']}, {risk_['unique_records']:,} unique records, "
-        f"{risk_['records_at_risk']:,} at risk",
+        f"{risk_['records_at_risk']:,} at risk (NULL: {risk_['null_policy']})",
         _grid(("column", "role", "type", "hierarchy"), rows),
     ]
     return "\n".join([*lines, *(f"  note: {text}" for text in found["warnings"])])
+
+
+def _of_subjects(found: Mapping[str, Any]) -> str:
+    people = found["source_subjects"]
+    return f" of {people:,} subjects" if people < found["source_rows"] else ""
 
 
 def _hierarchy(column: Mapping[str, Any]) -> str:

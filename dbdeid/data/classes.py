@@ -1,7 +1,8 @@
 """Staging: the source as coded temporary tables, down to distinct quasi-identifier tuples.
 
 Originals are staged in temporary tables only. In `deid_coded` every quasi-identifier holds the code
-of its value; `deid_tuples` counts the records of each distinct tuple of codes.
+of its value; `deid_tuples` counts the records of each distinct tuple of codes, for each subject
+apart where one is declared. A subject is a number from then on: no identifier is ever copied.
 """
 
 from __future__ import annotations
@@ -27,9 +28,30 @@ class Staged:
     released_type: str
 
 
-def source_step(source: exp.Query, columns: Sequence[Staged]) -> Step:
-    """Stage the columns that are released; no identifier is ever copied."""
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The column of the source that tells whose record it is, and where its number is staged."""
+
+    column: Column
+    staged: str
+
+
+def subject_of(subject: Column, columns: Sequence[Staged]) -> Subject:
+    """A place for the number of each subject that no released column has."""
+    taken = {c.column.name.lower() for c in columns}
+    name = "deid_subject"
+    while name in taken:
+        name += "_"
+    return Subject(subject, name)
+
+
+def source_step(source: exp.Query, columns: Sequence[Staged], subject: Subject | None) -> Step:
+    """Stage the columns that are released, and the number of each record's subject."""
     picked = [_released(c) for c in columns]
+    if subject is not None:
+        order = exp.Order(expressions=[exp.Ordered(this=column(subject.column.name, "source"))])
+        number = exp.Window(this=exp.DenseRank(), order=order)
+        picked.append(exp.alias_(cast(exp.paren(number) - 1, "UINTEGER"), subject.staged))
     return Step(SOURCE.name, exp.select(*picked).from_(source.subquery("source")))
 
 
@@ -45,6 +67,11 @@ def values_relation(number: int) -> Relation:
     return Relation(f"deid_values_{number}", schema="main", catalog="temp")
 
 
+def labels_relation(number: int) -> Relation:
+    """The labels of one quasi-identifier at a chosen level: code, grp, label, lower, upper."""
+    return Relation(f"deid_labels_{number}", schema="main", catalog="temp")
+
+
 def values_step(number: int, name: str) -> Step:
     """Number the distinct values of a quasi-identifier in their own order, NULL last."""
     distinct = exp.select(exp.alias_(column(name), "value")).distinct().from_(SOURCE.table)
@@ -55,8 +82,11 @@ def values_step(number: int, name: str) -> Step:
     return Step(values_relation(number).name, query)
 
 
-def coded_step(names: Sequence[str], quasi_identifiers: Sequence[str]) -> Step:
+def coded_step(
+    names: Sequence[str], quasi_identifiers: Sequence[str], subject: Subject | None
+) -> Step:
     """Replace each quasi-identifier by the code of its value."""
+    names = [*names, *([subject.staged] if subject else [])]
     number = {name: i for i, name in enumerate(quasi_identifiers)}
     picked = [
         exp.alias_(exp.column("code", f"v{number[n]}"), identifier(n))
@@ -71,13 +101,15 @@ def coded_step(names: Sequence[str], quasi_identifiers: Sequence[str]) -> Step:
     return Step(CODED.name, query)
 
 
-def tuples_step(quasi_identifiers: Sequence[str]) -> Step:
-    """The distinct tuples of codes q0, q1, … and the records behind each."""
+def tuples_step(quasi_identifiers: Sequence[str], subject: Subject | None) -> Step:
+    """The distinct tuples of codes q0, q1, … (with `subject`) and the records behind each."""
     keys = [exp.alias_(column(name, "coded"), f"q{i}") for i, name in enumerate(quasi_identifiers)]
+    if subject is not None:
+        keys.append(exp.alias_(column(subject.staged, "coded"), "subject"))
     query = (
         exp.select(*keys, exp.alias_(exp.Count(this=exp.Star()), "records"))
         .from_(exp.alias_(CODED.table, "coded", table=True))
-        .group_by(*[column(name, "coded") for name in quasi_identifiers])
+        .group_by(*[key.this.copy() for key in keys])
     )
     return Step(TUPLES.name, query)
 

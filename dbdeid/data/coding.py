@@ -38,6 +38,12 @@ class Coding:
     hierarchy: Hierarchy
     leaf: NDArray[np.int64]
 
+    @property
+    def null(self) -> int | None:
+        """The code of NULL, if it occurs."""
+        found = np.flatnonzero(self.leaf < 0)
+        return int(found[0]) if len(found) else None
+
     def groups(self, level: int) -> NDArray[np.uint32]:
         """The group of each code on a level, numbered densely as the codes first meet them."""
         _, first, dense = np.unique(self._raw_groups(level), return_index=True, return_inverse=True)

@@ -12,22 +12,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from dbdeid.data.classes import CODED, TUPLES, values_relation
+from dbdeid.data.classes import CODED, TUPLES, labels_relation, values_relation
 from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
+from dbdeid.methods.kept_rows import KeptRows
 from dbdeid.methods.sql_checker import SqlChecker
 from dbdeid.search.checker import Check, Checker, NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice, Node
-from dbdeid.search.objectives import OBJECTIVES, metrics
+from dbdeid.search.objectives import OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, Progress, optimal
+from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
 STAGED = "deid_staged"
+COUNTED = "deid_counted"
 DICTIONARY = "deid_dictionary"
 
 
@@ -58,34 +62,46 @@ class Parameters:
     """How to search and what to do with the suppressed records.
 
     Attributes:
-        k: records that a class needs.
-        suppression_limit: allowed share of suppressed records.
+        rule: what a class needs to stay.
+        subject: the column of the staged tables with the number of each record's subject; None:
+            each record is one.
+        suppression_limit: allowed share of suppressed subjects.
         objective: what to minimize.
         engine: numpy or sql.
         transformation: a known node instead of a search.
         keep: release suppressed records with every quasi-identifier `*`.
     """
 
-    k: int
+    rule: Rule
+    subject: str | None
     suppression_limit: float
     objective: str
     engine: str
     transformation: Node | None
     keep: bool
 
-    def limit(self, records: int) -> int:
-        """How many records may be suppressed: floor(limit · N), exact for decimal shares."""
-        return math.floor(round(self.suppression_limit * records, 9))
+    @property
+    def k(self) -> int:
+        """How many subjects a class needs."""
+        return self.rule.k
+
+    def limit(self, people: int) -> int:
+        """How many subjects may be suppressed: floor(limit · N), exact for decimal shares."""
+        return math.floor(round(self.suppression_limit * people, 9))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The transformation found, and what is known of it."""
+    """The transformation found, and what is known of it.
+
+    `kept` are the tuples of codes that stay, where the database does not tell by class sizes.
+    """
 
     node: Node
     check: Check
     metrics: dict[str, float]
     search: dict[str, Any]
+    kept: tuple[NDArray[Any], ...] | None = None
 
 
 def plan(
@@ -100,13 +116,9 @@ def plan(
         Unsatisfiable: none does; the message says what is achievable.
     """
     lattice = Lattice(tuple(_attribute(q) for q in quasi_identifiers))
-    tuples = _tuples(session, len(quasi_identifiers))
-    checker: Checker = (
-        SqlChecker(session, lattice, parameters.k)
-        if parameters.engine == "sql"
-        else NumpyChecker(lattice, tuples, parameters.k)
-    )
-    limit = parameters.limit(tuples.records)
+    tuples = _tuples(session, len(quasi_identifiers), by_subject=parameters.subject is not None)
+    checker = _checker(session, lattice, tuples, parameters)
+    limit = parameters.limit(tuples.people)
     if parameters.transformation is not None:
         found = _apply(lattice, tuples, checker, parameters, limit)
     else:
@@ -115,19 +127,30 @@ def plan(
             tuples,
             checker,
             limit=limit,
-            objective=OBJECTIVES[parameters.objective],
+            objective=under(parameters.rule, OBJECTIVES[parameters.objective]),
             accept=lambda check: acceptable(check, parameters),
             progress=progress,
         )
     if found.node is None or found.check is None:
-        raise _unsatisfiable(lattice, checker, parameters, limit, tuples.records)
+        raise _unsatisfiable(lattice, checker, parameters, limit, tuples.people)
     search = {
         "lattice_size": found.lattice_size,
         "checked": found.checked,
         "proven_optimal": found.proven_optimal,
         "lower_bound": found.lower_bound,
     }
-    return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search)
+    kept = None
+    if isinstance(checker, NumpyChecker) and parameters.rule.null_policy == "wildcard":
+        stays = checker.kept(found.node)
+        kept = tuple(codes[stays] for codes in tuples.codes)
+    return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search, kept)
+
+
+def _checker(session: Session, lattice: Lattice, tuples: Tuples, parameters: Parameters) -> Checker:
+    if parameters.engine == "sql":
+        by_subject = tuples.subjects is not None
+        return SqlChecker(session, lattice, parameters.rule, by_subject=by_subject)
+    return NumpyChecker(lattice, tuples, parameters.rule)
 
 
 def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
@@ -139,14 +162,16 @@ def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
         quasi_identifier.weight,
         quasi_identifier.min_level,
         quasi_identifier.max_level,
+        coding.null,
     )
 
 
-def _tuples(session: Session, count: int) -> Tuples:
+def _tuples(session: Session, count: int, *, by_subject: bool) -> Tuples:
     names = [f"q{i}" for i in range(count)]
-    found = session.arrays(exp.select(*names, "records").from_(TUPLES.table))
+    keys = [*names, *(["subject"] if by_subject else [])]
+    found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table))
     codes = tuple(np.asarray(found[name], np.uint32) for name in names)
-    return Tuples(codes, np.asarray(found["records"], np.int64))
+    return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"))
 
 
 def _apply(
@@ -156,7 +181,7 @@ def _apply(
     assert node is not None
     check = checker.check(node)
     score = metrics(lattice, tuples, check)[parameters.objective]
-    kept = check.suppressed <= limit and acceptable(check, parameters)
+    kept = check.suppressed_subjects <= limit and acceptable(check, parameters)
     return Found(
         node=node if kept else None,
         score=score,
@@ -170,31 +195,48 @@ def _apply(
 
 def acceptable(check: Check, parameters: Parameters) -> bool:
     """Whether anything is released, and suppressed records that stay form a class that holds."""
-    fits = not parameters.keep or check.suppressed == 0 or check.suppressed >= parameters.k
-    return check.classes > 0 and fits
+    lost = check.suppressed_subjects
+    return check.classes > 0 and (not parameters.keep or lost == 0 or lost >= parameters.k)
 
 
 def _unsatisfiable(
-    lattice: Lattice, checker: Checker, parameters: Parameters, limit: int, records: int
+    lattice: Lattice, checker: Checker, parameters: Parameters, limit: int, people: int
 ) -> Unsatisfiable:
+    who = "records" if parameters.subject is None else "subjects"
     node = parameters.transformation or lattice.top
     what = "the given transformation" if parameters.transformation else "the most general one"
     check = checker.check(node)
-    if parameters.k > records:
-        hint = f"k can be at most {records}, the number of records"
+    if parameters.k > people:
+        hint = f"k can be at most {people}, the number of {who}"
     elif parameters.transformation:
         hint = "use higher levels, a smaller k or a larger suppression_limit"
     else:
-        share = math.ceil(check.suppressed / records * 10_000) / 10_000
+        share = math.ceil(check.suppressed_subjects / people * 10_000) / 10_000
         hint = f"allow suppression_limit: {share}, a smaller k, or higher max_level"
     return Unsatisfiable(
-        f"no transformation reaches k = {parameters.k} with at most {limit} of {records} records "
-        f"suppressed; {what} would suppress {check.suppressed}",
+        f"no transformation reaches k = {parameters.k} with at most {limit} of {people} {who} "
+        f"suppressed; {what} would suppress {check.suppressed_subjects}",
         hint=hint,
     )
 
 
 # -- writing ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The temporary tables of a release.
+
+    Attributes:
+        released: what is published.
+        dictionary: what its values stand for.
+        counted: the released records with the number of their subject beside them, for measuring
+            only; the release itself where each record is a subject.
+    """
+
+    released: Relation
+    dictionary: Relation
+    counted: Relation
 
 
 def write(
@@ -203,7 +245,7 @@ def write(
     released: Sequence[Column],
     plan: Plan,
     parameters: Parameters,
-) -> tuple[Relation, Relation]:
+) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
 
     Args:
@@ -215,15 +257,13 @@ def write(
     """
     for i, (q, level) in enumerate(zip(quasi_identifiers, plan.node, strict=True)):
         _upload_labels(session, i, q, level)
-    staged = session.run(release_step(quasi_identifiers, released, plan.node, parameters))
+    kept_rows(quasi_identifiers, parameters).stage(session, plan.kept)
+    counted = staged = session.run(release_step(quasi_identifiers, released, plan.node, parameters))
+    if parameters.subject is not None:
+        staged = session.run(released_step(quasi_identifiers, released))
     _upload_dictionary(session, quasi_identifiers, plan, parameters)
     dictionary = session.run(dictionary_step(quasi_identifiers, staged))
-    return staged, dictionary
-
-
-def labels_relation(number: int) -> Relation:
-    """The labels of one quasi-identifier at the chosen level: code, grp, label, lower, upper."""
-    return Relation(f"deid_labels_{number}", schema="main", catalog="temp")
+    return Written(staged, dictionary, counted)
 
 
 def _upload_labels(
@@ -254,30 +294,56 @@ def release_step(
     node: Node,
     parameters: Parameters,
 ) -> Step:
-    """The query of the release: generalize by joins, suppress small classes, sort by everything."""
+    """The query of the release: generalize by joins, suppress small classes, sort by everything.
+
+    Where subjects are counted it is what `released_step` takes the release from.
+    """
+    rows = kept_rows(quasi_identifiers, parameters)
     number = {q.name: i for i, q in enumerate(quasi_identifiers)}
-    size = _class_size(len(quasi_identifiers))
-    kept: exp.Expr = exp.GTE(this=size, expression=exp.convert(parameters.k))
+    kept = rows.condition if parameters.keep else None
     picked: list[exp.Expr] = []
     for c in released:
         if c.name not in number:
             picked.append(column(c.name, "coded"))
             continue
         i = number[c.name]
-        picked += _generalized(i, quasi_identifiers[i], node[i], kept if parameters.keep else None)
-    query = exp.select(*picked).from_(exp.alias_(CODED.table, "coded", table=True))
-    for i, q in enumerate(quasi_identifiers):
-        query = _join_labels(query, i, q, raw=node[i] == 0)
-    if not parameters.keep:
-        query = query.qualify(kept)
+        picked += _generalized(i, quasi_identifiers[i], node[i], kept)
     names = [item.alias_or_name for item in picked]
-    order = [exp.Ordered(this=exp.column(identifier(n)), nulls_first=False) for n in names]
-    return Step(STAGED, exp.select("*").from_(query.subquery("release")).order_by(*order))
+    if parameters.subject is not None:
+        picked.append(column(parameters.subject, "coded"))
+    query = exp.select(*picked).from_(exp.alias_(CODED.table, "coded", table=True))
+    for i in range(len(quasi_identifiers)):
+        query = rows.join_labels(query, i)
+        if node[i] == 0:
+            query = _join_values(query, i, quasi_identifiers[i].name)
+    query = rows.join(query)
+    if not parameters.keep:
+        query = rows.only(query)
+    if parameters.subject is not None:
+        return Step(COUNTED, query)
+    return Step(STAGED, _sorted(query.subquery("release"), names))
 
 
-def _class_size(count: int) -> exp.Expr:
-    groups = [exp.column("grp", f"l{i}") for i in range(count)]
-    return exp.Window(this=exp.Count(this=exp.Star()), partition_by=list(groups))
+def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]) -> Step:
+    """The release, without the number of each record's subject."""
+    bounded = {q.name for q in quasi_identifiers if q.bounds}
+    names = []
+    for c in released:
+        ends = ("_lower", "_upper") if c.name in bounded else ()
+        names += [c.name, *(f"{c.name}{end}" for end in ends)]
+    return Step(STAGED, _sorted(Relation(COUNTED, schema="main", catalog="temp").table, names))
+
+
+def _sorted(rows: exp.Expr, names: Sequence[str]) -> exp.Select:
+    columns = [exp.column(identifier(name)) for name in names]
+    order = [exp.Ordered(this=c.copy(), nulls_first=False) for c in columns]
+    return exp.select(*columns).from_(rows).order_by(*order)
+
+
+def kept_rows(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> KeptRows:
+    """Which rows of the coded source stay."""
+    names = tuple(q.name for q in quasi_identifiers)
+    return KeptRows(parameters.rule, names, parameters.subject)
 
 
 def _generalized(
@@ -308,18 +374,10 @@ def _unless(kept: exp.Expr | None, value: exp.Expr, otherwise: str | None) -> ex
     return exp.Case(ifs=[exp.If(this=kept.copy(), true=value)], default=exp.convert(otherwise))
 
 
-def _join_labels(
-    query: exp.Select, number: int, quasi_identifier: QuasiIdentifier, *, raw: bool
-) -> exp.Select:
-    code = column(quasi_identifier.name, "coded")
-    alias = f"l{number}"
-    table = exp.alias_(labels_relation(number).table, alias, table=True)
-    query = query.join(table, on=code.eq(exp.column("code", alias)))
-    if raw:
-        alias = f"v{number}"
-        table = exp.alias_(values_relation(number).table, alias, table=True)
-        query = query.join(table, on=code.copy().eq(exp.column("code", alias)))
-    return query
+def _join_values(query: exp.Select, number: int, name: str) -> exp.Select:
+    alias = f"v{number}"
+    table = exp.alias_(values_relation(number).table, alias, table=True)
+    return query.join(table, on=column(name, "coded").eq(exp.column("code", alias)))
 
 
 def _upload_dictionary(

@@ -80,7 +80,7 @@ def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> bool:
 
 
 def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:
-    if prepared.bound.spec.accept == "rows":
+    if prepared.bound.spec.accept == "rows" or prepared.bound.subject is not None:
         return
     for name in prepared.bound.names("identifier"):
         value = column(name, "source")
@@ -94,8 +94,8 @@ def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mis
                 "may have several rows, and k would count rows",
                 "columns",
                 name,
-                hint="take one row a person in `source: {sql: …}`, or say `accept: rows` at the "
-                "top level if k may count rows; counting people by `subject` is not yet available",
+                hint=f"say `subject: {name}` at the top level if it tells whose row it is, or "
+                "`accept: rows` if k may count rows",
             )
 
 
@@ -104,15 +104,17 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     if parameters.k < LEAST_K:
         yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
     if parameters.suppression_limit > MUCH_SUPPRESSED:
-        yield f"up to {parameters.suppression_limit:.0%} of the records may be left out"
+        who = "subjects" if parameters.subject else "records"
+        yield f"up to {parameters.suppression_limit:.0%} of the {who} may be left out"
     for c in prepared.bound.columns:
         if c.spec.reason:
             yield f"{c.name}: released as it is: {c.spec.reason}"
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
-    others = [c.name for c in prepared.bound.released if c.spec.role != "quasi_identifier"]
+    roles = ("sensitive", "insensitive")
+    others = [c.name for c in prepared.bound.released if c.spec.role in roles]
     if others:
-        names = [c.name for c in prepared.bound.released]
+        names = [c.name for c in prepared.bound.released if not c.spec.pseudonym]
         unique = session.row(step("unique_records", {"rel": CODED}, {"cols": names}))[0]
         share = unique / prepared.rows
         yield (
@@ -147,3 +149,24 @@ def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Ite
             f"{name}: homogeneity accepted; {records} records in {classes} classes share its value "
             "with their whole class"
         )
+
+
+def linked(prepared: Prepared, counted: Relation, session: Session) -> Iterator[str]:
+    """What a pseudonym tells beyond the classes it links: how many records a subject has in each.
+
+    Args:
+        prepared: the prepared spec.
+        counted: the released records with the number of their subject.
+        session: where they are.
+    """
+    subject = prepared.parameters.subject
+    if not prepared.parameters.rule.linked or subject is None:
+        return
+    names, k = [q.name for q in prepared.quasi_identifiers], prepared.parameters.k
+    columns = {"qi": names, "subject": [subject]}
+    found = session.row(step("linked_counts", {"rel": counted}, columns, {"k": k}))[0]
+    pseudonyms = ", ".join(c.name for c in prepared.bound.pseudonyms)
+    yield (
+        f"{pseudonyms}: links the records of each subject; {found} subjects have a number of "
+        f"records in their classes that fewer than {k} share, which who knows it could use"
+    )

@@ -50,11 +50,13 @@ class Bound:
         file: the spec and where it came from.
         source: a query for all rows of the source.
         columns: all columns of the source, in order.
+        subject: the column that tells whose record it is; None: each record is one subject.
     """
 
     file: SpecFile
     source: exp.Query
     columns: tuple[BoundColumn, ...]
+    subject: Column | None
 
     @property
     def spec(self) -> ReleaseSpec:
@@ -64,7 +66,7 @@ class Bound:
     @property
     def released(self) -> tuple[BoundColumn, ...]:
         """The columns that leave, in order."""
-        return tuple(c for c in self.columns if c.spec.role not in WITHHELD)
+        return tuple(c for c in self.columns if c.spec.released)
 
     @property
     def quasi_identifiers(self) -> tuple[BoundColumn, ...]:
@@ -76,9 +78,19 @@ class Bound:
         """The released columns as they are staged."""
         return tuple(Staged(c.column, c.released_type or "VARCHAR") for c in self.released)
 
+    @property
+    def pseudonyms(self) -> tuple[BoundColumn, ...]:
+        """The identifiers that are released as pseudonyms."""
+        return tuple(c for c in self.columns if c.spec.pseudonym)
+
     def names(self, *roles: str) -> tuple[str, ...]:
         """Names of the columns with one of these roles."""
         return tuple(c.name for c in self.columns if c.spec.role in roles)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Names of the columns that do not leave."""
+        return tuple(c.name for c in self.columns if not c.spec.released)
 
 
 def bind(file: SpecFile, session: Session) -> Bound:
@@ -103,9 +115,33 @@ def bind(file: SpecFile, session: Session) -> Bound:
         mistakes.extend(_type_mistakes(file, bound))
         columns.append(bound)
     mistakes.extend(_bounds_mistakes(file, columns))
+    mistakes.extend(_subject_mistakes(file, columns, found))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
-    return Bound(file, source, tuple(columns))
+    return Bound(file, source, tuple(columns), _named(file.spec.subject, columns))
+
+
+def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
+    """The column of this name in any spelling."""
+    return next((c.column for c in columns if name and c.name.lower() == name.lower()), None)
+
+
+def _subject_mistakes(
+    file: SpecFile, columns: list[BoundColumn], found: tuple[Column, ...]
+) -> Iterator[Mistake]:
+    name = file.spec.subject
+    if name is None:
+        return
+    if name.lower() not in {column.name.lower() for column in found}:
+        hint = did_you_mean(name, [column.name for column in found])
+        yield file.mistake(f"the source has no column {name!r}", "subject", hint=hint)
+    for c in columns:
+        if c.name.lower() == name.lower() and c.spec.role not in WITHHELD:
+            yield file.mistake(
+                f"the subject {c.name!r} would be released as {c.spec.role}",
+                "subject",
+                hint="make it an identifier, or {role: identifier, pseudonym: true}",
+            )
 
 
 def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
@@ -246,8 +282,10 @@ _AS_TEXT = ("UUID", "TIME", "TIME WITH TIME ZONE", "INTERVAL", "JSON")
 
 
 def _released_type(column: Column, spec: ColumnSpec) -> str | None:
-    if spec.role in WITHHELD:
+    if not spec.released:
         return None
+    if spec.pseudonym:
+        return "VARCHAR"
     if column.family == "enum" or column.type in _AS_TEXT or spec.type == "categorical":
         return "VARCHAR"
     if column.family == "timestamp":

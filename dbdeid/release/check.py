@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dbdeid.data.classes import CODED
 from dbdeid.engine.session import Settings
 from dbdeid.errors import Unsatisfiable
-from dbdeid.privacy import risk
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
-from dbdeid.release.prepare import Prepared, prepare
+from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import check_owned, workplace
 from dbdeid.search.optimal import require_size
@@ -32,8 +30,8 @@ def check(
     """Check a spec against its data without writing anything.
 
     Returns:
-        release, source_rows, lattice_size, risk of the source, a description of each column,
-        warnings.
+        release, source_rows, source_subjects, lattice_size, risk of the source, a description of
+        each column, warnings.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
@@ -49,17 +47,18 @@ def check(
         check_owned(work, file.spec)
         prepared = prepare(bind(file, session), session)
         require_size(lattice_size(prepared))
-        if prepared.parameters.k > prepared.rows:
+        if prepared.parameters.k > prepared.subjects:
+            who = "subjects" if file.spec.subject else "records"
             raise Unsatisfiable(
-                f"k = {prepared.parameters.k} is more than the {prepared.rows} records there are",
+                f"k = {prepared.parameters.k} is more than the {prepared.subjects} {who} there are",
                 hint="choose a smaller k",
             )
         warnings = (*answers.beforehand(prepared), *answers.require(prepared, session))
-        names = [q.name for q in prepared.quasi_identifiers]
-        found = risk.measure(session, CODED, names, prepared.parameters.k)
+        found = risk_before(prepared, session)
         return {
             "release": file.spec.release,
             "source_rows": prepared.rows,
+            "source_subjects": prepared.subjects,
             "lattice_size": lattice_size(prepared),
             "risk": found.to_dict(),
             "columns": _columns(prepared),

@@ -45,7 +45,7 @@ def declare(
         columns=tuple(columns),
         quasi_identifiers=tuple(levels),
         bounds=tuple(bounds),
-        withheld=bound.names("identifier", "drop"),
+        withheld=bound.withheld,
         models=spec.privacy,
         transformation=dict(levels),
         tops=dict(tops),
@@ -53,6 +53,9 @@ def declare(
         suppression_limit=spec.method.suppression_limit,
         keeps_suppressed=keeps,
         domains=tuple(c.name for c in bound.quasi_identifiers if _declares_domain(c)),
+        null_policy=spec.null_policy,
+        subject=bound.subject.name if bound.subject else None,
+        pseudonyms=tuple(c.name for c in bound.pseudonyms),
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
-from dbdeid.errors import DataError, SpecError
-from dbdeid.release import export
+from dbdeid.errors import DataError, SpecError, VerificationError
+from dbdeid.release import export, pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
@@ -25,7 +25,7 @@ from dbdeid.release.workplace import (
     private_of,
     workplace,
 )
-from dbdeid.verify import Declared, Verification, verify_table
+from dbdeid.verify import Content, Declared, Verification, stored_content, verify_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,27 +133,45 @@ def verify(
         require_same(found.file, found.entry, besides=("privacy",))
         bound = found.bound()
         declared = found.declared(bound)
-        hierarchies = found.book.of_release(found.entry.release)
-        table = verify_table(
-            found.work.session,
-            found.table,
-            declared,
-            dictionary=found.dictionary,
-            source=bound.source,
-            hierarchies=hierarchies,
-        )
-        target = found.work.places.target
-        if target is not None:
-            found.work.session.detach(str(found.table.catalog))
+        table = _verified(found, bound, declared)
+        session, target = found.work.session, found.work.places.target
         files = [*([target] if target else []), *found.work.places.exports]
-        reopened = [(path.name, _reopened(path, declared)) for path in files]
+        expected = [stored_content(session, found.table, declared, path) for path in files]
+        if target is not None:
+            session.detach(str(found.table.catalog))
+        reopened = [
+            (path.name, _reopened(path, declared, content))
+            for path, content in zip(files, expected, strict=True)
+        ]
     return _together(table, reopened)
 
 
-def _reopened(path: Path, declared: Declared) -> Verification:
+def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification:
+    """The released table held against its source."""
+    session = found.work.session
+    return verify_table(
+        session,
+        found.table,
+        declared,
+        dictionary=found.dictionary,
+        source=pseudonyms.replaced(bound, session),
+        hierarchies=found.book.of_release(found.entry.release),
+    )
+
+
+def _require(found: Verification) -> None:
+    if not found.verified:
+        raise VerificationError(
+            "the released table no longer keeps its promises and was not exported: "
+            + "; ".join(found.failures),
+            hint="run the spec again",
+        )
+
+
+def _reopened(path: Path, declared: Declared, expected: Content | None) -> Verification:
     if not path.exists():
         raise DataError(f"{path.name} is gone", hint="run the spec again")
-    return export.reopened(companions(path), declared)
+    return export.reopened(companions(path), declared, expected)
 
 
 def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:
@@ -220,8 +238,11 @@ def export_release(
                 "a preview view is internal and never exported", hint="release it as a table"
             )
         require_same(found.file, found.entry)
-        declared = found.declared(found.bound())
-        session = found.work.session
+        bound, session = found.bound(), found.work.session
+        declared = found.declared(bound)
+        if declared.subject is not None:
+            # whose records they are is not told by a file: its content is held against this table
+            _require(_verified(found, bound, declared))
         pairs = export.write(session, destination, declared, found.table, found.dictionary)
         export.finish(pairs)
     return finals

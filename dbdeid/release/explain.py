@@ -10,8 +10,9 @@ from dbdeid.data import classes
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings, Step
 from dbdeid.methods import full_domain
+from dbdeid.privacy.counting import Counting
 from dbdeid.release.bind import Bound, bind
-from dbdeid.release.prepare import coding_steps, parameters_of, uncoded
+from dbdeid.release.prepare import coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import places, reading
 
@@ -42,14 +43,18 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
     parameters = parameters_of(bound, None)
     released = [s.column for s in bound.staged]
     staged = Relation(full_domain.STAGED, schema="main", catalog="temp")
+    kept = full_domain.kept_rows(quasi_identifiers, parameters)
+    counting = Counting(bound.spec.null_policy)
     return (
-        classes.source_step(bound.source, bound.staged),
+        classes.source_step(bound.source, bound.staged, subject_of(bound)),
         *(classes.values_step(i, name) for i, name in enumerate(names)),
         *coding_steps(bound),
+        *([kept.linked_step()] if parameters.rule.linked else []),
         full_domain.release_step(quasi_identifiers, released, node, parameters),
+        *([full_domain.released_step(quasi_identifiers, released)] if parameters.subject else []),
         full_domain.dictionary_step(quasi_identifiers, staged),
         *(
-            Step(f"verify_{model.model}", model.measure(staged, names))
+            Step(f"verify_{model.model}", model.measure(staged, names, counting))
             for model in bound.spec.privacy
         ),
     )

@@ -13,7 +13,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
 from dbdeid.release.workplace import beside, companions, dictionary_name
-from dbdeid.verify import Declared, Verification, verify_file
+from dbdeid.verify import Content, Declared, Verification, stored_content, verify_file
 
 
 def write(
@@ -36,7 +36,9 @@ def write(
         else:
             for (unfinished, _), table in zip(pairs, (released, dictionary), strict=True):
                 _copy(session, table, unfinished)
-        _require(reopened([unfinished for unfinished, _ in pairs], declared), path)
+        expected = stored_content(session, released, declared, path)
+        files = [unfinished for unfinished, _ in pairs]
+        _require(reopened(files, declared, expected), path)
     except BaseException:
         discard(pairs)
         raise
@@ -63,11 +65,11 @@ def _copy(session: Session, table: Relation, path: Path) -> None:
     session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
 
 
-def reopened(files: Sequence[Path], declared: Declared) -> Verification:
+def reopened(files: Sequence[Path], declared: Declared, expected: Content | None) -> Verification:
     """Verify the files of one export, the release first, after reopening."""
     written, *beside = files
     dictionary = beside[0] if beside else dictionary_name(declared.release)
-    return verify_file(written, declared, dictionary=dictionary)
+    return verify_file(written, declared, dictionary=dictionary, same_as=expected)
 
 
 def _require(found: Verification, path: Path) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
-from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.full_domain import Parameters, QuasiIdentifier
+from dbdeid.privacy import risk
+from dbdeid.privacy.counting import Counting
+from dbdeid.release import pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of
 from dbdeid.release.hierarchies import coding_of
+from dbdeid.search.suppression import Rule
 
 HIERARCHIES = "deid_hierarchies_used"
 
@@ -27,21 +31,28 @@ class Prepared:
     """A bound spec with its data staged and coded.
 
     Attributes:
-        bound: the bound spec.
+        bound: the bound spec; its source has pseudonyms where they are released.
         quasi_identifiers: ready for search, in order of the source.
         parameters: of the method.
         rows: records of the source.
+        subjects: people behind them; as many as records where none are declared.
     """
 
     bound: Bound
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     parameters: Parameters
     rows: int
+    subjects: int
 
     @property
     def released(self) -> tuple[Column, ...]:
         """The released columns as they are staged."""
         return tuple(Column(s.column.name, s.released_type) for s in self.bound.staged)
+
+    @property
+    def counting(self) -> Counting:
+        """How the classes of the staged tables count."""
+        return Counting(self.bound.spec.null_policy, self.parameters.subject)
 
 
 def prepare(bound: Bound, session: Session) -> Prepared:
@@ -49,29 +60,77 @@ def prepare(bound: Bound, session: Session) -> Prepared:
 
     Raises:
         HierarchyError: a hierarchy is broken or does not cover its column.
-        DataError: the source is empty.
-        SpecError: the given transformation does not fit the hierarchies.
+        DataError: the source is empty, or a record has no subject.
+        SpecError: the given transformation does not fit the hierarchies, or a column cannot be
+            released as pseudonyms.
     """
-    session.run(classes.source_step(bound.source, bound.staged))
-    rows = int(session.row(step("count_rows", {"rel": classes.SOURCE}))[0])
-    if rows == 0:
-        raise DataError("the source has no rows", hint="there is nothing to release")
+    bound = replace(bound, source=pseudonyms.replaced(bound, session))
+    rows = _count_rows(bound, session)
+    session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
     for coded in coding_steps(bound):
         session.run(coded)
     session.drop_temp(classes.SOURCE.name)
-    return Prepared(bound, quasi_identifiers, parameters_of(bound, quasi_identifiers), rows)
+    parameters = parameters_of(bound, quasi_identifiers)
+    subjects = _subjects(parameters, session) if parameters.subject else rows
+    return Prepared(bound, quasi_identifiers, parameters, rows, subjects)
+
+
+def _count_rows(bound: Bound, session: Session) -> int:
+    """The records of the source; each must have a subject where one is declared."""
+    known: exp.Expr = exp.Star()
+    if bound.subject is not None:
+        known = column(bound.subject.name, "source")
+    counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=known))
+    rows, known_rows = session.row(counts.from_(bound.source.subquery("source")))
+    if rows == 0:
+        raise DataError("the source has no rows", hint="there is nothing to release")
+    if bound.subject is not None and known_rows < rows:
+        raise DataError(
+            f"the subject {bound.subject.name!r} is NULL in {rows - known_rows} of {rows} rows: "
+            "whose records they are is not known",
+            hint="leave these rows out, or number them in `source: {sql: …}`",
+        )
+    return int(rows)
+
+
+def _subjects(parameters: Parameters, session: Session) -> int:
+    number = exp.Distinct(expressions=[exp.column("subject")])
+    return int(session.row(exp.select(exp.Count(this=number)).from_(classes.TUPLES.table))[0])
+
+
+def subject_of(bound: Bound) -> classes.Subject | None:
+    """The subject and where its number is staged."""
+    return classes.subject_of(bound.subject, bound.staged) if bound.subject else None
 
 
 def coding_steps(bound: Bound) -> tuple[Step, ...]:
     """The steps from values to distinct coded tuples."""
-    names = [c.name for c in bound.quasi_identifiers]
+    names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
     return (
-        classes.coded_step([c.name for c in bound.released], names),
-        classes.tuples_step(names),
+        classes.coded_step([c.name for c in bound.released], names, subject),
+        classes.tuples_step(names, subject),
     )
+
+
+def risk_before(prepared: Prepared, session: Session) -> risk.Risk:
+    """The risk of the source as it is, from its codes."""
+    names = [q.name for q in prepared.quasi_identifiers]
+    table = classes.CODED
+    if prepared.counting.null_policy != "own_category":
+        known = {q.name: q.coding.null for q in prepared.quasi_identifiers}
+        cells: list[exp.Expr] = [
+            exp.alias_(
+                exp.Nullif(this=column(name), expression=exp.convert(null)), identifier(name)
+            )
+            for name, null in known.items()
+        ]
+        if prepared.parameters.subject is not None:
+            cells.append(column(prepared.parameters.subject))
+        table = session.run(Step("deid_risk_before", exp.select(*cells).from_(table.table)))
+    return risk.measure(session, table, names, prepared.parameters.k, prepared.counting)
 
 
 def _quasi_identifier(
@@ -106,9 +165,10 @@ def parameters_of(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier] | N
     A given transformation is held against the hierarchies; without quasi-identifiers it is not
     looked at.
     """
-    method = bound.spec.method
+    spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
     return Parameters(
-        k=bound.spec.smallest_class,
+        rule=Rule(spec.smallest_class, spec.null_policy, spec.linked),
+        subject=subject.staged if subject else None,
         suppression_limit=method.suppression_limit,
         objective=method.objective,
         engine=method.engine,

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
 from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.session import Step
 from dbdeid.methods.full_domain import Plan
 from dbdeid.release import record
 from dbdeid.release.clock import Clock
@@ -34,10 +35,15 @@ def publish(
                 session.drop(Relation(name, schema="main", catalog=session.catalog))
             query = view_query(book, prepared, plan)
             session.execute(exp.Create(this=view.table, kind="VIEW", expression=query))
+            released = counted = session.relation(spec.release)
+            if prepared.parameters.subject is not None:
+                people = view_query(book, prepared, plan, with_subject=True)
+                counted = session.run(Step("deid_counted", people))
             kept = record.record_of(
                 prepared,
                 plan,
-                session.relation(spec.release),
+                released,
+                counted,
                 session,
                 None,
                 None,
@@ -50,14 +56,18 @@ def publish(
     )
 
 
-def view_query(book: Book, prepared: Prepared, plan: Plan) -> exp.Select:
-    """The query of the view: plain SQL over the source and the stored hierarchies."""
+def view_query(
+    book: Book, prepared: Prepared, plan: Plan, *, with_subject: bool = False
+) -> exp.Select:
+    """The query of the view: plain SQL over the source and the stored hierarchies.
+
+    `with_subject` adds the subject of each record, for measuring only.
+    """
     numbers = {q.name: i for i, q in enumerate(prepared.quasi_identifiers)}
     keep, k = prepared.parameters.keep, exp.convert(prepared.parameters.k)
-    labels = [exp.column("label", f"h{i}") for i in range(len(numbers))]
-    size = exp.Window(this=exp.Count(this=exp.Star()), partition_by=list(labels))
-    kept = exp.GTE(this=size, expression=k)
-    picked = []
+    labels: list[exp.Expr] = [exp.column("label", f"h{i}") for i in range(len(numbers))]
+    kept = _kept(prepared, labels, k)
+    picked: list[exp.Expr] = []
     for c in prepared.released:
         value = cast(column(c.name, "source"), c.type)
         number = numbers.get(c.name)
@@ -68,6 +78,10 @@ def view_query(book: Book, prepared: Prepared, plan: Plan) -> exp.Select:
         if keep:
             label = exp.Case(ifs=[exp.If(this=kept.copy(), true=label)], default=exp.convert(TOP))
         picked.append(exp.alias_(label, identifier(c.name)))
+    subject = prepared.bound.subject
+    if with_subject and subject is not None:
+        owner = column(subject.name, "source")
+        picked.append(exp.alias_(owner, identifier(str(prepared.parameters.subject))))
     query = exp.select(*picked).from_(prepared.bound.source.copy().subquery("source"))
     hierarchies = book.table("hierarchies")
     for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
@@ -83,3 +97,15 @@ def view_query(book: Book, prepared: Prepared, plan: Plan) -> exp.Select:
         )
         query = query.join(exp.alias_(hierarchies.table, alias, table=True), on=known)
     return query if keep else query.qualify(kept)
+
+
+def _kept(prepared: Prepared, labels: list[exp.Expr], k: exp.Expr) -> exp.Expr:
+    """Whether a row's class holds the models as the rows are now."""
+    counted: exp.Expr = exp.Star()
+    if prepared.bound.subject is not None:
+        counted = exp.Distinct(expressions=[column(prepared.bound.subject.name, "source")])
+    size = exp.Window(this=exp.Count(this=counted), partition_by=[x.copy() for x in labels])
+    kept: exp.Expr = exp.GTE(this=size, expression=k)
+    if prepared.counting.null_policy == "exclude":
+        kept = exp.and_(kept, *(exp.not_(label.copy().is_(exp.null())) for label in labels))
+    return kept

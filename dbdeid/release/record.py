@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbdeid import __version__
-from dbdeid.data.classes import CODED
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -17,7 +16,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.methods.full_domain import Plan, QuasiIdentifier
 from dbdeid.privacy import risk
 from dbdeid.release.bind import BoundColumn
-from dbdeid.release.prepare import Prepared
+from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.workplace import Workplace, companions
 from dbdeid.utility.loss import column_loss
@@ -33,18 +32,22 @@ def record_of(
     prepared: Prepared,
     plan: Plan,
     released: Relation,
+    counted: Relation,
     session: Session,
     verification: Verification | None,
     workload: Workload | None,
     warnings: Sequence[str],
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Everything that is known of a release, measured on the written table."""
+    """Everything that is known of a release, measured on the written table.
+
+    `counted` are its records with the number of their subject, where subjects are counted.
+    """
     spec = prepared.bound.spec
     names = [q.name for q in prepared.quasi_identifiers]
     levels = dict(zip(names, plan.node, strict=True))
     k = spec.smallest_class
-    after = risk.measure(session, released, names, k)
+    after = risk.measure(session, counted, names, k, prepared.counting)
     losses = _column_losses(prepared, plan, released, session)
     loss = _total_loss(prepared, losses, plan)
     metrics = {**plan.metrics, "loss": loss}
@@ -56,9 +59,10 @@ def record_of(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "source": spec.source_name,
         "source_rows": prepared.rows,
-        "source_subjects": None,
+        "source_subjects": prepared.subjects if spec.subject else None,
         "released_rows": after.records,
         "suppressed_rows": plan.check.suppressed,
+        "suppressed_subjects": plan.check.suppressed_subjects,
         "classes": after.classes,
         "smallest_class": after.k,
         "verified": verification is not None and verification.verified,
@@ -77,10 +81,12 @@ def record_of(
         "search": plan.search,
         "verification": verification.to_dict() if verification else None,
         "risk": {
-            "before": risk.measure(session, CODED, names, k).to_dict(),
+            "before": risk_before(prepared, session).to_dict(),
             "after": after.to_dict(),
         },
-        "histogram": [asdict(size) for size in risk.histogram(session, released, names)],
+        "histogram": [
+            asdict(size) for size in risk.histogram(session, counted, names, prepared.counting)
+        ],
         "queries": workload.to_dict() if workload else None,
         "seconds": dict(seconds),
         "exports": list(spec.output.export),
@@ -127,6 +133,7 @@ def _column(
         "height": q.height if q else None,
         "loss": losses.get(c.name),
         "labels": _labels(q, released, session) if q else [],
+        "pseudonym": c.spec.pseudonym,
         "reason": c.spec.reason,
         "accept": c.spec.accept,
         "weight": c.spec.weight,
@@ -168,12 +175,14 @@ def result_of(
         release=kept["release"],
         method=kept["method"],
         source_rows=kept["source_rows"],
-        source_subjects=kept["source_rows"],
+        source_subjects=kept["source_subjects"] or kept["source_rows"],
         released_rows=kept["released_rows"],
         suppressed_rows=kept["suppressed_rows"],
+        suppressed_subjects=kept["suppressed_subjects"],
         counterfeit_rows=0,
         classes=kept["classes"],
         smallest_class=kept["smallest_class"],
+        null_policy=kept["null_policy"],
         transformation=kept["transformation"],
         loss=kept["loss"],
         metrics=kept["metrics"],

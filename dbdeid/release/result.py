@@ -23,12 +23,14 @@ class RunResult:
         release: its name.
         method: how it was made.
         source_rows: records of the source.
-        source_subjects: people behind them; one row is one person.
+        source_subjects: people behind them; every record is one where no subject is declared.
         released_rows: records released.
         suppressed_rows: records suppressed.
+        suppressed_subjects: people who lose a record.
         counterfeit_rows: records added; none under this method.
         classes: equivalence classes of the release.
-        smallest_class: size of the smallest; None for an empty release.
+        smallest_class: people in the smallest; None for an empty release.
+        null_policy: how NULL in a quasi-identifier formed classes.
         transformation: level of each quasi-identifier.
         loss: mean information loss of a cell, in [0, 1].
         metrics: utility metrics by name.
@@ -45,9 +47,11 @@ class RunResult:
     source_subjects: int
     released_rows: int
     suppressed_rows: int
+    suppressed_subjects: int
     counterfeit_rows: int
     classes: int
     smallest_class: int | None
+    null_policy: str
     transformation: Mapping[str, int]
     loss: float
     metrics: Mapping[str, float]

@@ -29,7 +29,7 @@ from dbdeid.release.workplace import (
     dictionary_name,
     workplace,
 )
-from dbdeid.verify import Declared, Verification, verify_table
+from dbdeid.verify import Declared, Verification, content, verify_table
 
 Pairs = tuple[tuple[Path, Path], ...]
 
@@ -81,13 +81,14 @@ def _release(
 ) -> RunResult:
     session, spec = work.session, prepared.bound.spec
     with clock.phase("write"):
-        staged, dictionary = full_domain.write(
+        written = full_domain.write(
             session,
             prepared.quasi_identifiers,
             prepared.released,
             plan,
             prepared.parameters,
         )
+        staged, dictionary = written.released, written.dictionary
         hierarchies = upload_hierarchies(prepared, session)
     declared = declared_of(prepared, plan.node)
     with clock.phase("verify"):
@@ -101,14 +102,26 @@ def _release(
         )
         _require_stable(session, prepared.bound.source, verification)
         _require(verification)
-        warnings = (*warnings, *answers.homogeneity(prepared, staged, session))
+        warnings = (
+            *warnings,
+            *answers.homogeneity(prepared, staged, session),
+            *answers.linked(prepared, written.counted, session),
+        )
     with clock.phase("evaluate"):
         workload = evaluate_workload(prepared.bound, session, staged, dictionary)
     with clock.phase("publish"):
         pairs = _write_files(work, declared, staged, dictionary)
         try:
             kept = record.record_of(
-                prepared, plan, staged, session, verification, workload, warnings, clock.seconds
+                prepared,
+                plan,
+                staged,
+                written.counted,
+                session,
+                verification,
+                workload,
+                warnings,
+                clock.seconds,
             )
             entry = record.entry_of(work, prepared, kept)
             _commit(work, entry, staged, dictionary, hierarchies, declared)
@@ -188,6 +201,7 @@ def _commit(
                     written,
                     declared,
                     dictionary=session.relation(dictionary_name(entry.release)),
+                    same_as=content(session, staged, declared.columns),
                 )
             )
         book.keep_hierarchies(entry.release, hierarchies)

@@ -29,6 +29,7 @@ from pydantic_core import PydanticCustomError
 from dbdeid.data.dates import UNITS
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import MODELS, NOT_YET, KAnonymity
+from dbdeid.privacy.counting import NullPolicy
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
@@ -235,7 +236,7 @@ Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensiti
 class ColumnSpec(Part):
     """The role of one column and what belongs to it."""
 
-    keys_not_yet = ("pseudonym", "order")
+    keys_not_yet = ("order",)
 
     role: Role
     hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_short_hierarchy)] = None
@@ -244,8 +245,14 @@ class ColumnSpec(Part):
     min_level: Annotated[int, Field(ge=0)] = 0
     max_level: Annotated[int, Field(ge=0)] | None = None
     domain: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
+    pseudonym: bool = False
     reason: Text | None = None
     accept: Literal["homogeneity"] | None = None
+
+    @property
+    def released(self) -> bool:
+        """Whether the column leaves, as it is, generalized or as a pseudonym."""
+        return self.role not in ("identifier", "drop") or self.pseudonym
 
     @field_validator("role", mode="before")
     @classmethod
@@ -274,6 +281,8 @@ class ColumnSpec(Part):
                 raise problem(f"{', '.join(used)} only go with role quasi_identifier")
         if self.accept and self.role != "sensitive":
             raise problem("accept: homogeneity only goes with role sensitive")
+        if self.pseudonym and self.role != "identifier":
+            raise problem("pseudonym: true only goes with role identifier")
         return self
 
     def _check_quasi_identifier(self) -> None:
@@ -401,7 +410,7 @@ Model = Annotated[KAnonymity, BeforeValidator(_known_model)]
 class ReleaseSpec(Part):
     """One release as its owner declares it; see the reference of the specification."""
 
-    keys_not_yet = ("subject", "expect", "rerelease", "preset")
+    keys_not_yet = ("expect", "rerelease", "preset")
 
     release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
     database: Text | None = None
@@ -410,7 +419,8 @@ class ReleaseSpec(Part):
         Annotated[Text, Tag(TEXT)] | Annotated[SourceQuery, Tag(QUERY)],
         Discriminator(lambda value: QUERY if isinstance(value, Mapping | SourceQuery) else TEXT),
     ]
-    null_policy: Literal["own_category"] = "own_category"
+    subject: Text | None = None
+    null_policy: NullPolicy = "own_category"
     columns: dict[str, ColumnSpec] = Field(min_length=1)
     privacy: Annotated[tuple[Model, ...], Field(strict=False, min_length=1)]
     method: Annotated[FullDomain, BeforeValidator(_short_method)]
@@ -418,13 +428,6 @@ class ReleaseSpec(Part):
     output: Output = Field(default_factory=lambda: Output.model_validate({}))
     seed: Annotated[int, Field(ge=0)] | None = None
     accept: Literal["rows"] | None = None
-
-    @field_validator("null_policy", mode="before")
-    @classmethod
-    def _known_policy(cls, value: Any) -> Any:
-        if value in ("wildcard", "exclude"):
-            raise not_yet(f"null_policy {value!r}")
-        return value
 
     @field_validator("columns", mode="before")
     @classmethod
@@ -458,7 +461,42 @@ class ReleaseSpec(Part):
     def _consistent(self) -> ReleaseSpec:
         if self.output.kind == "view" and self.target is not None:
             raise problem("a view is an internal preview and lives in `database`", "drop `target`")
+        if self.subject is not None and self.accept == "rows":
+            raise problem("accept: rows says that k may count rows, and subject that it does not")
+        if self.null_policy == "wildcard":
+            self._check_wildcard()
+        if self.linked:
+            self._check_linked()
         return self
+
+    def _check_wildcard(self) -> None:
+        hint = "own_category is stricter: what holds under it holds under wildcard too"
+        if self.subject is not None:
+            raise problem("null_policy: wildcard does not count subjects", hint)
+        if self.method.engine == "sql":
+            raise problem("null_policy: wildcard needs engine: numpy", hint)
+        if self.output.kind == "view":
+            raise problem("null_policy: wildcard does not go with a view", hint)
+
+    def _check_linked(self) -> None:
+        if self.subject is None:
+            raise problem(
+                "a released pseudonym links the rows of a person, and needs `subject`",
+                "name the column that tells whose row it is: subject: patient_nbr",
+            )
+        if self.output.kind == "view":
+            raise problem("a released pseudonym does not go with a view", "release it as a table")
+        if self.method.objective in ("discernibility", "average_class_size"):
+            raise problem(
+                f"objective {self.method.objective!r} counts classes, which a released pseudonym "
+                "keeps in part",
+                "use objective: loss, precision or height",
+            )
+
+    @property
+    def linked(self) -> bool:
+        """Whether a released pseudonym links the rows of a subject."""
+        return any(c.pseudonym for c in self.columns.values())
 
     @property
     def source_name(self) -> str:

@@ -19,7 +19,10 @@ _RELEASED = ("release", "method", "version", "released_rows", "classes", "smalle
 _DECLARED = ("verified", "null_policy", "accept", "histogram")
 _MODEL = ("model", "k", "l", "t", "c", "column", "kind", "distance")
 _RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
-_COLUMN = ("name", "role", "type", "released_type", "level", "height", "labels", "reason", "accept")
+_COLUMN = (
+    *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
+    *("labels", "reason", "accept"),
+)
 _PARAMETERS = ("suppression_limit", "suppressed")
 _METRICS = ("height",)
 _FOUND_IN_RELEASE = ("k_anonymity", "l_diversity")
@@ -45,6 +48,8 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         "loss": _released_loss(record, record.get("loss")),
         "exports": [PurePath(name).name for name in record.get("exports") or ()],
     }
+    if shown["source_subjects"] is not None:
+        shown |= _without_subjects(record)
     if (parameters := record.get("method_parameters")) is not None:
         shown["method_parameters"] = _only(parameters, _PARAMETERS)
     losses = record.get("column_loss") or {}
@@ -52,12 +57,22 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     if checked := record.get("verification"):
         shown["verification"] = {
             "verified": checked["verified"],
-            "promises": [_promise(promise) for promise in checked["promises"]],
+            "promises": [
+                _promise(promise, found=shown["source_subjects"] is None)
+                for promise in checked["promises"]
+            ],
             "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
         }
-    if after := (record.get("risk") or {}).get("after"):
+    after = (record.get("risk") or {}).get("after")
+    if after and shown["source_subjects"] is None:
         shown["risk"] = {"after": _only(after, (*_RISK, "records_at_risk"))}
     return shown
+
+
+def _without_subjects(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands for counts of subjects, which the release does not tell: what was declared."""
+    sizes = [model["k"] for model in record.get("privacy") or () if "k" in model]
+    return {"smallest_class": max(sizes, default=None), "histogram": []}
 
 
 def about(suppressed: int, limit: float | None) -> str:
@@ -84,9 +99,11 @@ def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | Non
     return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP
 
 
-def _promise(promise: Mapping[str, Any]) -> dict[str, Any]:
+def _promise(promise: Mapping[str, Any], *, found: bool) -> dict[str, Any]:
     """A promise; its values only where anyone can find them in the release."""
-    values = ("declared", "found") if promise["model"] in _FOUND_IN_RELEASE else ()
+    values = ("declared", *(("found",) if found else ()))
+    if promise["model"] not in _FOUND_IN_RELEASE:
+        values = ()
     return {"declared": None, "found": None} | _only(promise, ("model", "holds", *values))
 
 

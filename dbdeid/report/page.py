@@ -169,13 +169,13 @@ def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
 def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """One row of the table of columns; only quasi-identifiers show labels."""
     role = str(column.get("role", ""))
-    quasi = role == "quasi_identifier"
+    quasi, pseudonym = role == "quasi_identifier", bool(column.get("pseudonym"))
     level = column.get("level", (record.get("transformation") or {}).get(column["name"]))
     labels = list(column.get("labels") or ())[:8] if quasi else []
     return {
         "name": column["name"],
-        "role": terms.ROLES.get(role, role),
-        "released": role not in ("identifier", "drop"),
+        "role": terms.ROLES.get(role, role) + (", as a pseudonym" if pseudonym else ""),
+        "released": pseudonym or role not in ("identifier", "drop"),
         "type": column.get("released_type") or column.get("type"),
         "from_type": column.get("type"),
         "level": level if quasi else None,

@@ -26,6 +26,7 @@ class Column(TypedDict, total=False):
     height: int | None
     loss: float | None
     labels: list[str | None]
+    pseudonym: bool
     reason: str | None
     accept: str | None
     weight: float
@@ -150,6 +151,7 @@ class Record(Release, total=False):
     column_loss: dict[str, float]
     search: Search | None
     verification: Verification | None
+    suppressed_subjects: int
     risk: RiskChange | None
     histogram: list[Bin]
     queries: Workload | None

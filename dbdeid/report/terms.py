@@ -70,7 +70,7 @@ NULL_POLICIES = {
     "own_category": "A missing value is a value like any other: records that lack it form classes "
     "with each other, not with the rest.",
     "wildcard": "A missing value is taken to match every value when classes are formed.",
-    "exclude": "Records with a missing quasi-identifier are left out when classes are formed.",
+    "exclude": "Records with a missing quasi-identifier form no class and are suppressed.",
 }
 
 SUPPRESSED = {
@@ -103,6 +103,15 @@ GLOSSARY = (
     ),
     ("Sensitive column", "What a person would not want to be learned, such as a diagnosis."),
     ("Insensitive column", "Released as it is, for the reason its owner gives."),
+    (
+        "Subject",
+        "Whose privacy is protected, such as a patient who may have several records.",
+    ),
+    (
+        "Pseudonym",
+        "A keyed hash in place of an identifier. It links the records of one subject, and leads to "
+        "nobody without the owner's key.",
+    ),
     ("Class", "All records with the same values in every quasi-identifier."),
     (
         "k-anonymity",

@@ -99,7 +99,7 @@ class NumpyChecker:
         self._counter = _Counter()
         self._tables: OrderedDict[Node, _Table] = OrderedDict()
         self._table_bytes = 0
-        self._base = _Table(
+        self._base = self._rows = _Table(
             tuple(pack.codes(tuples) for pack in self._packs), tuples.weights.astype(np.int64)
         )
         if any(lattice.bottom) and not self._by_row:
@@ -125,6 +125,13 @@ class NumpyChecker:
         ):
             self._keep(node, self._table(classes, lookups))
         return self._summary(node, classes, lookups)
+
+    def kept(self, node: Node) -> NDArray[np.bool_]:
+        """Which rows of the tuples stay; under a rule that keeps or drops a class whole."""
+        lookups = [pack.lookup(node) for pack in self._packs]
+        classes = self._counter.count(self._rows, lookups, by_row=True)
+        assert classes.of_row is not None
+        return (self._suppression(_seen(classes, lookups)).records > 0)[classes.of_row]
 
     def _source(self, node: Node) -> _Table:
         """The smallest table at hand whose rows do not straddle classes of the node."""
@@ -153,13 +160,7 @@ class NumpyChecker:
 
     def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
         counts = classes.counts
-        seen = Seen(
-            counts,
-            classes.of_row,
-            lambda: _by_attribute(classes, lookups),
-            lambda: _nulls(classes, lookups),
-        )
-        kept = self._suppression(seen)
+        kept = self._suppression(_seen(classes, lookups))
         dropped = counts - kept.records
         lossy = dropped > 0
         loss = 0.0
@@ -177,6 +178,15 @@ class NumpyChecker:
             squares_all=_sum_of_squares(counts, self.records),
             suppressed_loss=loss,
         )
+
+
+def _seen(classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
+    return Seen(
+        classes.counts,
+        classes.of_row,
+        lambda: _by_attribute(classes, lookups),
+        lambda: _nulls(classes, lookups),
+    )
 
 
 def _by_attribute(classes: _Classes, lookups: Sequence[_Lookup]) -> Ints:

@@ -97,16 +97,12 @@ class Suppression:
             return self._by_subject(seen, self._people, seen.row_class)
         if self._rule.null_policy == "wildcard":
             return self._by_wildcard(seen)
-        keep = seen.counts >= self._rule.k
-        if self._rule.null_policy == "exclude":
-            keep &= ~seen.nulls().any(axis=0)
+        keep = (seen.counts >= self._rule.k) & ~self._excluded(seen)
         kept = seen.counts * keep
         return Kept(kept, _least(seen.counts[keep]), int(seen.counts.sum() - kept.sum()))
 
     def _by_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
-        excluded = np.zeros(len(seen.counts), np.bool_)
-        if self._rule.null_policy == "exclude":
-            excluded = seen.nulls().any(axis=0)
+        excluded = self._excluded(seen)
         if not self._rule.linked:
             subjects = people.in_classes(row_class, len(seen.counts))
             keep = (subjects >= self._rule.k) & ~excluded
@@ -117,6 +113,11 @@ class Suppression:
         weights = self._weights * stays[people.codes]
         kept = np.rint(np.bincount(row_class, weights, len(seen.counts))).astype(np.int64)
         return Kept(kept, _least(alike[stays]), int(len(stays) - stays.sum()))
+
+    def _excluded(self, seen: Seen) -> Mask:
+        if self._rule.null_policy != "exclude":
+            return np.zeros(len(seen.counts), np.bool_)
+        return np.asarray(seen.nulls().any(axis=0))
 
     def _by_wildcard(self, seen: Seen) -> Kept:
         """Suppress what meets too few until none does: the suppressed do not count for others."""

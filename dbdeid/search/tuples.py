@@ -48,7 +48,7 @@ class Tuples:
         """How many subjects there are."""
         if self.subjects is None:
             return self.records
-        return int(self.subjects.max(initial=-1)) + 1
+        return int(self.subjects.max()) + 1 if len(self.subjects) else 0
 
     def marginals(self, lattice: Lattice) -> Marginals:
         """The counts of each attribute alone."""

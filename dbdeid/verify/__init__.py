@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dbdeid.verify.content import Content, content
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
-from dbdeid.verify.release import verify_bare, verify_file, verify_table
+from dbdeid.verify.release import stored_content, verify_bare, verify_file, verify_table
 
 __all__ = [
     "Check",
+    "Content",
     "Declared",
     "Promise",
     "Verification",
+    "content",
+    "stored_content",
     "verify_bare",
     "verify_file",
     "verify_table",

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbdeid.engine.relation import Column
 from dbdeid.privacy import KAnonymity
+from dbdeid.privacy.counting import NullPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,13 @@ class Declared:
         transformation: level of each quasi-identifier.
         tops: top level of each quasi-identifier, where every value is `*`.
         source_rows: records of the source.
-        suppression_limit: allowed share of suppressed records.
+        suppression_limit: allowed share of suppressed records, or subjects where they count.
         keeps_suppressed: suppressed records are released with every quasi-identifier `*`.
         domains: quasi-identifiers whose domain is public by declaration; only their leaves, and
             the bounds of their `*`, may stand in the dictionary.
+        null_policy: what a NULL in a quasi-identifier matches.
+        subject: the column of the source whose distinct values count; None: every record does.
+        pseudonyms: released columns that link the records of a subject.
     """
 
     release: str
@@ -41,6 +45,9 @@ class Declared:
     suppression_limit: float
     keeps_suppressed: bool
     domains: tuple[str, ...] = ()
+    null_policy: NullPolicy = "own_category"
+    subject: str | None = None
+    pseudonyms: tuple[str, ...] = ()
 
     @property
     def all_top(self) -> bool:

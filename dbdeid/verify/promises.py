@@ -15,6 +15,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity
+from dbdeid.privacy.counting import ROWS, Counting
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Declared, Promise
 
@@ -24,6 +25,7 @@ def models(
     table: Relation,
     quasi_identifiers: tuple[str, ...],
     declared: tuple[KAnonymity, ...],
+    counting: Counting = ROWS,
 ) -> Iterator[Promise]:
     """Each privacy model measured on the table; a missing quasi-identifier breaks all of them."""
     missing = [name for name in quasi_identifiers if table.find(name) is None]
@@ -32,19 +34,26 @@ def models(
             found = f"not measurable without {quoted(missing)}"
             yield Promise(model.model, model.declared, found, False)
         else:
-            smallest = session.row(model.measure(table, quasi_identifiers))[0]
+            smallest = session.row(model.measure(table, quasi_identifiers, counting))[0]
             yield Promise(model.model, model.declared, smallest, model.holds(smallest))
 
 
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:
-    """How many records of the source were suppressed: left out, or kept with every `*`."""
+    """How many records of the source were suppressed: left out, or kept with every `*`.
+
+    Where subjects are counted, only that no record is missing where all are kept: see
+    `verify.subjects` for the limit.
+    """
     counts = step("verify_suppression", {"classes": classes})
     released, kept = (int(count) for count in session.row(counts))
     absent = declared.source_rows - released
     suppressed = absent + kept
     share = suppressed / declared.source_rows if declared.source_rows else 0.0
-    limit = allowed(declared)
+    limit = allowed(declared.suppression_limit, declared.source_rows)
     complete = absent == 0 if declared.keeps_suppressed else absent >= 0
+    if declared.subject is not None:
+        wanted = "all" if declared.keeps_suppressed else f"at most {declared.source_rows}"
+        return Promise("released_records", wanted, released, complete)
     return Promise(
         "suppression_limit",
         {"share": declared.suppression_limit, "records": limit},
@@ -53,13 +62,12 @@ def suppression(session: Session, classes: Relation, declared: Declared) -> Prom
     )
 
 
-def allowed(declared: Declared) -> int:
-    """The largest number of records within the limit: floor(limit · N), exact in decimals.
+def allowed(limit: float, number: int) -> int:
+    """The largest number of records or subjects within a limit: floor(limit · N), in decimals.
 
-    A billionth of a record is granted, so that a limit of 1/3 allows 1 of 3.
+    A billionth of one is granted, so that a limit of 1/3 allows 1 of 3.
     """
-    share = Fraction(repr(declared.suppression_limit))
-    return floor(share * declared.source_rows + Fraction(1, 10**9))
+    return floor(Fraction(repr(limit)) * number + Fraction(1, 10**9))
 
 
 def transformation(

@@ -15,8 +15,10 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import KAnonymity
-from dbdeid.verify import container, files, hygiene, promises
+from dbdeid.privacy.counting import Counting
+from dbdeid.verify import container, files, hygiene, promises, subjects
 from dbdeid.verify.classes import count_classes
+from dbdeid.verify.content import Content, content, same
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
 from dbdeid.verify.truthfulness import truthfulness
 
@@ -29,6 +31,7 @@ def verify_table(
     dictionary: Relation | None,
     source: exp.Query | Relation | None = None,
     hierarchies: Relation | None = None,
+    same_as: Content | None = None,
 ) -> Verification:
     """Verify a staged or written table of an open session.
 
@@ -40,17 +43,31 @@ def verify_table(
         source: the source's records with the released columns at level 0 (pseudonyms already in
             their place); with `hierarchies`, truthfulness is a promise too.
         hierarchies: `deid.hierarchies` or its rows for this release.
+        same_as: the content it must have.
+
+    Where subjects are counted, they are only with the source; else its models are measured in
+    records, which is necessary and not enough, and `same_as` must be the content of a table that
+    was verified with it.
     """
     written = _described(session, table)
     listed = _described(session, dictionary) if dictionary else None
     known = _described(session, hierarchies) if hierarchies else None
+    by_subject = source is not None and known is not None and _complete(written, declared)
     kept, checks = _written(session, written, declared, listed, known)
+    if declared.subject is not None and by_subject:
+        assert source is not None
+        assert known is not None
+        in_records = {m.model for m in declared.models}
+        kept = [p for p in kept if p.model not in in_records]
+        kept = [*subjects.promises(session, written, declared, source, known), *kept]
     if source is not None and known is not None and _complete(written, declared):
         kept.append(truthfulness(session, written, declared, source, known))
     tables = [written, listed] if listed else [written]
     databases = {t.catalog or session.catalog for t in tables}
     commented = [hygiene.comments(session, database, tables) for database in sorted(databases)]
     checks.append(next((c for c in commented if not c.holds), commented[0]))
+    if same_as is not None:
+        checks.append(same(content(session, written, declared.columns), same_as))
     return Verification(tuple(kept), tuple(checks))
 
 
@@ -59,6 +76,7 @@ def verify_file(
     declared: Declared,
     *,
     dictionary: str | Path | None,
+    same_as: Content | None = None,
     settings: Settings | None = None,
 ) -> Verification:
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
@@ -68,6 +86,7 @@ def verify_file(
         declared: the release's shape and promises.
         dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
             file beside a `.parquet` or `.csv` file; None when there is none.
+        same_as: the content it must have, as `stored_content` gives it.
         settings: limits of the engine.
 
     Raises:
@@ -76,11 +95,27 @@ def verify_file(
     with files.opened(path, settings) as session:
         kind = files.kind(path)
         if kind == files.DATABASE:
-            return _database(session, path, declared, str(dictionary) if dictionary else None)
+            listed = str(dictionary) if dictionary else None
+            return _database(session, path, declared, listed, same_as)
         beside = Path(dictionary) if dictionary else None
         if kind == files.PARQUET:
-            return _parquet(session, path, declared, beside)
-        return _csv(session, path, declared, beside)
+            return _parquet(session, path, declared, beside, same_as)
+        return _csv(session, path, declared, beside, same_as)
+
+
+def stored_content(
+    session: Session, table: Relation, declared: Declared, path: Path
+) -> Content | None:
+    """The content that a file of this name has when it holds the rows of a table."""
+    return content(session, _described(session, table), _stored(declared, path).columns)
+
+
+def _stored(declared: Declared, path: Path) -> Declared:
+    """The declared shape as a kind of file can hold it."""
+    if path.suffix != files.PARQUET:
+        return declared
+    columns = (Column(c.name, files.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
+    return replace(declared, columns=tuple(columns))
 
 
 def verify_bare(
@@ -140,7 +175,11 @@ def _written(
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
     """Promises and checks that every kind of written table has in common."""
-    kept = list(promises.models(session, table, declared.quasi_identifiers, declared.models))
+    counting = Counting(declared.null_policy)
+    names = declared.quasi_identifiers
+    kept = list(promises.models(session, table, names, declared.models, counting))
+    if declared.subject is not None:
+        kept = [replace(p, declared={**p.declared, "of": "records"}) for p in kept]
     tables = [table, dictionary] if dictionary else [table]
     checks = [
         hygiene.columns(table, declared.columns, declared.withheld),
@@ -169,7 +208,11 @@ def _with(found: Verification, *checks: Check) -> Verification:
 
 
 def _database(
-    session: Session, path: Path, declared: Declared, dictionary: str | None
+    session: Session,
+    path: Path,
+    declared: Declared,
+    dictionary: str | None,
+    same_as: Content | None,
 ) -> Verification:
     expected = [declared.release] + ([dictionary] if dictionary else [])
     absent = [name for name in expected if session.exists(name) != "table"]
@@ -178,9 +221,18 @@ def _database(
         return Verification((), (Check("objects", False, detail),))
     table, *others = (session.relation(name) for name in expected)
     kept, checks = _written(session, table, declared, others[0] if others else None)
+    checks += _content(session, table, declared, same_as)
     return _with(
         Verification(tuple(kept), tuple(checks)), *_container(session, path, [table, *others])
     )
+
+
+def _content(
+    session: Session, table: Relation, declared: Declared, same_as: Content | None
+) -> list[Check]:
+    if same_as is None:
+        return []
+    return [same(content(session, table, declared.columns), same_as)]
 
 
 def _container(session: Session, path: Path, tables: list[Relation]) -> tuple[Check, ...]:
@@ -193,18 +245,29 @@ def _container(session: Session, path: Path, tables: list[Relation]) -> tuple[Ch
 
 
 def _parquet(
-    session: Session, path: Path, declared: Declared, dictionary: Path | None
+    session: Session,
+    path: Path,
+    declared: Declared,
+    dictionary: Path | None,
+    same_as: Content | None,
 ) -> Verification:
-    stored = tuple(Column(c.name, files.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
+    stored = _stored(declared, path)
     table = files.parquet(session, path, "verify_rows")
     listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
-    kept, checks = _written(session, table, replace(declared, columns=stored), listed)
+    kept, checks = _written(session, table, stored, listed)
+    checks += _content(session, table, stored, same_as)
     paths = [path, dictionary] if dictionary else [path]
     metadata = container.parquet(session, paths, ours=True)
     return _with(Verification(tuple(kept), tuple(checks)), metadata)
 
 
-def _csv(session: Session, path: Path, declared: Declared, dictionary: Path | None) -> Verification:
+def _csv(
+    session: Session,
+    path: Path,
+    declared: Declared,
+    dictionary: Path | None,
+    same_as: Content | None,
+) -> Verification:
     text = files.exported_csv(session, path, "verify_text")
     table, types = files.typed(session, text, declared.columns, "verify_rows")
     listed = None
@@ -212,6 +275,7 @@ def _csv(session: Session, path: Path, declared: Declared, dictionary: Path | No
         text = files.exported_csv(session, dictionary, "verify_dictionary_text")
         listed, _ = files.typed(session, text, hygiene.DICTIONARY, "verify_dictionary")
     kept, checks = _written(session, table, declared, listed)
+    checks += _content(session, table, declared, same_as)
     return _with(Verification(tuple(kept), tuple(checks)), types)
 
 
