@@ -1,0 +1,228 @@
+"""Releases that count people: what is asked of a spec, and a real table of encounters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbdeid
+from dbdeid.release.existing import export_release
+from dbdeid.release.explain import steps
+from dbdeid.release.specfile import read
+
+KEY = "0123456789abcdef" * 2
+QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
+PSEUDONYM = {"role": "identifier", "pseudonym": True}
+# Visits of 12 patients, one or three each, in two wards; one ward is not known.
+VISITS = """
+CREATE TABLE visits AS
+SELECT i AS visit, i % 12 AS patient, 'mrn' || (i % 12) AS mrn,
+  CASE WHEN i = 7 THEN NULL ELSE 'ward ' || (i % 2) END AS ward, 20 + i % 3 * 10 AS age,
+  'dx' || (i % 3) AS dx
+FROM range(24) AS r(i)
+"""
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    return {
+        "release": "public",
+        "source": "visits",
+        "subject": "patient",
+        "columns": {
+            "visit": "drop",
+            "patient": "identifier",
+            "mrn": "identifier",
+            "ward": QI,
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": [20, 40]}},
+            "dx": {"role": "sensitive", "accept": "homogeneity"},
+        },
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": {"name": "full_domain", "suppression_limit": 0.5},
+        **changes,
+    }
+
+
+def columns(**changes: Any) -> dict[str, Any]:
+    return spec()["columns"] | changes
+
+
+@pytest.fixture
+def con() -> Any:
+    with duckdb.connect() as con:
+        con.execute(VISITS)
+        yield con
+
+
+BY_ROW = {"null_policy": "wildcard", "subject": None}
+LINKED = {"columns": columns(mrn=PSEUDONYM)}
+REFUSED = [
+    ({"accept": "rows"}, "", "accept: rows says"),
+    ({"null_policy": "wildcard"}, "", "does not count subjects"),
+    ({**BY_ROW, "method": {"name": "full_domain", "engine": "sql"}}, "", "needs engine: numpy"),
+    ({**BY_ROW, "output": {"as": "view"}}, "", "view"),
+    ({"null_policy": "ignore"}, "null_policy", "own_category"),
+    ({**LINKED, "subject": None}, "", "needs `subject`"),
+    ({**LINKED, "output": {"as": "view"}}, "", "does not go with a view"),
+    (
+        {**LINKED, "method": {"name": "full_domain", "objective": "discernibility"}},
+        "",
+        "counts classes",
+    ),
+    ({"columns": columns(ward={**QI, "pseudonym": True})}, "columns.ward", "only goes with role"),
+    ({"subject": ""}, "subject", ""),
+]
+
+
+@pytest.mark.parametrize(("changes", "place", "words"), REFUSED)
+def test_what_does_not_go_together(changes: dict[str, Any], place: str, words: str) -> None:
+    with pytest.raises(dbdeid.SpecError) as refused:
+        read(spec(**changes))
+    (mistake,) = refused.value.mistakes
+    assert mistake.place == place
+    assert words in mistake.message + mistake.hint
+
+
+UNFIT = [
+    ({"subject": "pateint"}, "subject", "did you mean 'patient'"),
+    ({"columns": columns(patient={"role": "insensitive", "reason": "x"})}, "subject", "released"),
+    ({"subject": "ward", "columns": columns(mrn=PSEUDONYM, ward="drop")}, "columns.mrn", ""),
+    ({"columns": columns(ward={"role": "identifier", "pseudonym": True})}, "columns.ward", "NULL"),
+]
+
+
+@pytest.mark.parametrize(("changes", "place", "words"), UNFIT)
+def test_what_the_source_does_not_bear_out(
+    con: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], place: str, words: str
+) -> None:
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY)
+    with pytest.raises((dbdeid.SpecError, dbdeid.DataError)) as refused:
+        dbdeid.run(spec(**changes), con)
+    text = str(refused.value)
+    assert words in text
+    assert place in text or "'ward' is NULL" in text
+    assert "mrn1" not in text
+
+
+def test_a_record_of_nobody_is_refused(con: Any) -> None:
+    con.execute("UPDATE visits SET patient = NULL WHERE visit = 3")
+    with pytest.raises(dbdeid.DataError, match="'patient' is NULL in 1 of 24 rows") as refused:
+        dbdeid.run(spec(), con)
+    assert "leave these rows out" in refused.value.hint
+
+
+def test_an_identifier_that_repeats_asks_whose_records_they_are(con: Any) -> None:
+    with pytest.raises(dbdeid.SpecError) as refused:
+        dbdeid.run(spec(subject=None), con)
+    assert "say `subject: patient` at the top level" in str(refused.value)
+
+
+def test_pseudonyms_that_would_link_people_are_refused(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY)
+    con.execute("UPDATE visits SET mrn = 'shared' WHERE visit IN (1, 2)")
+    with pytest.raises(dbdeid.SpecError, match="1 values of 'mrn' belong to several") as refused:
+        dbdeid.run(spec(columns=columns(mrn=PSEUDONYM)), con)
+    assert "shared" not in str(refused.value).replace("share", "")
+
+
+@pytest.mark.parametrize("pseudonym", ["patient", "mrn"])
+def test_everything_that_is_done_with_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pseudonym: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY)
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(VISITS)
+    given = spec(
+        database="owner.duckdb",
+        target="public.duckdb",
+        columns=columns(**{pseudonym: PSEUDONYM}),
+        output={"export": ["public.parquet", "public.csv"]},
+    )
+    result = dbdeid.run(given)
+    assert result.verified
+    assert result.source_subjects == 12
+    assert any("links the records of each subject" in warning for warning in result.warnings)
+    found = dbdeid.verify(given)
+    assert found.verified
+    assert {p.model for p in found.promises} >= {"linked_classes", "k_anonymity (public.csv)"}
+    assert [c.holds for c in found.hygiene if c.check.startswith("content")] == [True] * 3
+    (exported,) = export_release(given, tmp_path / "more.duckdb")
+    with duckdb.connect(str(exported), read_only=True) as con:
+        values = {v for (v,) in con.execute(f'SELECT "{pseudonym}" FROM public').fetchall()}
+        names = [row[0] for row in con.execute("DESCRIBE public").fetchall()]
+    assert all(len(v) == 64 for v in values)
+    assert "deid_subject" not in names
+    monkeypatch.delenv("DBDEID_PSEUDONYM_KEY")
+    with pytest.raises(dbdeid.DataError, match="DBDEID_PSEUDONYM_KEY"):
+        dbdeid.verify(given)
+
+
+def test_a_view_withholds_classes_of_too_few_people(con: Any) -> None:
+    result = dbdeid.run(
+        spec(output={"as": "view"}, privacy=[{"model": "k_anonymity", "k": 3}]), con
+    )
+    assert result.smallest_class is not None
+    assert result.smallest_class >= 3
+    con.execute("UPDATE visits SET patient = 0")
+    assert con.execute("SELECT count(*) FROM public").fetchall() == [(0,)]
+
+
+def test_a_view_without_missing_values(con: Any) -> None:
+    given = spec(output={"as": "view"}, null_policy="exclude", subject=None, accept="rows")
+    result = dbdeid.run(given, con)
+    assert result.suppressed_rows == 1
+    assert con.execute("SELECT count(*) FROM public WHERE ward IS NULL").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_the_steps_are_shown_with_subjects(tmp_path: Path, linked: bool) -> None:
+    with duckdb.connect(str(tmp_path / "owner.duckdb")) as con:
+        con.execute(VISITS)
+    changes = {"columns": columns(mrn=PSEUDONYM)} if linked else {}
+    shown = steps(spec(database=str(tmp_path / "owner.duckdb"), **changes))
+    names = [step.name for step in shown]
+    assert names.index("deid_counted") < names.index("deid_staged")
+    assert ("deid_kept" in names) == linked
+    counted = shown[names.index("deid_counted")].text()
+    assert ("COUNT(DISTINCT" in counted) != linked
+
+
+DIABETES = ("race", "gender", "age", "medical_specialty", "admission_type_id")
+
+
+def test_encounters_of_real_patients(shared: Path) -> None:
+    """Rows hide that 82 classes of five or more encounters are of fewer than five patients."""
+    path = shared / "data" / "ehr" / "diabetes130.parquet"
+    names = ", ".join(("patient_nbr", *DIABETES))
+    given: dict[str, Any] = {
+        "release": "encounters",
+        "source": {"sql": f"SELECT {names} FROM '{path}'", "name": "diabetes"},
+        "columns": {"patient_nbr": "identifier", **dict.fromkeys(DIABETES, QI)},
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "method": {
+            "name": "full_domain",
+            "suppression_limit": 1.0,
+            "transformation": dict.fromkeys(DIABETES, 0),
+        },
+    }
+    patients = f"""
+        SELECT count(*) FROM (
+          SELECT count(DISTINCT patient_nbr) AS patients
+          FROM '{path}' SEMI JOIN encounters USING ({", ".join(DIABETES)})
+          GROUP BY {", ".join(DIABETES)}
+        ) WHERE patients < 5"""
+    with duckdb.connect() as con:
+        with pytest.raises(dbdeid.SpecError, match="'patient_nbr' repeats"):
+            dbdeid.run(given, con)
+        by_row = dbdeid.run({**given, "accept": "rows"}, con)
+        assert con.execute(patients).fetchall() == [(82,)]
+        by_subject = dbdeid.run({**given, "subject": "patient_nbr"}, con)
+        assert con.execute(patients).fetchall() == [(0,)]
+    assert by_subject.classes == by_row.classes - 82
+    assert (by_subject.source_rows, by_subject.source_subjects) == (101_766, 71_518)
+    assert by_subject.smallest_class == 5
