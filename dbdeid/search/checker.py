@@ -161,11 +161,11 @@ class NumpyChecker:
     def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
         counts = classes.counts
         kept = self._suppression(_seen(classes, lookups))
-        dropped = counts - kept.records
-        lossy = dropped > 0
+        lossy = np.flatnonzero(counts != kept.records)
+        dropped = counts[lossy] - kept.records[lossy]
         loss = 0.0
         for lookup, codes in zip(lookups, classes.codes(classes.keys[lossy]), strict=True):
-            records = np.bincount(codes, weights=dropped[lossy], minlength=len(lookup.loss))
+            records = np.bincount(codes, weights=dropped, minlength=len(lookup.loss))
             loss += float((records * lookup.loss).sum())
         return Check(
             node=node,

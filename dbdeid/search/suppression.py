@@ -97,9 +97,11 @@ class Suppression:
             return self._by_subject(seen, self._people, seen.row_class)
         if self._rule.null_policy == "wildcard":
             return self._by_wildcard(seen)
-        keep = (seen.counts >= self._rule.k) & ~self._excluded(seen)
-        kept = seen.counts * keep
-        return Kept(kept, _least(seen.counts[keep]), int(seen.counts.sum() - kept.sum()))
+        keep = seen.counts >= self._rule.k
+        if self._rule.null_policy == "exclude":
+            keep = keep & ~self._excluded(seen)
+        lost = int(seen.counts[~keep].sum())
+        return Kept(seen.counts * keep, _least(seen.counts[keep]), lost)
 
     def _by_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
         excluded = self._excluded(seen)
