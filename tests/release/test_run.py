@@ -376,7 +376,7 @@ def test_a_release_that_fails_its_verification_is_never_written(
     def careless(quasi_identifiers: Any, released: Any, node: Any, parameters: Any) -> Any:
         from dataclasses import replace
 
-        return honest(quasi_identifiers, released, node, replace(parameters, k=1))
+        return honest(quasi_identifiers, released, node, replace(parameters, rule=Rule(1)))
 
     monkeypatch.setattr(full_domain, "release_step", careless)
     spec = small(database="owner.duckdb", target="out.duckdb", output={"export": ["out.csv"]})
