@@ -376,6 +376,8 @@ def test_a_release_that_fails_its_verification_is_never_written(
     def careless(quasi_identifiers: Any, released: Any, node: Any, parameters: Any) -> Any:
         from dataclasses import replace
 
+        from dbdeid.search.suppression import Rule
+
         return honest(quasi_identifiers, released, node, replace(parameters, rule=Rule(1)))
 
     monkeypatch.setattr(full_domain, "release_step", careless)

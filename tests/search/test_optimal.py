@@ -174,7 +174,11 @@ def test_an_interrupt_passes_through():
 
     with pytest.raises(KeyboardInterrupt):
         optimal(
-            lattice, tuples, Interrupted(lattice, tuples, 3), limit=1, objective=OBJECTIVES["loss"]
+            lattice,
+            tuples,
+            Interrupted(lattice, tuples, Rule(3)),
+            limit=1,
+            objective=OBJECTIVES["loss"],
         )
 
 
