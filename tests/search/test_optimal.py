@@ -16,7 +16,7 @@ from dbdeid.errors import DbdeidError
 from dbdeid.search import optimal as module
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.objectives import COUNTING_CLASSES, OBJECTIVES, metrics, under
+from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, exhaustive, optimal
 from dbdeid.search.suppression import Rule
 
