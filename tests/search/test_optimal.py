@@ -172,14 +172,9 @@ def test_an_interrupt_passes_through():
         def check(self, node):
             raise KeyboardInterrupt
 
+    checker = Interrupted(lattice, tuples, Rule(3))
     with pytest.raises(KeyboardInterrupt):
-        optimal(
-            lattice,
-            tuples,
-            Interrupted(lattice, tuples, Rule(3)),
-            limit=1,
-            objective=OBJECTIVES["loss"],
-        )
+        optimal(lattice, tuples, checker, limit=1, objective=LOSS)
 
 
 def test_a_lattice_too_large_says_what_to_do(capsys):
