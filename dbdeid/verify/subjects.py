@@ -13,12 +13,14 @@ subjects are those of the source's class. Where one is, it tells the subject of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
+from dbdeid.privacy import KAnonymity
 from dbdeid.privacy.counting import Counting
 from dbdeid.verify.classes import all_star
 from dbdeid.verify.declared import Declared, Promise
@@ -69,13 +71,14 @@ def promises(
     return list(_judged(found, rows, declared, subjects))
 
 
+@dataclass(frozen=True, slots=True)
 class _Found:
     """What was found: fewest subjects of a class and of a set, lost subjects, and what is odd."""
 
-    def __init__(
-        self, smallest: int | None, shared: int | None, suppressed: int, odd: str = ""
-    ) -> None:
-        self.smallest, self.shared, self.suppressed, self.odd = smallest, shared, suppressed, odd
+    smallest: int | None
+    shared: int | None
+    suppressed: int
+    odd: str
 
 
 def _bare(table: Relation) -> Relation:
@@ -138,10 +141,12 @@ def _linked(
     return _Found(smallest, shared, suppressed, odd)
 
 
-def _rows_in(session: Session, table: Relation, declared: Declared, model: object) -> int | None:
+def _rows_in(
+    session: Session, table: Relation, declared: Declared, model: KAnonymity
+) -> int | None:
     """The smallest class in records: it has no more subjects, and none where NULL is excluded."""
     counting = Counting(declared.null_policy)
-    query = model.measure(table, declared.quasi_identifiers, counting)  # type: ignore[attr-defined]
+    query = model.measure(table, declared.quasi_identifiers, counting)
     found = session.row(query)[0]
     return None if found is None else int(found)
 
