@@ -111,6 +111,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             yield f"{c.name}: released as it is: {c.spec.reason}"
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
+    yield from _shared_identifiers(prepared, session)
     roles = ("sensitive", "insensitive")
     others = [c.name for c in prepared.bound.released if c.spec.role in roles]
     if others:
@@ -122,6 +123,29 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
         )
+
+
+def _shared_identifiers(prepared: Prepared, session: Session) -> Iterator[str]:
+    """Identifiers that several subjects have: one of them may be the subject that was meant."""
+    subject = prepared.bound.subject
+    if subject is None:
+        return
+    owners = exp.Count(this=exp.Distinct(expressions=[column(subject.name, "source")]))
+    for name in prepared.bound.names("identifier"):
+        value = column(name, "source")
+        shared = (
+            exp.select(value)
+            .from_(prepared.bound.source.subquery("source"))
+            .where(exp.not_(value.copy().is_(exp.null())))
+            .group_by(value.copy())
+            .having(owners.copy() > 1)
+        )
+        counted = exp.select(exp.Count(this=exp.Star())).from_(shared.subquery("shared"))
+        if name != subject.name and (count := session.row(counted)[0]):
+            yield (
+                f"{name}: {count} of its values belong to several values of {subject.name}; if it "
+                "tells one person from another, it is the subject"
+            )
 
 
 def beforehand(prepared: Prepared) -> Iterator[str]:

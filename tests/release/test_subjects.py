@@ -119,6 +119,13 @@ def test_an_identifier_that_repeats_asks_whose_records_they_are(con: Any) -> Non
     assert "say `subject: patient` at the top level" in str(refused.value)
 
 
+def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
+    told = dbdeid.run(spec(subject="visit", columns=columns(visit="identifier")), con).warnings
+    assert sum("belong to several values of visit" in warning for warning in told) == 2
+    assert "patient: 12 of its values" in " ".join(told)
+    assert not any("belong to several" in w for w in dbdeid.run(spec(), con).warnings)
+
+
 def test_pseudonyms_that_would_link_people_are_refused(
     con: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
