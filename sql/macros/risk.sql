@@ -1,25 +1,217 @@
 -- risk: re-identification risk under the prosecutor model, 1 / class size for each record
--- reads   tbl    a table, view, CTE or file: one row per record
---         qis    its quasi-identifiers, a list of column names; NULLs form one class
---         k      records of smaller classes count as at risk
--- gives   records, classes, k (the smallest class), highest_risk, average_risk, unique_records,
---         records_at_risk    one row; of an empty table k and the risks are NULL
-CREATE OR REPLACE MACRO deid.risk(tbl, qis, k := 5) AS TABLE
+-- reads   tbl            a table, view, CTE or file: one row per record
+--         qis            its quasi-identifiers, a list of column names
+--         k              records of smaller classes count as at risk
+--         subject        the column that tells whose record it is: distinct values of it count,
+--                        and a NULL for nobody; '': every record counts
+--         null_policy    what a NULL in a quasi-identifier equals: own_category (NULL), exclude
+--                        (nothing) or, without a subject, wildcard (everything, as in sdcMicro)
+-- gives   records, subjects, classes, k (the smallest class), highest_risk, average_risk,
+--         unique_records, records_at_risk    one row; where there is no class k and the risks are
+--         NULL. Without a subject each record is one, and the average is over the records; with one
+--         it is over the subjects, each by its smallest class. Records that a NULL excludes have no
+--         class and are at risk
+CREATE OR REPLACE MACRO deid.risk(
+  tbl, qis, k := 5, subject := '', null_policy := 'own_category'
+) AS TABLE
 SELECT
-  CAST(coalesce(sum(__n), 0) AS BIGINT) AS records,
-  count(*) AS classes,
+  CAST(coalesce(sum(__rows), 0) AS BIGINT) AS records,
+  CAST(coalesce(sum(__rows), 0) AS BIGINT) AS subjects,
+  count(__n) AS classes,
   min(__n) AS k,
   1 / min(__n) AS highest_risk,
-  -- the mean over records of 1 / class size: every class adds 1
-  count(*) / sum(__n) AS average_risk,
-  count(*) FILTER (WHERE __n = 1) AS unique_records,
+  -- the mean over records of 1 / class size: every class adds 1, where each record is in one
+  CASE
+    WHEN null_policy = 'own_category' THEN count(*) / sum(__rows)
+    ELSE sum(__rows / __n) / sum(__rows) FILTER (WHERE __n IS NOT NULL)
+  END AS average_risk,
+  CAST(coalesce(sum(__rows) FILTER (WHERE __n = 1), 0) AS BIGINT) AS unique_records,
   -- an unknown k puts every record at risk
-  CAST(coalesce(sum(__n) FILTER (WHERE NOT coalesce(__n >= k, false)), 0) AS BIGINT)
+  CAST(coalesce(sum(__rows) FILTER (WHERE NOT coalesce(__n >= k, false)), 0) AS BIGINT)
     AS records_at_risk
 FROM (
   SELECT
-    count(*) AS __n,
-    COLUMNS(CAST(qis AS VARCHAR[]))
-  FROM query_table(tbl)
-  GROUP BY ALL
-);
+    __n AS __rows,
+    __n
+  FROM (
+    SELECT
+      count(*) AS __n,
+      COLUMNS(CAST(qis AS VARCHAR[]))
+    FROM query_table(tbl)
+    WHERE subject = '' AND null_policy = 'own_category'
+    GROUP BY ALL
+  )
+  UNION ALL
+  SELECT
+    __rows,
+    __n
+  FROM (
+    -- subjects, or NULLs that exclude: __n is NULL where there is no class
+    SELECT
+      __key,
+      __rows,
+      CASE
+        WHEN null_policy = 'exclude' AND list_contains(
+          list_value(*COLUMNS(lambda name: name NOT IN ('__key', '__rows', '__n'))), true
+        ) THEN NULL
+        ELSE __n
+      END AS __n
+    FROM (
+      SELECT
+        __rows,
+        __n,
+        row(*COLUMNS(lambda name: name NOT IN ('__rows', '__n'))) AS __key,
+        COLUMNS(lambda name: name NOT IN ('__rows', '__n')) IS NULL
+      FROM (
+        SELECT
+          count(*) AS __rows,
+          CASE
+            WHEN subject = '' THEN count(*)
+            ELSE count(DISTINCT COLUMNS([CASE
+              WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
+              ELSE CAST(subject AS VARCHAR)
+            END]))
+          END AS __n,
+          -- a column that is not there: an error even where no row is read
+          COLUMNS(CASE
+            WHEN null_policy IN ('own_category', 'exclude')
+              OR (null_policy = 'wildcard' AND subject = '')
+              THEN CAST(qis AS VARCHAR[])
+            ELSE ['null_policy must be own_category, exclude or, without a subject, wildcard']
+          END)
+        FROM query_table(tbl)
+        WHERE (subject <> '' OR null_policy <> 'own_category') AND null_policy <> 'wildcard'
+        GROUP BY ALL
+      )
+    )
+    UNION ALL
+    -- NULLs that equal everything: combinations match that are equal where both have a value.
+    -- Each is laid over every pattern of NULLs that occurs (complete ones only match themselves
+    -- among themselves), and of two patterns each counts the records of the other
+    SELECT
+      __key,
+      any_value(__rows) AS __rows,
+      CAST(sum(__met) AS BIGINT) AS __n
+    FROM (
+      SELECT
+        __key,
+        __rows,
+        CASE
+          WHEN __mask = __other THEN sum(__rows) OVER alike
+          WHEN __mask < __other THEN sum(__rows) FILTER (WHERE __mask > __other) OVER alike
+          ELSE sum(__rows) FILTER (WHERE __mask < __other) OVER alike
+        END AS __met
+      FROM (
+        SELECT
+          *,
+          list_transform(
+            __cells, lambda cell, i: CASE WHEN __other[i] THEN NULL ELSE cell END
+          ) AS __seen
+        FROM (
+          SELECT
+            *,
+            unnest(list_filter(
+              __masks,
+              lambda mask:
+                mask = __mask OR list_contains(mask, true) OR list_contains(__mask, true)
+            )) AS __other
+          FROM (
+            SELECT
+              *,
+              list(DISTINCT __mask) OVER () AS __masks
+            FROM (
+              SELECT
+                *,
+                list_transform(__cells, lambda cell: cell IS NULL) AS __mask
+              FROM (
+                SELECT
+                  __rows,
+                  __key,
+                  list_value(*COLUMNS(lambda name: name NOT IN ('__rows', '__key'))) AS __cells
+                FROM (
+                  SELECT
+                    __rows,
+                    row(*COLUMNS(lambda name: name <> '__rows')) AS __key,
+                    CAST(COLUMNS(lambda name: name <> '__rows') AS VARCHAR)
+                  FROM (
+                    SELECT
+                      count(*) AS __rows,
+                      COLUMNS(CAST(qis AS VARCHAR[]))
+                    FROM query_table(tbl)
+                    WHERE null_policy = 'wildcard'
+                    GROUP BY ALL
+                  )
+                )
+              )
+            )
+          )
+        )
+      )
+      WINDOW alike AS (
+        PARTITION BY least(__mask, __other), greatest(__mask, __other), __seen
+      )
+    )
+    GROUP BY __key
+  )
+)
+HAVING subject = ''
+UNION ALL
+SELECT
+  CAST(coalesce(sum(__rows), 0) AS BIGINT) AS records,
+  count(__who) AS subjects,
+  CAST(coalesce(sum(__classes), 0) AS BIGINT) AS classes,
+  min(__least) AS k,
+  -- a class of subjects that are all NULL hides nobody
+  CASE WHEN min(__least) = 0 THEN 1 ELSE 1 / min(__least) END AS highest_risk,
+  avg(1 / __least) FILTER (WHERE __who IS NOT NULL) AS average_risk,
+  CAST(coalesce(sum(__unique), 0) AS BIGINT) AS unique_records,
+  CAST(coalesce(sum(__exposed), 0) AS BIGINT) AS records_at_risk
+FROM (
+  SELECT
+    __who,
+    sum(__rows) AS __rows,
+    count(__n) FILTER (WHERE __first) AS __classes,
+    min(__n) AS __least,
+    sum(__rows) FILTER (WHERE __n <= 1) AS __unique,
+    sum(__rows) FILTER (WHERE NOT coalesce(__n >= k, false)) AS __exposed
+  FROM (
+    SELECT
+      __who,
+      __rows,
+      CASE
+        WHEN null_policy = 'exclude' AND __partial THEN NULL
+        ELSE count(__who) OVER (PARTITION BY __key)
+      END AS __n,
+      row_number() OVER (PARTITION BY __key) = 1 AS __first
+    FROM (
+      SELECT
+        __who,
+        __rows,
+        __key,
+        list_contains(
+          list_value(*COLUMNS(lambda name: name NOT IN ('__who', '__rows', '__key'))), true
+        ) AS __partial
+      FROM (
+        SELECT
+          __who,
+          __rows,
+          row(*COLUMNS(lambda name: name NOT IN ('__who', '__rows'))) AS __key,
+          COLUMNS(lambda name: name NOT IN ('__who', '__rows')) IS NULL
+        FROM (
+          SELECT
+            count(*) AS __rows,
+            COLUMNS([CASE
+              WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
+              ELSE CAST(subject AS VARCHAR)
+            END]) AS __who,
+            COLUMNS(CAST(qis AS VARCHAR[]))
+          FROM query_table(tbl)
+          WHERE subject <> ''
+          GROUP BY ALL
+        )
+      )
+    )
+  )
+  GROUP BY __who
+)
+HAVING subject <> '';

@@ -20,6 +20,9 @@ assert not any(name.startswith("dbdeid") for name in sys.modules)
 assert con.execute("SELECT deid.k('released', ['age', 'sex'])").fetchall() == [(2,)]
 assert con.execute("SELECT k FROM deid.risk('released', ['age'])").fetchall() == [(2,)]
 assert con.execute("SELECT deid.check('released', ['age'], 2)").fetchall() == [(True,)]
+for how, k in (("subject := 'sex'", 1), ("null_policy := 'wildcard'", 2),
+               ("subject := 'sex', null_policy := 'exclude'", 1)):
+    assert con.execute(f"SELECT deid.k('released', ['age'], {how})").fetchall() == [(k,)]
 assert con.execute("SELECT deid.overlap('[0, 4)', 1, 2)").fetchall() == [(0.25,)]
 names = {name for (name,) in con.execute(
     "SELECT function_name FROM duckdb_functions() WHERE schema_name = 'deid'").fetchall()}

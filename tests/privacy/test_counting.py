@@ -8,14 +8,13 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judge import judge
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import Counting, KAnonymity, NullPolicy, risk
 from dbdeid.privacy.counting import classes
-
-from .judge import judge
 
 POLICIES: tuple[NullPolicy, ...] = get_args(NullPolicy)
 K = KAnonymity(model="k_anonymity", k=5)

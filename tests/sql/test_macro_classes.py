@@ -59,6 +59,7 @@ def test_the_seven_rows_of_the_example(con: Con) -> None:
     ]
     assert record(con, f"FROM deid.risk('seven', {qis}, k := 3)") == {
         "records": 7,
+        "subjects": 7,
         "classes": 3,
         "k": 2,
         "highest_risk": 1 / 2,
@@ -124,6 +125,7 @@ def test_macros_agree_with_a_counter(
     ]
     assert record(shelf, f"FROM deid.risk{call}, k := {k})") == {
         "records": n,
+        "subjects": n,
         "classes": len(sizes),
         "k": min(sizes.values(), default=None),
         "highest_risk": max((1 / size for size in sizes.values()), default=None),
@@ -239,7 +241,7 @@ def test_an_empty_table(con: Con, k: int) -> None:
         assert rows(con, f"FROM deid.{macro}('e', ['a'])") == []
     assert rows(con, "FROM deid.discernibility('e', ['a'])") == [(0,)]
     assert rows(con, "FROM deid.average_class_size('e', ['a'])") == [(None,)]
-    assert rows(con, f"FROM deid.risk('e', ['a'], {k})") == [(0, 0, None, None, None, 0, 0)]
+    assert rows(con, f"FROM deid.risk('e', ['a'], {k})") == [(0, 0, 0, None, None, None, 0, 0)]
     with pytest.raises(duckdb.Error, match="the table is empty"):
         rows(con, f"""FROM deid."check"('e', ['a'], {k})""")
     with pytest.raises(duckdb.Error, match="the table is empty"):

@@ -99,7 +99,9 @@ def test_the_table_of_hierarchies_parses_with_sqlglot_too() -> None:
 
 def test_a_macro_tells_its_signature_kind_and_need() -> None:
     by_name: dict[str, Macro] = {macro.name: macro for macro in MACROS}
-    assert by_name["risk"].signature == "deid.risk(tbl, qis, k := 5)"
+    assert by_name["risk"].signature == (
+        "deid.risk(tbl, qis, k := 5, subject := '', null_policy := 'own_category')"
+    )
     assert (by_name["risk"].kind, by_name["risk"].private) == ("table", False)
     assert by_name["generalize"].signature == "deid.generalize(value, hierarchy, level)"
     assert (by_name["generalize"].kind, by_name["generalize"].private) == ("scalar", True)
