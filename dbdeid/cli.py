@@ -24,6 +24,15 @@ app.add_typer(macros_app, name="macros")
 
 # -- commands ------------------------------------------------------------------------------------
 
+Subject = Annotated[
+    str | None, typer.Option(metavar="COL", help="Count its distinct values: people, not rows.")
+]
+Nulls = Annotated[
+    Literal["own_category", "wildcard", "exclude"],
+    typer.Option(
+        "--null-policy", help="What a NULL in a quasi-identifier equals: NULL, all, none."
+    ),
+]
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")]
 
 
@@ -130,6 +139,8 @@ def verify(
         list[str] | None, typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
+    subject: Subject = None,
+    null_policy: Nulls = "own_category",
     options: Options,
 ) -> None:
     """Verify a release, or the k-anonymity of any file.
@@ -141,10 +152,16 @@ def verify(
     dbdeid verify visits_public.parquet --qi age --qi zip --k 5
     """
     from dbdeid.errors import VerificationError
+    from dbdeid.privacy import Counting
     from dbdeid.release import existing
     from dbdeid.verify import verify_bare
 
     if target.suffix.lower() in (".yml", ".yaml", ".json"):
+        if qi or k is not None or subject is not None or null_policy != "own_category":
+            raise DataError(
+                f"{target}: --qi, --k, --subject and --null-policy are for a file without a spec",
+                hint="a release is verified as its spec declares",
+            )
         found = existing.verify(target, database=options.database, settings=options.settings)
     else:
         if not qi or k is None:
@@ -152,7 +169,10 @@ def verify(
                 f"{target}: a file without a spec needs --qi and --k",
                 hint=f"dbdeid verify {target} --qi age --qi zip --k 5",
             )
-        found = verify_bare(target, tuple(qi), k, table=table, settings=options.settings)
+        counting = Counting(null_policy, subject)
+        found = verify_bare(
+            target, tuple(qi), k, counting=counting, table=table, settings=options.settings
+        )
     show(options, found.to_dict(), texts().verified(found))
     if not found.verified:
         failed = [p.model for p in found.promises if not p.holds]
@@ -183,16 +203,22 @@ def risk(
     *,
     qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
     k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
+    subject: Subject = None,
+    null_policy: Nulls = "own_category",
     options: Options,
 ) -> None:
     """Measure the re-identification risk of any table or file.
 
     dbdeid risk hospital.duckdb visits --qi age --qi zip --k 5
+
+    dbdeid risk hospital.duckdb visits --qi age --qi zip --subject patient_nbr
     """
+    from dbdeid.privacy import Counting
     from dbdeid.release.risk import risk_of
 
-    found = risk_of(Path(source), table, qi, k, options.settings)
-    show(options, found.to_dict(), texts().risk(found, qi, k))
+    counting = Counting(null_policy, subject)
+    found = risk_of(Path(source), table, qi, k, counting, options.settings)
+    show(options, found.to_dict(), texts().risk(found, qi, k, subject))
 
 
 @command(app)

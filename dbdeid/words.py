@@ -192,10 +192,19 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def risk(found: Risk, qi: Sequence[str], k: int) -> str:
-    """The risk of a table."""
+_NULLS = {
+    "own_category": "NULL is a value of its own",
+    "wildcard": "NULL equals every value",
+    "exclude": "records with a NULL have no class",
+}
+
+
+def risk(found: Risk, qi: Sequence[str], k: int, subject: str | None = None) -> str:
+    """The risk of a table, with what counts and what a NULL equals."""
+    people = [] if subject is None else [(f"subjects ({subject})", f"{found.subjects:,}")]
     rows = [
         ("records", f"{found.records:,}"),
+        *people,
         ("classes", f"{found.classes:,}"),
         ("k (smallest class)", str(found.k)),
         ("highest risk", _share(found.highest_risk)),
@@ -203,7 +212,8 @@ def risk(found: Risk, qi: Sequence[str], k: int) -> str:
         ("unique records", f"{found.unique_records:,}"),
         (f"records in classes below {k}", f"{found.records_at_risk:,}"),
     ]
-    return f"risk over {', '.join(qi)} (NULL is a value of its own)\n" + _grid(("", ""), rows)
+    told = f"null_policy {found.null_policy}: {_NULLS[found.null_policy]}"
+    return f"risk over {', '.join(qi)} ({told})\n" + _grid(("", ""), rows)
 
 
 def entry(found: Entry) -> dict[str, Any]:

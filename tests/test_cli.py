@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -158,6 +159,54 @@ def test_risk_as_json(place: Path) -> None:
         "records_at_risk",
     }
     assert found["records"] == 200
+    assert found["null_policy"] == "own_category"
+    assert document("risk", "owner.duckdb", "people", "--qi", "sex", "--subject", "NAME")["k"] > 1
+
+
+def visits(path: str) -> None:
+    """Seven visits of five people: six of age 20 by two of them, one without an age."""
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE v AS SELECT 'p' || i % 2 AS person, 20 AS age FROM range(6) r(i)")
+        con.execute("INSERT INTO v VALUES ('p3', NULL)")
+        con.execute(f"COPY v TO '{path}'")
+
+
+def test_risk_counts_people_and_nulls_as_told(place: Path) -> None:
+    visits("v.parquet")
+    words = ("risk", "v.parquet", "--qi", "age", "--subject", "person", "--null-policy")
+    exclude, wildcard = document(*words, "exclude"), document(*words, "wildcard")
+    assert (exclude["records"], exclude["subjects"], exclude["k"]) == (7, 3, 2)
+    assert (exclude["classes"], exclude["records_at_risk"]) == (1, 7)
+    assert (wildcard["subjects"], wildcard["k"], wildcard["average_risk"]) == (3, 3, 1 / 3)
+    assert (exclude["null_policy"], wildcard["null_policy"]) == ("exclude", "wildcard")
+    told = call(*words, "exclude").stdout
+    assert "null_policy exclude: records with a NULL have no class" in told
+    assert re.search(r"subjects \(person\) +3\n", told)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ((), 1),
+        (("--null-policy", "wildcard"), 7),
+        (("--null-policy", "exclude"), 0),
+        (("--null-policy", "wildcard", "--subject", "person"), 3),
+    ],
+)
+def test_verify_counts_people_and_nulls_as_told(
+    place: Path, options: tuple[str, ...], found: int
+) -> None:
+    visits("v.parquet")
+    words = ("verify", "v.parquet", "--qi", "age", *options, "--k")
+    done = call(*words, "4", "--json")
+    (promise,) = json.loads(done.stdout)["promises"]
+    assert (promise["found"], promise["holds"]) == (found, found >= 4)
+    assert done.returncode == (0 if found >= 4 else 4)
+    policy = options[1] if options else "own_category"
+    people = {"subject": "person"} if "--subject" in options else {}
+    assert promise["declared"] == {"k": 4, "null_policy": policy} | people
+    assert f"null_policy {policy}" in call(*words, "4").stdout
+    assert call(*words, str(max(found, 1))).returncode == (0 if found else 4)
 
 
 def test_database_threads_and_memory_are_given_on_the_command_line(place: Path) -> None:
@@ -217,7 +266,11 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
         ["init", "missing.parquet"],
         ["risk", "owner.duckdb", "people", "--qi", "agee"],
         ["risk", "owner.duckdb", "people", "--qi", "age", "--sensitive", "illness"],
-        ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", "name"],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", "nam"],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", ""],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--null-policy", "ignore"],
+        ["verify", "a.yml", "--subject", "name"],
+        ["verify", "a.yml", "--null-policy", "exclude"],
         ["search", "a.yml", "--k", "3,5"],
         ["query", "a.yml", "SELECT 1"],
         ["frontier", "a.yml"],

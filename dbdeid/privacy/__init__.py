@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbdeid.privacy.counting import Counting, NullPolicy
+from dbdeid.privacy.counting import ROWS, Counting, NullPolicy
 from dbdeid.privacy.k_anonymity import KAnonymity
 
-__all__ = ["MODELS", "NOT_YET", "Counting", "KAnonymity", "NullPolicy"]
+__all__ = ["MODELS", "NOT_YET", "ROWS", "Counting", "KAnonymity", "NullPolicy"]
 
 MODELS = {"k_anonymity": KAnonymity}
 

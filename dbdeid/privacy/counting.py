@@ -33,6 +33,12 @@ class Counting:
     null_policy: NullPolicy = "own_category"
     subject: str | None = None
 
+    @property
+    def declared(self) -> dict[str, str]:
+        """The counting as it is shown beside a number."""
+        people = {} if self.subject is None else {"subject": self.subject}
+        return {"null_policy": self.null_policy, **people}
+
 
 ROWS = Counting()
 

@@ -14,8 +14,7 @@ from math import floor
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import KAnonymity
-from dbdeid.privacy.counting import ROWS, Counting
+from dbdeid.privacy import ROWS, Counting, KAnonymity
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Declared, Promise
 
@@ -27,15 +26,17 @@ def models(
     declared: tuple[KAnonymity, ...],
     counting: Counting = ROWS,
 ) -> Iterator[Promise]:
-    """Each privacy model measured on the table; a missing quasi-identifier breaks all of them."""
-    missing = [name for name in quasi_identifiers if table.find(name) is None]
+    """Each privacy model measured on the table; a missing column breaks all of them."""
+    counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
+    missing = [name for name in counted if table.find(name) is None]
     for model in declared:
+        promised = model.declared | counting.declared
         if missing:
             found = f"not measurable without {quoted(missing)}"
-            yield Promise(model.model, model.declared, found, False)
+            yield Promise(model.model, promised, found, False)
         else:
             smallest = session.row(model.measure(table, quasi_identifiers, counting))[0]
-            yield Promise(model.model, model.declared, smallest, model.holds(smallest))
+            yield Promise(model.model, promised, smallest, model.holds(smallest))
 
 
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:

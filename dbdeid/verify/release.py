@@ -14,8 +14,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
-from dbdeid.privacy import KAnonymity
-from dbdeid.privacy.counting import Counting
+from dbdeid.privacy import ROWS, Counting, KAnonymity
 from dbdeid.verify import container, files, hygiene, promises, subjects
 from dbdeid.verify.classes import count_classes
 from dbdeid.verify.content import Content, content, same
@@ -123,6 +122,7 @@ def verify_bare(
     quasi_identifiers: tuple[str, ...],
     k: int,
     *,
+    counting: Counting = ROWS,
     table: str | None = None,
     settings: Settings | None = None,
 ) -> Verification:
@@ -134,6 +134,7 @@ def verify_bare(
         target: a `.duckdb`, `.parquet` or `.csv` file, or a table of an open session.
         quasi_identifiers: their names.
         k: the smallest class that is accepted.
+        counting: what a class counts, rows or subjects, and what a NULL equals.
         table: which table of a `.duckdb` file that holds several.
         settings: limits of the engine.
 
@@ -141,17 +142,17 @@ def verify_bare(
         DataError: the file cannot be read, or the table or a column is not in it.
     """
     if isinstance(target, tuple):
-        return _bare(*target, quasi_identifiers, k)
+        return _bare(*target, quasi_identifiers, k, counting)
     kind = files.kind(target)
     with files.opened(target, settings) as session:
         if kind == files.DATABASE:
-            return _bare_database(session, target, quasi_identifiers, k, table)
+            return _bare_database(session, target, quasi_identifiers, k, counting, table)
         if kind == files.PARQUET:
             rows = files.parquet(session, target, "verify_rows")
-            found = _bare(session, rows, quasi_identifiers, k)
+            found = _bare(session, rows, quasi_identifiers, k, counting)
             return _with(found, container.parquet(session, [target], ours=False))
         rows = files.foreign_csv(session, target, "verify_rows")
-        return _bare(session, rows, quasi_identifiers, k)
+        return _bare(session, rows, quasi_identifiers, k, counting)
 
 
 # -- parts ---------------------------------------------------------------------------------
@@ -280,11 +281,15 @@ def _csv(
 
 
 def _bare(
-    session: Session, table: Relation, quasi_identifiers: tuple[str, ...], k: int
+    session: Session,
+    table: Relation,
+    quasi_identifiers: tuple[str, ...],
+    k: int,
+    counting: Counting,
 ) -> Verification:
     written = _described(session, table)
-    for name in quasi_identifiers:
-        if written.find(name) is None:
+    for name in (*quasi_identifiers, counting.subject):
+        if name is not None and written.find(name) is None:
             hint = did_you_mean(name, written.names)
             raise DataError(f"no column {name!r} in {written.name!r}", hint=hint)
     model = KAnonymity(model="k_anonymity", k=k)
@@ -294,13 +299,17 @@ def _bare(
     told = f"reported only: {order.detail}" if order.detail else ""
     checks.append(Check("order", True, told))
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
-    return Verification(
-        tuple(promises.models(session, written, quasi_identifiers, (model,))), tuple(checks)
-    )
+    kept = promises.models(session, written, quasi_identifiers, (model,), counting)
+    return Verification(tuple(kept), tuple(checks))
 
 
 def _bare_database(
-    session: Session, path: Path, quasi_identifiers: tuple[str, ...], k: int, table: str | None
+    session: Session,
+    path: Path,
+    quasi_identifiers: tuple[str, ...],
+    k: int,
+    counting: Counting,
+    table: str | None,
 ) -> Verification:
     rows = session.execute_with(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'main' "
@@ -322,5 +331,5 @@ def _bare_database(
         )
     chosen = candidates[0]
     tables = [described[n] for n in names if n == chosen or companions.get(n) == chosen]
-    found = _bare(session, described[chosen], quasi_identifiers, k)
+    found = _bare(session, described[chosen], quasi_identifiers, k, counting)
     return _with(found, *_container(session, path, tables))
