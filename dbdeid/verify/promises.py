@@ -30,13 +30,12 @@ def models(
     counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
     missing = [name for name in counted if table.find(name) is None]
     for model in declared:
-        promised = model.declared | counting.declared
         if missing:
             found = f"not measurable without {quoted(missing)}"
-            yield Promise(model.model, promised, found, False)
+            yield Promise(model.model, model.declared, found, False)
         else:
             smallest = session.row(model.measure(table, quasi_identifiers, counting))[0]
-            yield Promise(model.model, promised, smallest, model.holds(smallest))
+            yield Promise(model.model, model.declared, smallest, model.holds(smallest))
 
 
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:

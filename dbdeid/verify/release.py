@@ -299,8 +299,9 @@ def _bare(
     told = f"reported only: {order.detail}" if order.detail else ""
     checks.append(Check("order", True, told))
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
-    kept = promises.models(session, written, quasi_identifiers, (model,), counting)
-    return Verification(tuple(kept), tuple(checks))
+    found = promises.models(session, written, quasi_identifiers, (model,), counting)
+    kept = tuple(replace(p, declared=p.declared | counting.declared) for p in found)
+    return Verification(kept, tuple(checks))
 
 
 def _bare_database(
