@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -186,6 +187,7 @@ def _ending(command: Callable[..., None], options: Options) -> int:
         # The text of a foreign error may quote data, so only its kind is told.
         typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
         typer.echo("  Hint: -vv shows where; please report it", err=True)
-        logging.getLogger("dbdeid").debug("traceback", exc_info=True)
+        places = "".join(traceback.format_tb(error.__traceback__))
+        logging.getLogger("dbdeid").debug("traceback:\n%s", places)
         return 1
     return 0

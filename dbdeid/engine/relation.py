@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,6 +21,23 @@ class Column:
         if self.type.endswith("]"):  # a list, whatever its elements are
             return "other"
         return _FAMILIES.get(self.type.split("(")[0].upper(), "other")
+
+    @property
+    def shown_type(self) -> str:
+        """The type as it may be told: the members of an ENUM are values of the column.
+
+        >>> Column("kin", "STRUCT(a ENUM('Ann', 'O''Hara'), b INTEGER)").shown_type
+        'STRUCT(a ENUM, b INTEGER)'
+        """
+        return without_members(self.type)
+
+
+def without_members(text: str) -> str:
+    """A text of the engine without the members of the ENUM types that it names."""
+    return _MEMBERS.sub("ENUM", text)
+
+
+_MEMBERS = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 
 
 # Families whose values are numbers, and those whose values have bounds.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, identifier
+from dbdeid.engine.relation import Column, Relation, identifier, without_members
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
@@ -319,20 +319,25 @@ class EngineError(DbdeidError):
 
 @contextmanager
 def _no_cells() -> Iterator[None]:
-    """Engine errors as EngineError; rows stream, so fetching can fail as well as executing."""
+    """Engine errors as EngineError; rows stream, so fetching can fail as well as executing.
+
+    Python carries the engine's own error along as context, so it loses its text.
+    """
     try:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
-        raise EngineError(error) from None
+        told = EngineError(error)
+        error.args = (told.message,)
+        raise told from None
     except RuntimeError as error:
         if str(error) == "Query interrupted":  # how DuckDB tells of an interrupt of the keyboard
             raise KeyboardInterrupt from None
         raise
 
 
-# Conversion, out-of-range and user errors quote cells; these name only objects and syntax.
+# Conversion, out-of-range and user errors quote cells; these name only objects, syntax and types.
 _CELL_FREE = (
     duckdb.BinderException,
     duckdb.CatalogException,
@@ -347,7 +352,7 @@ _CELL_FREE = (
 def reason(error: duckdb.Error) -> str:
     """The first line of an engine error, or only its kind where the text may quote a cell."""
     if isinstance(error, _CELL_FREE):
-        return str(error).strip().split("\n")[0]
+        return without_members(str(error)).strip().split("\n")[0]
     return f"{type(error).__name__} (text withheld: it may quote data)"
 
 

@@ -93,7 +93,7 @@ def _refuse_unreadable(session: Session, used: Spread, target: Answerable) -> No
     )
     ((count,),) = session.rows(query)
     if count:
-        why = f"{count} leaves of its hierarchy are not of its type {used.column.type}"
+        why = f"{count} leaves of its hierarchy are not of its type {used.column.shown_type}"
         raise _refused(used, why, "remove them from the hierarchy and release again")
 
 

@@ -148,7 +148,7 @@ def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
     """One mistake for all columns that the spec does not name, with a line to paste."""
     if not columns:
         return
-    listed = ", ".join(f"{column.name!r} ({column.type})" for column in columns)
+    listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns)
     what = (
         f"column {listed} of the source has"
         if len(columns) == 1
@@ -299,7 +299,7 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
         return
     if family == "other" and bound.released_type != "VARCHAR":
         yield file.mistake(
-            f"column {bound.name!r} has type {bound.column.type}, which cannot be released",
+            f"column {bound.name!r} has type {bound.column.shown_type}, which cannot be released",
             *place,
             hint="drop it, or cast it to text or numbers in `source: {sql: …}`",
         )
@@ -307,14 +307,14 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
     categorical = bound.spec.type == "categorical"
     if kind == "intervals" and (categorical or family not in NUMBERS):
         yield file.mistake(
-            f"intervals need a numeric column, and {bound.name!r} is {bound.column.type}",
+            f"intervals need a numeric column, and {bound.name!r} is {bound.column.shown_type}",
             *place,
             "hierarchy",
             hint="cast it to a number in the source, or use prefix, groups or a CSV file",
         )
     if kind == "dates" and (categorical or family not in ("date", "timestamp")):
         yield file.mistake(
-            f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is {bound.column.type}",
+            f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is {bound.column.shown_type}",
             *place,
             "hierarchy",
             hint="cast it to DATE in the source",

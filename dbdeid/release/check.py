@@ -82,7 +82,7 @@ def _columns(prepared: Prepared) -> list[dict[str, Any]]:
         described.append(
             {
                 "name": c.name,
-                "type": c.column.type,
+                "type": c.column.shown_type,
                 "role": c.spec.role,
                 "hierarchy": q.coding.hierarchy.kind if q else None,
                 "levels": q.height + 1 if q else None,

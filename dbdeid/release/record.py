@@ -127,7 +127,7 @@ def _column(
     return {
         "name": c.name,
         "role": c.spec.role,
-        "type": c.column.type,
+        "type": c.column.shown_type,
         "released_type": written.type if written else None,
         "level": levels.get(c.name),
         "height": q.height if q else None,
