@@ -1,0 +1,139 @@
+"""Every way of making a release, run on every dataset; a later method is one more entry here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import dbdeid
+from canaries.datasets import DATABASE, DATASETS, SPEC, Dataset
+from canaries.planting import SUPPRESSED, Canary
+from dbdeid.release.page import write_report
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way of making a release.
+
+    Attributes:
+        name: of the test.
+        method: keys of the spec's `method`, over those of the dataset.
+        output: keys of the spec's `output`, over those of the dataset.
+        known: apply the dataset's own transformation instead of a search.
+        target: write a target file; else the release stays in the owner's database.
+        shows: which cells this method may show.
+        datasets: on which it is tried.
+    """
+
+    name: str
+    method: Mapping[str, Any] = field(default_factory=dict)
+    output: Mapping[str, Any] = field(default_factory=dict)
+    known: bool = False
+    target: bool = True
+    shows: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = tuple(DATASETS)
+
+    def spec(self, dataset: Dataset) -> dict[str, Any]:
+        """The dataset's spec with this method."""
+        spec = dataset.spec()
+        spec["method"] |= self.method
+        spec["output"] |= self.output
+        if self.known:
+            spec["method"]["transformation"] = dict(dataset.transformation)
+        if not self.target:
+            del spec["target"]
+        return spec
+
+
+FLAT = ["public.parquet", "public.csv"]
+
+METHODS = (
+    Method("full_domain"),
+    Method(
+        "full_domain-sql-engine",
+        {"engine": "sql"},
+        {"export": FLAT},
+        target=False,
+        datasets=("adult", "every_type"),
+    ),
+    Method(
+        "full_domain-known-bounds",
+        output={"bounds": True, "export": FLAT},
+        known=True,
+        datasets=("diabetes", "support2", "every_type"),
+    ),
+    # Suppressed records stay, with every quasi-identifier *; their other cells are released.
+    Method(
+        "full_domain-keep",
+        {"suppressed": "keep"},
+        {"export": FLAT},
+        shows=(SUPPRESSED,),
+        datasets=("adult", "every_type"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One run in a folder of its own.
+
+    Attributes:
+        dataset: the source.
+        method: how it was made.
+        folder: where everything is.
+        result: what `run` gave back.
+        canaries: what must not leave under this method.
+    """
+
+    dataset: Dataset
+    method: Method
+    folder: Path
+    result: dbdeid.RunResult
+    canaries: Sequence[Canary]
+
+    @property
+    def spec(self) -> Path:
+        """The spec."""
+        return self.folder / SPEC
+
+    @cached_property
+    def report(self) -> Path:
+        """The public report."""
+        return write_report(self.spec, "public")
+
+    @cached_property
+    def public(self) -> dict[str, Path]:
+        """What may leave, by name: all files that the run made, but for the private book."""
+        before = {DATABASE, SPEC, *self.dataset.files}
+        made = [path for path in self.folder.iterdir() if path.name not in before]
+        kept = [p for p in made if not p.name.endswith((".private.duckdb", ".html"))]
+        return {path.name: path for path in (*sorted(kept), self.report)}
+
+
+def release(dataset: str, method: Method, seed: int, folder: Path, shared: Path) -> Release:
+    """Make a source in a folder, and run its release."""
+    source = DATASETS[dataset](seed, shared, method.shows)
+    spec = source.write(folder, method.spec(source))
+    result = dbdeid.run(spec)
+    hidden = tuple(c for c in source.canaries if c.why not in method.shows)
+    return Release(source, method, folder, result, hidden)
+
+
+def published_bytes(path: Path) -> bytes:
+    """The bytes of a published file; of a report without the day on which it was made."""
+    data = path.read_bytes()
+    if path.suffix != ".html":
+        return data
+    day = rb"\d{4}-\d\d-\d\d"
+    data = re.sub(rb'<time datetime="' + day + rb'">' + day + rb"</time>", b"<time/>", data)
+    return re.sub(rb", " + day + rb", dbdeid ", b", dbdeid ", data)
+
+
+def as_json(result: dbdeid.RunResult) -> bytes:
+    """A result as the command line prints it."""
+    return json.dumps(result.to_dict(), ensure_ascii=False, default=str).encode()

@@ -1,0 +1,84 @@
+"""Nothing of the original in what leaves: no canary, and no byte that another original changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import duckdb
+import pytest
+
+from canaries.conftest import SEEDS, Tally
+from canaries.datasets import DATASETS
+from canaries.planting import IDENTIFIER, SUPPRESSED
+from canaries.releases import METHODS, Release, as_json, published_bytes
+from canaries.scanner import opened
+
+every_dataset = pytest.mark.parametrize("dataset", DATASETS)
+every_method = pytest.mark.parametrize(
+    ("method", "dataset"), [(m.name, dataset) for m in METHODS for dataset in m.datasets]
+)
+
+Released = Callable[[str, str, int], Release]
+
+
+@every_method
+def test_no_canary_leaves(
+    dataset: str,
+    method: str,
+    released: Released,
+    scan: Callable,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG")
+    made = released(dataset, method, SEEDS[0])
+    assert made.result.verified
+    assert made.result.suppressed_rows >= 12  # the planted records, at least
+    scanner = scan(made.canaries)
+    leaks = scanner.search_all(part for path in made.public.values() for part in opened(path))
+    leaks += scanner.search("result", as_json(made.result))
+    leaks += scanner.search("log", "\n".join(r.getMessage() for r in caplog.records).encode())
+    assert leaks == []
+
+
+@every_method
+def test_another_original_of_the_same_release_changes_no_byte(
+    dataset: str, method: str, released: Released, tally: Tally
+) -> None:
+    one, other = (released(dataset, method, seed) for seed in SEEDS)
+    assert one.result.transformation == other.result.transformation
+    differ = not one.method.shows
+    assert (one.result.suppressed_rows != other.result.suppressed_rows) == differ
+    assert one.public.keys() == other.public.keys()
+    for name in one.public:
+        assert published_bytes(one.public[name]) == published_bytes(other.public[name]), name
+        tally.identical += 1
+
+
+@every_dataset
+def test_the_private_book_holds_no_identifier_and_no_sensitive_cell(
+    dataset: str, released: Released, scan: Callable
+) -> None:
+    made = released(dataset, METHODS[0].name, SEEDS[0])
+    private = made.folder / "public.private.duckdb"
+    withheld = [c for c in made.dataset.canaries if c.why in (IDENTIFIER, SUPPRESSED)]
+    shown = (part for part in opened(private) if not part[0].startswith("bytes"))
+    assert scan(withheld).search_all(shown) == []
+    # It does hold values of quasi-identifiers, so it must not leave.
+    assert scan(made.dataset.canaries).search_all(opened(private)) != []
+    assert private.stat().st_mode & 0o077 == 0
+
+
+@every_dataset
+def test_the_owners_log_of_queries_quotes_no_cell(
+    dataset: str, released: Released, scan: Callable
+) -> None:
+    made = released(dataset, METHODS[0].name, SEEDS[0])
+    import dbdeid
+
+    with duckdb.connect(str(made.folder / "owner.duckdb")) as con:
+        con.execute("CALL enable_logging(level = 'debug')")
+        dbdeid.verify(made.spec, con)
+        con.execute("CALL disable_logging()")
+        logged = con.execute("FROM duckdb_logs").fetchall()
+    assert logged
+    assert scan(made.dataset.canaries).search("duckdb_logs", repr(logged).encode()) == []
