@@ -161,7 +161,8 @@ class Session:
     def execute(self, query: exp.Expr | str) -> duckdb.DuckDBPyConnection:
         """Run one statement; engine errors come back without the cells that DuckDB quotes."""
         statement = query if isinstance(query, str) else sql(query)
-        logger.debug("%s", statement)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("%s", without_members(statement))
         with _no_cells():
             return self._cursor.execute(statement)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,14 +31,17 @@ def tally() -> Tally:
     return TALLY
 
 
-@pytest.fixture
-def scan() -> Iterator[Callable[[Iterable[Canary]], Scanner]]:
-    """Makes scanners whose bytes are counted."""
+@pytest.fixture(scope="session")
+def scan() -> Iterator[Callable[[Sequence[Canary]], Scanner]]:
+    """Scanners for canaries; their bytes are counted."""
     made: list[Scanner] = []
 
-    def make(canaries: Iterable[Canary]) -> Scanner:
-        made.append(Scanner(tuple(canaries)))
-        return made[-1]
+    def make(canaries: Sequence[Canary]) -> Scanner:
+        known = next((scanner for scanner in made if scanner.canaries is canaries), None)
+        if known is None:
+            known = Scanner(canaries)
+            made.append(known)
+        return known
 
     yield make
     TALLY.searched += sum(scanner.searched for scanner in made)

@@ -65,7 +65,7 @@ METHODS = (
         "full_domain-known-bounds",
         output={"bounds": True, "export": FLAT},
         known=True,
-        datasets=("diabetes", "support2", "every_type"),
+        datasets=("support2", "every_type"),
     ),
     # Suppressed records stay, with every quasi-identifier *; their other cells are released.
     Method(

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
+import dbdeid
 from canaries.conftest import SEEDS, Tally
-from canaries.datasets import DATASETS
 from canaries.planting import IDENTIFIER, SUPPRESSED
 from canaries.releases import METHODS, Release, as_json, published_bytes
 from canaries.scanner import opened
 
-every_dataset = pytest.mark.parametrize("dataset", DATASETS)
 every_method = pytest.mark.parametrize(
     ("method", "dataset"), [(m.name, dataset) for m in METHODS for dataset in m.datasets]
 )
@@ -54,7 +53,7 @@ def test_another_original_of_the_same_release_changes_no_byte(
         tally.identical += 1
 
 
-@every_dataset
+@pytest.mark.parametrize("dataset", ["diabetes", "every_type"])
 def test_the_private_book_holds_no_identifier_and_no_sensitive_cell(
     dataset: str, released: Released, scan: Callable
 ) -> None:
@@ -64,17 +63,13 @@ def test_the_private_book_holds_no_identifier_and_no_sensitive_cell(
     shown = (part for part in opened(private) if not part[0].startswith("bytes"))
     assert scan(withheld).search_all(shown) == []
     # It does hold values of quasi-identifiers, so it must not leave.
-    assert scan(made.dataset.canaries).search_all(opened(private)) != []
+    rows = [part for part in opened(private) if part[0].startswith("rows,")]
+    assert scan(made.dataset.canaries).search_all(rows) != []
     assert private.stat().st_mode & 0o077 == 0
 
 
-@every_dataset
-def test_the_owners_log_of_queries_quotes_no_cell(
-    dataset: str, released: Released, scan: Callable
-) -> None:
-    made = released(dataset, METHODS[0].name, SEEDS[0])
-    import dbdeid
-
+def test_the_owners_log_of_queries_quotes_no_cell(released: Released, scan: Callable) -> None:
+    made = released("every_type", METHODS[0].name, SEEDS[0])
     with duckdb.connect(str(made.folder / "owner.duckdb")) as con:
         con.execute("CALL enable_logging(level = 'debug')")
         dbdeid.verify(made.spec, con)
