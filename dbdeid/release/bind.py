@@ -314,7 +314,8 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
         )
     if kind == "dates" and (categorical or family not in ("date", "timestamp")):
         yield file.mistake(
-            f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is {bound.column.shown_type}",
+            f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is "
+            f"{bound.column.shown_type}",
             *place,
             "hierarchy",
             hint="cast it to DATE in the source",

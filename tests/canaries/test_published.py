@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -12,6 +13,7 @@ from canaries.conftest import SEEDS, Tally
 from canaries.planting import IDENTIFIER, SUPPRESSED
 from canaries.releases import METHODS, Release, as_json, published_bytes
 from canaries.scanner import opened
+from dbdeid.release.existing import export_release
 
 every_method = pytest.mark.parametrize(
     ("method", "dataset"), [(m.name, dataset) for m in METHODS for dataset in m.datasets]
@@ -77,3 +79,12 @@ def test_the_owners_log_of_queries_quotes_no_cell(released: Released, scan: Call
         logged = con.execute("FROM duckdb_logs").fetchall()
     assert logged
     assert scan(made.dataset.canaries).search("duckdb_logs", repr(logged).encode()) == []
+
+
+def test_an_export_made_later_is_the_same(released: Released, tmp_path: Path) -> None:
+    made = released("every_type", METHODS[0].name, SEEDS[1])
+    for ending in ("parquet", "csv", "duckdb"):
+        later = tmp_path / f"later.{ending}"
+        export_release(made.spec, later)
+        name = "export.duckdb" if ending == "duckdb" else f"public.{ending}"
+        assert later.read_bytes() == made.public[name].read_bytes()

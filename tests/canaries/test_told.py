@@ -30,6 +30,7 @@ from dbdeid.cli import app
 from dbdeid.engine.session import Session, Settings
 from dbdeid.release import export, record
 from dbdeid.release import run as running
+from dbdeid.release.page import write_report
 
 Scan = Callable[..., Scanner]
 Change = Callable[[dict[str, Any]], None]
@@ -72,6 +73,7 @@ COMMANDS = {
     "init": ["init", "{folder}/owner.duckdb", "source"],
     "export": ["export", "{spec}", "{folder}/again.csv", "--json"],
     "internal report": ["report", "{spec}", "-o", "{folder}/internal.html"],
+    "risk": ["risk", "{folder}/owner.duckdb", "source", "--qi", "code", "--qi", "kind", "--json"],
 }
 
 
@@ -122,7 +124,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Place:
     dataset.write(folder, dataset.spec())
     with duckdb.connect(str(folder / DATABASE)) as con:
         con.execute(f"COPY source TO '{folder / 'ragged.csv'}'")
-        con.execute(f"COPY source TO '{folder / 'broken.parquet'}'")
+        for name in ("whole", "broken"):
+            con.execute(f"COPY source TO '{folder / name}.parquet'")
     lines = (folder / "ragged.csv").read_text("utf-8").split("\n")
     lines[301] += ',"unexpected, and never closed'
     (folder / "ragged.csv").write_text("\n".join(lines), encoding="utf-8")
@@ -279,7 +282,32 @@ def test_a_file_that_fails_after_reopening_quotes_no_cell(
     tally.told += 1
 
 
-# -- errors on the command line ----------------------------------------------------------------
+def test_queries_quote_no_cell(
+    place: Place, scan: Scan, logged: Callable[[], str], tally: Tally
+) -> None:
+    queries = place.folder / "queries"
+    queries.mkdir()
+    for number, select in enumerate(
+        (
+            "SELECT region, count(*) AS n FROM source GROUP BY region",
+            "SELECT kind, illness, count(*) AS n FROM source WHERE weight < 100 GROUP BY ALL",
+            "SELECT count(*) AS n FROM source WHERE CAST(illness AS INTEGER) = 3",
+            "SELECT count(*) AS n FROM source WHERE name LIKE 'A%'",
+            "SELECT max(amount) AS n FROM source",
+        )
+    ):
+        (queries / f"{number}.sql").write_text(select)
+    spec = place.spec(release="asked", evaluate={"queries": "queries/*.sql"})
+    result = dbdeid.run(spec)
+    pages = [write_report(spec, audience).read_text("utf-8") for audience in ("internal", "public")]
+    text = "\n".join([*pages, str(result.to_dict()), str(dbdeid.evaluate(spec)), logged()])
+    assert scan(place.dataset.canaries).search("queries", text.encode()) == []
+    for path in place.folder.glob("*out*"):
+        path.unlink()
+    tally.told += 1
+
+
+# -- errors in SQL and on the command line -----------------------------------------------------
 
 
 def test_show_values_names_quasi_identifiers_only(place: Place, scan: Scan, tally: Tally) -> None:
@@ -314,4 +342,55 @@ def test_a_defect_tells_its_kind_and_place_only(
     assert "RuntimeError" in text
     assert "in defect" in text
     assert scan(place.dataset.canaries).search("", text.encode()) == []
+    tally.told += 1
+
+
+@pytest.mark.parametrize(
+    "name", ["cast of an identifier", "values without a leaf", "rows that change"]
+)
+def test_errors_of_procedures_in_sql_quote_no_cell(
+    name: str, place: Place, scan: Scan, tally: Tally
+) -> None:
+    spec = deepcopy(place.dataset.spec())
+    ERRORS[name](spec)
+    with duckdb.connect(str(place.folder / DATABASE)) as con:
+        dbdeid.install(con)
+        with pytest.raises(duckdb.Error) as raised:
+            con.execute("SELECT deid_run(?)", [str(place.spec(**spec))]).fetchall()
+    assert scan(place.dataset.canaries).search(name, told(raised.value).encode()) == []
+    tally.told += 1
+
+
+STATEMENTS = {
+    "cast": "SELECT CAST(name AS INTEGER) FROM source",
+    "function of an enumeration": "SELECT sum(doctor) FROM source",
+    "value without a label": "SELECT deid.generalize(illness, 'nothing', 1) FROM source",
+    "bounds of a text": "SELECT deid.interval_label(name, 5) FROM source",
+    "check": "SELECT deid.check('source', ['name', 'kind'], 5)",
+    "pseudonym without a key": "SELECT deid_pseudonym(name, 'people') FROM source",
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_errors_of_statements_quote_no_cell(
+    name: str, place: Place, scan: Scan, tally: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DBDEID_PSEUDONYM_KEY", raising=False)
+    path = str(place.folder / DATABASE)
+    found = CliRunner().invoke(app, ["sql", path, "-c", STATEMENTS[name], "-vv"])
+    assert found.exit_code == 2
+    text = (found.output + found.stderr).encode()
+    assert scan(place.dataset.canaries).search(name, text) == []
+    tally.told += 1
+
+
+@pytest.mark.parametrize("file", [DATABASE, "whole.parquet", "ragged.csv"])
+def test_verifying_any_file_quotes_no_cell(
+    file: str, place: Place, scan: Scan, logged: Callable[[], str], tally: Tally
+) -> None:
+    words = ["verify", str(place.folder / file), "--qi", "code", "--qi", "kind", "--k", "5", "-vv"]
+    found = CliRunner().invoke(app, words if file != DATABASE else [*words, "source"])
+    assert found.exit_code in (2, 4)
+    text = found.output + found.stderr + logged()
+    assert scan(place.dataset.canaries).search(file, text.encode()) == []
     tally.told += 1
