@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from canaries.planting import Canary
-from canaries.releases import METHODS, Release, release
+from canaries.releases import KEY, METHODS, Release, release
 from canaries.scanner import Scanner
 
 # Two originals that generalize to the same release.
@@ -59,7 +59,9 @@ def released(
         key = (dataset, method, seed)
         if key not in made:
             folder = tmp_path_factory.mktemp("release") / f"{dataset}_{seed}"
-            made[key] = release(dataset, methods[method], seed, folder, shared)
+            with pytest.MonkeyPatch.context() as environment:
+                environment.setenv("DBDEID_PSEUDONYM_KEY", KEY)
+                made[key] = release(dataset, methods[method], seed, folder, shared)
             TALLY.sources[dataset, seed] = len(made[key].dataset.canaries)
             TALLY.releases += 1
         return made[key]

@@ -4,7 +4,7 @@ Each is drawn from a seed. Everything that a release shows, the columns released
 generalized values, is the same for every seed; everything that it must not show is different: the
 identifiers, the values inside a generalized class, the suppressed records and their number, the
 order of the rows, and the members of enumerations. So two seeds must give the same bytes. A method
-that shows other cells of suppressed records gets the same for every seed (`shown`).
+whose release depends on other cells, too, gets the same of these for every seed (`fixed`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 import dbdeid
-from canaries.planting import GENERALIZED, IDENTIFIER, SUPPRESSED, Canary, Planter
+from canaries.planting import GENERALIZED, IDENTIFIER, LINKED, SUPPRESSED, Canary, Planter
 
 Row = dict[str, Any]
 
@@ -118,10 +118,10 @@ def _members(values: Sequence[str], planter: Planter) -> str:
 QI = "quasi_identifier"
 
 
-def adult(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
+def adult(seed: int, shared: Path, fixed: tuple[str, ...] = ()) -> Dataset:
     """UCI Adult with names, numbers, bank accounts and postcodes; hierarchy files."""
     sample = Path(dbdeid.__file__).parent / "sample"
-    p = Planter(seed, shown)
+    p = Planter(seed, fixed)
     real = _sampled(
         f"SELECT age, education, sex, income, hours_per_week FROM '{sample / 'adult.parquet'}' "
         "WHERE age < 90 ORDER BY ALL LIMIT 1500 OFFSET 9000"
@@ -191,9 +191,9 @@ def adult(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
     )
 
 
-def diabetes(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
+def diabetes(seed: int, shared: Path, fixed: tuple[str, ...] = ()) -> Dataset:
     """Encounters of Diabetes 130-US hospitals, with numbers of patients, days and moments."""
-    p = Planter(seed, shown)
+    p = Planter(seed, fixed)
     real = _sampled(
         "SELECT patient_nbr, race, gender, age, admission_type_id, diag_1, readmitted "
         f"FROM '{shared / 'data/ehr/diabetes130.parquet'}' "
@@ -203,7 +203,7 @@ def diabetes(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
     rows: list[Row] = []
     for i, found in enumerate(real):
         if found["patient_nbr"] not in patients:
-            patients[found["patient_nbr"]] = p.whole("patient_nbr", IDENTIFIER, 10**9, 10**10)
+            patients[found["patient_nbr"]] = p.whole("patient_nbr", LINKED, 10**9, 10**10)
         quarter = date(5128 + 7 * (i % 2), 1, 1), date(5128 + 7 * (i % 2), 4, 1)
         rows.append(
             {
@@ -223,7 +223,7 @@ def diabetes(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
             {
                 **real[i],
                 "encounter_id": p.whole("encounter_id", IDENTIFIER, 10**9, 10**10),
-                "patient_nbr": p.whole("patient_nbr", IDENTIFIER, 10**9, 10**10),
+                "patient_nbr": p.whole("patient_nbr", LINKED, 10**9, 10**10),
                 "race": p.text("race", GENERALIZED),
                 "admitted": p.day("admitted", GENERALIZED, *years),
                 "seen": p.moment("seen", GENERALIZED, date(5128, 1, 1), date(5129, 1, 1)),
@@ -246,7 +246,8 @@ def diabetes(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
             "readmitted": "VARCHAR",
         },
         columns={
-            "encounter_id, patient_nbr": "identifier",
+            "encounter_id": "identifier",
+            "patient_nbr": "identifier",
             "race": {"role": QI, "hierarchy": "suppress"},
             "gender": {"role": QI, "hierarchy": "suppress"},
             "age": {"role": QI, "hierarchy": {"table": "dim.ages"}},
@@ -281,9 +282,9 @@ def diabetes(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
     )
 
 
-def support2(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
+def support2(seed: int, shared: Path, fixed: tuple[str, ...] = ()) -> Dataset:
     """Seriously ill patients of SUPPORT2: ages and charges with all digits of a float, NULLs."""
-    p = Planter(seed, shown)
+    p = Planter(seed, fixed)
     real = _sampled(
         "SELECT age, sex, race, charges, dzclass, num_co, death "
         f"FROM '{shared / 'data/survival/support2.parquet'}' ORDER BY sno LIMIT 1500"
@@ -352,9 +353,9 @@ def support2(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
     )
 
 
-def every_type(seed: int, shared: Path, shown: tuple[str, ...] = ()) -> Dataset:
+def every_type(seed: int, shared: Path, fixed: tuple[str, ...] = ()) -> Dataset:
     """Each type of DuckDB in each role; quotes, other alphabets and emoji in texts."""
-    p = Planter(seed, shown)
+    p = Planter(seed, fixed)
     rows: list[Row] = []
     for i in range(600):
         decade = date(5110 + 10 * (i % 2), 1, 1), date(5120 + 10 * (i % 2), 1, 1)

@@ -23,6 +23,7 @@ from uuid import UUID
 IDENTIFIER = "identifier or dropped column"
 GENERALIZED = "generalized cell"
 SUPPRESSED = "other cell of a suppressed record"
+LINKED = "identifier that pseudonyms stand for"
 
 Cell = TypeVar("Cell")
 
@@ -45,24 +46,24 @@ class Planter:
 
     Attributes:
         seed: of all draws but those of cells that are shown.
-        shown: kinds of cells that a release shows, which are therefore equal for all seeds.
+        fixed: kinds of cells that a release depends on, which are therefore equal for all seeds.
         canaries: all that were drawn.
     """
 
     seed: int
-    shown: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     canaries: list[Canary] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self._fixed = random.Random(0)
+        self._same = random.Random(0)
 
     def outliers(self) -> range:
         """The records to be suppressed; their number differs too, unless they are shown."""
-        return range(12 + (0 if self.shown else self.seed % 5))
+        return range(12 + (0 if SUPPRESSED in self.fixed else self.seed % 5))
 
     def _source(self, why: str) -> random.Random:
-        return self._fixed if why in self.shown else self.random
+        return self._same if why in self.fixed else self.random
 
     def text(self, column: str, why: str, form: str = "{}") -> str:
         """A text with a random token of 14 characters in it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import dbdeid
 from canaries.datasets import DATABASE, DATASETS, SPEC, Dataset
-from canaries.planting import SUPPRESSED, Canary
+from canaries.planting import LINKED, SUPPRESSED, Canary
 from dbdeid.release.page import write_report
 
 
@@ -24,18 +24,24 @@ class Method:
         name: of the test.
         method: keys of the spec's `method`, over those of the dataset.
         output: keys of the spec's `output`, over those of the dataset.
+        more: other keys of the spec, over those of the dataset; None takes one away.
+        columns: other roles.
         known: apply the dataset's own transformation instead of a search.
         target: write a target file; else the release stays in the owner's database.
         shows: which cells this method may show.
+        fixed: which cells it does not show, and yet depends on.
         datasets: on which it is tried.
     """
 
     name: str
     method: Mapping[str, Any] = field(default_factory=dict)
     output: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
     known: bool = False
     target: bool = True
     shows: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     datasets: tuple[str, ...] = tuple(DATASETS)
 
     def spec(self, dataset: Dataset) -> dict[str, Any]:
@@ -43,12 +49,19 @@ class Method:
         spec = dataset.spec()
         spec["method"] |= self.method
         spec["output"] |= self.output
+        spec["columns"] |= self.columns
+        spec = {key: value for key, value in (spec | self.more).items() if value is not None}
         if self.known:
             spec["method"]["transformation"] = dict(dataset.transformation)
         if not self.target:
             del spec["target"]
         return spec
 
+
+KEY = "5a5ef3c0f09b4cd18ba27aa8d7b11de5d3c7f90b8fe1a1f1a7f3b0e5c2d48f93"
+_KEY = Canary(
+    "$DBDEID_PSEUDONYM_KEY", "key", (("text", KEY.encode()), ("bytes", bytes.fromhex(KEY)))
+)
 
 FLAT = ["public.parquet", "public.csv"]
 
@@ -74,6 +87,32 @@ METHODS = (
         {"export": FLAT},
         shows=(SUPPRESSED,),
         datasets=("adult", "every_type"),
+    ),
+    # People instead of records.
+    Method(
+        "full_domain-subjects",
+        output={"export": FLAT},
+        more={"subject": "patient_nbr", "accept": None},
+        datasets=("diabetes",),
+    ),
+    Method(
+        "full_domain-pseudonyms",
+        {"suppression_limit": 0.5},
+        {"export": FLAT},
+        more={"subject": "patient_nbr", "accept": None},
+        columns={"patient_nbr": {"role": "identifier", "pseudonym": True}},
+        fixed=(LINKED,),
+        datasets=("diabetes",),
+    ),
+    *(
+        Method(
+            f"full_domain-{policy}",
+            output={"export": FLAT},
+            more={"null_policy": policy},
+            target=False,
+            datasets=("support2",),
+        )
+        for policy in ("wildcard", "exclude")
     ),
 )
 
@@ -117,10 +156,10 @@ class Release:
 
 def release(dataset: str, method: Method, seed: int, folder: Path, shared: Path) -> Release:
     """Make a source in a folder, and run its release."""
-    source = DATASETS[dataset](seed, shared, method.shows)
+    source = DATASETS[dataset](seed, shared, method.shows + method.fixed)
     spec = source.write(folder, method.spec(source))
     result = dbdeid.run(spec)
-    hidden = tuple(c for c in source.canaries if c.why not in method.shows)
+    hidden = (_KEY, *(c for c in source.canaries if c.why not in method.shows))
     return Release(source, method, folder, result, hidden)
 
 
