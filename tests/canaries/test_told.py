@@ -12,7 +12,7 @@ import logging
 import traceback
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import dbdeid
 from canaries.conftest import SEEDS, Tally
 from canaries.datasets import DATABASE, Dataset, every_type
 from canaries.planting import IDENTIFIER, SUPPRESSED
-from canaries.releases import METHODS, Release
+from canaries.releases import KEY, METHODS, Release
 from canaries.scanner import Scanner
 from dbdeid.cli import app
 from dbdeid.engine.session import Session, Settings
@@ -187,7 +187,26 @@ def _released_enumeration(spec: dict[str, Any]) -> None:
     spec["columns"] |= {"doctor, photo, nested": "insensitive"}
 
 
+def _pseudonyms(**source: Any) -> Change:
+    def change(spec: dict[str, Any]) -> None:
+        spec |= source | {"subject": "ssn"}
+        del spec["columns"]["name, ssn, device"]
+        spec["columns"] |= {
+            "name": {"role": "identifier", "pseudonym": True},
+            "ssn, device": "identifier",
+        }
+
+    return change
+
+
 SPECS: dict[str, Change] = {
+    "pseudonyms of several subjects": _pseudonyms(**_sql("left(name, 1) AS name")),
+    "pseudonyms of nothing": _pseudonyms(**_sql("CASE WHEN flag THEN name END AS name")),
+    "records of nobody": _pseudonyms(**_sql("CASE WHEN flag THEN ssn END AS ssn")),
+    "sets of classes that nobody shares": _pseudonyms(
+        **_sql("CASE WHEN flag THEN 1 ELSE ssn END AS ssn"),
+        privacy=[{"model": "k_anonymity", "k": 500}],
+    ),
     "values without a leaf": _column("code", hierarchy={"groups": [{"x": ["a"], "y": ["b"]}]}),
     "members without a leaf": _column("kind", hierarchy={"groups": [{"x": ["a"], "y": ["b"]}]}),
     "intervals of an enumeration": _column("kind", hierarchy={"intervals": [10]}),
@@ -209,8 +228,14 @@ ERRORS: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_quote_no_cell(
-    name: str, place: Place, scan: Scan, logged: Callable[[], str], tally: Tally
+    name: str,
+    place: Place,
+    scan: Scan,
+    logged: Callable[[], str],
+    tally: Tally,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY)
     spec = deepcopy(place.dataset.spec())
     ERRORS[name](spec)
     with pytest.raises(dbdeid.DbdeidError) as raised:
@@ -255,9 +280,12 @@ def test_failed_verifications_quote_no_cell(
     write = running.full_domain.write
 
     def mutated(session: Session, *rest: Any) -> Any:
-        staged, dictionary = write(session, *rest)
+        written = write(session, *rest)
         session.cursor.execute(MUTANTS[name].format(cell=cell))  # not logged: the test's own
-        return session.temp(staged.name), session.temp(dictionary.name)
+        released, dictionary = written.released.name, written.dictionary.name
+        return replace(
+            written, released=session.temp(released), dictionary=session.temp(dictionary)
+        )
 
     monkeypatch.setattr(running.full_domain, "write", mutated)
     with pytest.raises(dbdeid.VerificationError) as raised:
