@@ -78,13 +78,14 @@ METHODS = (
         "full_domain-known-bounds",
         output={"bounds": True, "export": FLAT},
         known=True,
+        target=False,
         datasets=("support2", "every_type"),
     ),
     # Suppressed records stay, with every quasi-identifier *; their other cells are released.
     Method(
         "full_domain-keep",
         {"suppressed": "keep"},
-        {"export": FLAT},
+        {"bounds": True, "export": FLAT},
         shows=(SUPPRESSED,),
         datasets=("adult", "every_type"),
     ),
@@ -93,6 +94,7 @@ METHODS = (
         "full_domain-subjects",
         output={"export": FLAT},
         more={"subject": "patient_nbr", "accept": None},
+        target=False,
         datasets=("diabetes",),
     ),
     Method(
