@@ -42,7 +42,7 @@ class Scanner:
         for number, canary in enumerate(canaries):
             for name, needle in canary.needles:
                 index, width = (self._long, 8) if len(needle) >= 8 else (self._short, 4)
-                key = int.from_bytes(needle[:width], "little")
+                key = int.from_bytes(needle[-width:], "little")  # beginnings are often alike
                 index.setdefault(key, []).append((number, name, needle))
         self._filters = {8: _Filter(self._long, 8), 4: _Filter(self._short, 4)}
 
@@ -53,7 +53,8 @@ class Scanner:
         for width, index in ((8, self._long), (4, self._short)):
             for at, key in self._filters[width].candidates(data):
                 for number, name, needle in index.get(key, ()):
-                    if data.startswith(needle, at):
+                    start = at + width - len(needle)
+                    if start >= 0 and data.startswith(needle, start):
                         canary = self.canaries[number]
                         found.add(f"{place}: {canary.why} of {canary.column!r} as {name}")
         return sorted(found)
@@ -64,7 +65,7 @@ class Scanner:
 
 
 class _Filter:
-    """Tells which places of some bytes may begin a needle, by a hash of their first bytes."""
+    """Tells which places of some bytes may end a needle, by a hash of its last bytes."""
 
     _SPREAD, _BITS = np.uint64(0x9E3779B97F4A7C15), 22
 
