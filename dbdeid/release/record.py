@@ -138,7 +138,15 @@ def _column(
         "accept": c.spec.accept,
         "weight": c.spec.weight,
         "hierarchy": q.coding.hierarchy.kind if q else None,
+        "declared_domain": _declares_domain(c, q) if q else None,
     }
+
+
+def _declares_domain(c: BoundColumn, q: QuasiIdentifier) -> bool:
+    """Whether the loss of a value follows from what was declared, not from the data."""
+    given = c.spec.hierarchy
+    limits = given is not None and given.lower is not None and given.upper is not None
+    return q.coding.hierarchy.declared or limits
 
 
 def _labels(q: QuasiIdentifier, released: Relation, session: Session) -> list[str | None]:

@@ -32,7 +32,8 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a record that may be published; `warnings` and `source` come out empty.
 
     Loss is taken over the released records alone and rounded to the nearest 0.05, because the
-    range of a column without a declared domain can be computed from an exact one.
+    range of a column without a declared domain can be computed from an exact one; that of such a
+    column alone is left out.
     """
     shown = {key: record[key] for key in (*_RELEASED, *_DECLARED) if key in record}
     shown |= {
@@ -52,8 +53,10 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         shown |= _without_subjects(record)
     if (parameters := record.get("method_parameters")) is not None:
         shown["method_parameters"] = _only(parameters, _PARAMETERS)
-    losses = record.get("column_loss") or {}
-    shown["column_loss"] = {name: _released_loss(record, losses[name]) for name in losses}
+    losses, declared = record.get("column_loss") or {}, _declared_domains(record)
+    shown["column_loss"] = {
+        name: _released_loss(record, losses[name]) for name in losses if name in declared
+    }
     if checked := record.get("verification"):
         shown["verification"] = {
             "verified": checked["verified"],
@@ -67,6 +70,12 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     if after and shown["source_subjects"] is None:
         shown["risk"] = {"after": _only(after, (*_RISK, "records_at_risk"))}
     return shown
+
+
+def _declared_domains(record: Mapping[str, Any]) -> set[str]:
+    """Columns whose loss does not tell how many values the original has, or how far they reach."""
+    columns = record.get("columns") or ()
+    return {column["name"] for column in columns if column.get("declared_domain")}
 
 
 def _without_subjects(record: Mapping[str, Any]) -> dict[str, Any]:

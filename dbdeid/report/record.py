@@ -31,6 +31,7 @@ class Column(TypedDict, total=False):
     accept: str | None
     weight: float
     hierarchy: str | None
+    declared_domain: bool | None
 
 
 class Search(TypedDict, total=False):

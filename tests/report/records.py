@@ -29,6 +29,7 @@ def _quasi(name: str, level: int, height: int, labels: list[str | None], loss: f
         "labels": labels,
         "weight": 1.0,
         "hierarchy": f"/home/owner/hierarchies/{name}.csv, {height + 1} levels",
+        "declared_domain": True,
     }
 
 

@@ -107,6 +107,13 @@ def test_loss_of_the_released_records_alone() -> None:
     render(record, "public")
 
 
+def test_loss_of_a_column_whose_range_the_data_tell_is_left_out() -> None:
+    record = full()
+    (age,) = (c for c in record["columns"] if c["name"] == "age")
+    age["declared_domain"] = False
+    assert set(public(record)["column_loss"]) == set(record["column_loss"]) - {"age"}
+
+
 def test_rounding_hides_every_number_among_others() -> None:
     texts = Counter(about(count, 0.05) for count in range(20_000))
     assert min(texts.values()) >= 5
