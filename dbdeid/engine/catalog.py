@@ -1,4 +1,4 @@
-"""The private book-keeping: `deid.releases` and `deid.hierarchies` of one database."""
+"""The private book-keeping: `deid.releases`, `deid.hierarchies`, `deid.files` of one database."""
 
 from __future__ import annotations
 
@@ -49,6 +49,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class BookedFile:
+    """A file that a run wrote; paths are relative to the folder of the book.
+
+    Attributes:
+        release: whose it is.
+        path: where it belongs.
+        sha256: of its content.
+        unfinished: where it lay when it was booked, until it is renamed.
+    """
+
+    release: str
+    path: str
+    sha256: str
+    unfinished: str
+
+
+@dataclass(frozen=True, slots=True)
 class Book:
     """The book of one attached database."""
 
@@ -64,7 +81,7 @@ class Book:
         """Make the schema and its tables where they are missing."""
         schema = exp.table_(identifier(SCHEMA), db=identifier(self.catalog))
         self.session.execute(exp.Create(this=schema, kind="SCHEMA", exists=True))
-        for name in ("releases", "hierarchies"):
+        for name in ("releases", "hierarchies", "files"):
             self.session.execute(self._definition(name))
 
     def _definition(self, name: str) -> exp.Expr:
@@ -105,6 +122,25 @@ class Book:
         marks = [exp.Placeholder() for _ in values]
         insert = exp.insert(exp.values([tuple(marks)]), self.table("releases").table)
         self.session.execute_with(sqltext.sql(insert), values)
+
+    def add_files(self, files: Sequence[BookedFile]) -> None:
+        """Keep the files of a run."""
+        for file in files:
+            values = [file.release, file.path, file.sha256, file.unfinished]
+            marks = tuple(exp.Placeholder() for _ in values)
+            insert = exp.insert(exp.values([marks]), self.table("files").table)
+            self.session.execute_with(sqltext.sql(insert), values)
+
+    def files(self) -> Sequence[BookedFile]:
+        """All files that runs wrote, newest first."""
+        if self.session.exists("files", SCHEMA, self.catalog) is None:
+            return []
+        query = (
+            exp.select(*BookedFile.__dataclass_fields__)
+            .from_(self.table("files").table)
+            .order_by(exp.column("rowid").desc())
+        )
+        return [BookedFile(*row) for row in self.session.rows(query)]
 
     def keep_hierarchies(self, release: str, hierarchies: Relation) -> None:
         """Keep the hierarchies of a run in place of those of the release's last run."""

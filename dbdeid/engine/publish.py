@@ -12,7 +12,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,13 +38,13 @@ def write_database(session: Session, path: Path, tables: Mapping[str, Relation])
 
     Args:
         session: where the tables are.
-        path: the file, which does not exist yet.
+        path: the file, which does not exist yet; what is passed on lies beside it meanwhile.
         tables: each table by the name it gets.
 
     Raises:
         DataError: the file cannot be written.
     """
-    with TemporaryDirectory(prefix="dbdeid-") as folder:
+    with TemporaryDirectory(dir=path.parent) as folder:
         entries = []
         for number, (name, table) in enumerate(tables.items()):
             columns = session.describe(table.table)
@@ -50,7 +52,8 @@ def write_database(session: Session, path: Path, tables: Mapping[str, Relation])
             session.execute(_copy(table, columns, file))
             entry = {"name": name, "file": str(file), "columns": [asdict(c) for c in columns]}
             entries.append(entry)
-        _in_another_process(json.dumps({"path": str(path), "tables": entries}), path)
+        order = {"path": str(path), "spill": str(Path(folder) / "spill"), "tables": entries}
+        _in_another_process(json.dumps(order), path)
 
 
 def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
@@ -67,17 +70,27 @@ def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
 def _in_another_process(order: str, path: Path) -> None:
     package = str(Path(__file__).parents[2])
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "dbdeid.engine.publish"],
-        input=order,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
-        capture_output=True,
         text=True,
-        check=False,
-    )
-    if done.returncode:
-        told = done.stderr.strip().splitlines()
-        cause = told[-1] if done.returncode == 2 and told else f"exit code {done.returncode}"
+        process_group=0,  # Ctrl-C is for this process, which then ends the other
+    ) as other:
+        assert other.stdin is not None
+        assert other.stderr is not None
+        try:
+            with suppress(BrokenPipeError):
+                other.stdin.write(f"{order}\n")
+                other.stdin.flush()  # and left open: its end tells that this process is gone
+            told = other.stderr.read().strip().splitlines()
+        except BaseException:
+            other.kill()
+            raise
+        code = other.wait()
+    if code:
+        cause = told[-1] if code == 2 and told else f"exit code {code}"
         raise DataError(f"{path.name} cannot be written ({cause})")
 
 
@@ -88,7 +101,8 @@ def _without_secrets() -> dict[str, str]:
 def _write(order: str) -> None:
     """The other process: the order on standard input, the file as its result."""
     asked = json.loads(order)
-    with Session.open(None, read_only=False, settings=Settings(threads=1)) as session:
+    settings = Settings(threads=1, spill=Path(asked["spill"]))
+    with Session.open(None, read_only=False, settings=settings) as session:
         # FSST is chosen by a random sample, and bit-packing leaves what lay on the stack.
         session.execute("SET disabled_compression_methods = 'fsst,dict_fsst,bitpacking'")
         catalog = session.attach_new(Path(asked["path"]))
@@ -120,9 +134,16 @@ def create_table(
     session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
 
 
+def _end_with_the_first() -> None:
+    os.read(0, 1)  # not through sys.stdin, whose lock would be held while Python ends
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    order = sys.stdin.readline()
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
     try:
-        _write(sys.stdin.read())
+        _write(order)
     except DbdeidError as error:
         sys.stderr.write(f"{error.message}\n")
         sys.exit(2)

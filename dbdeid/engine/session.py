@@ -1,14 +1,16 @@
 """A session: the owner's database, the working place beside it, and the one door to run SQL.
 
 A session works on a cursor of its own, so its temporary tables, search path and transaction
-never meet those of the caller. Originals are staged in temporary tables only.
+never meet those of the caller. Originals are staged in temporary tables only; what of them does
+not fit into memory is spilled into a private folder of the session's own, unless the connection is
+the caller's: its settings are left alone.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
+from dbdeid.engine.process import private_files, uninterrupted
 from dbdeid.engine.relation import Column, Relation, identifier, without_members
+from dbdeid.engine.scratch import Scratch, spill_folder, sweep
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
@@ -45,10 +49,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of the engine; None leaves DuckDB's own (or the caller's) value."""
+    """Limits of the engine; None leaves DuckDB's own (or the caller's) value.
+
+    Attributes:
+        threads: how many it uses.
+        memory_limit: as in `2GB`.
+        spill: a private folder for what does not fit; None makes one for the session.
+    """
 
     threads: int | None = None
     memory_limit: str | None = None
+    spill: Path | None = None
 
 
 def _create_temp(name: str, query: exp.Expr) -> exp.Create:
@@ -73,7 +84,9 @@ class Session:
         self._cursor = connection.cursor()
         self.catalog = catalog
         self._own: duckdb.DuckDBPyConnection | None = None
+        self._scratch: Scratch | None = None
         self._attached: list[str] = []
+        self._private: set[str] = set()
         self._home = str(self.row("SELECT current_database()")[0])
         self._use(catalog)
 
@@ -89,20 +102,23 @@ class Session:
             DataError: the file is missing, not a DuckDB database, or locked by another process.
         """
         settings = settings or Settings()
-        config: dict[str, str | bool | int | float | list[str]] = {}
+        config: dict[str, str | int] = {}
         if settings.threads:
             config["threads"] = settings.threads
         if settings.memory_limit:
             config["memory_limit"] = settings.memory_limit
-        try:
-            connection = duckdb.connect(config=config)
-        except duckdb.Error as error:
-            raise DataError(f"DuckDB refused the settings: {reason(error)}") from None
-        try:
-            return cls.over(connection, database, read_only=read_only, own=True)
-        except BaseException:
-            connection.close()
-            raise
+        with ExitStack() as undo:
+            spill, scratch = settings.spill, None
+            if spill is None:
+                scratch = _swept(spill_folder(database))
+                undo.callback(scratch.remove)
+                spill = scratch.path / "spill"
+            connection = _connect({**config, "temp_directory": str(spill)})
+            undo.callback(connection.close)
+            session = cls.over(connection, database, read_only=read_only)
+            undo.pop_all()
+        session._own, session._scratch = connection, scratch
+        return session
 
     @classmethod
     def over(
@@ -111,7 +127,6 @@ class Session:
         database: Path | None,
         *,
         read_only: bool,
-        own: bool = False,
     ) -> Session:
         """A session over an open connection.
 
@@ -129,15 +144,22 @@ class Session:
                 session._attached.append(name)
             else:
                 session = cls(connection, name)
-        if own:
-            session._own = connection
         return session
 
     def close(self) -> None:
         """Drop what the session staged and let go of what it attached."""
+        with uninterrupted(), self._as_private(bool(self._private)):
+            self._close()
+
+    def _close(self) -> None:
         if self._own is not None:
-            self._cursor.close()
-            self._own.close()
+            try:
+                self._cursor.close()
+                self._own.close()
+            finally:
+                scratch, self._scratch = self._scratch, None
+                if scratch:
+                    scratch.remove()
             return
         for (name,) in self.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
             self.drop_temp(str(name))
@@ -270,7 +292,12 @@ class Session:
             with suppress(duckdb.Error):
                 self._cursor.rollback()
             raise
-        self.execute("COMMIT")
+        with self._as_private(bool(self._private)):  # this is where the log is made
+            self.execute("COMMIT")
+
+    @staticmethod
+    def _as_private(private: bool) -> AbstractContextManager[None]:
+        return private_files() if private else nullcontext()
 
     def can_write(self, catalog: str | None = None) -> bool:
         """Whether the engine may write files, and into this attached database if one is named."""
@@ -286,10 +313,27 @@ class Session:
 
     # -- other files -----------------------------------------------------------------------
 
-    def attach(self, path: Path, *, read_only: bool = False) -> str:
-        """Attach a file for the session's life and give the catalog name it got."""
-        name = _attach(self._cursor, path, read_only=read_only)
+    @property
+    def scratch(self) -> Path | None:
+        """The private folder of a session that opened its own connection."""
+        return self._scratch.path if self._scratch else None
+
+    def file_of(self, catalog: str) -> Path | None:
+        """The file of an attached database; None when it is in memory."""
+        query = "SELECT path FROM duckdb_databases() WHERE database_name = ?"
+        found = self.execute_with(query, [catalog]).fetchone()
+        return Path(found[0]) if found and found[0] else None
+
+    def attach(self, path: Path, *, read_only: bool = False, private: bool = False) -> str:
+        """Attach a file for the session's life and give the catalog name it got.
+
+        A private one, and the log that DuckDB keeps beside it, are for their owner only.
+        """
+        with self._as_private(private):
+            name = _attach(self._cursor, path, read_only=read_only)
         self._attached.append(name)
+        if private:
+            self._private.add(name)
         return name
 
     def attach_new(self, path: Path) -> str:
@@ -305,7 +349,9 @@ class Session:
 
     def detach(self, name: str) -> None:
         """Let go of an attached file; its content is then whole on disk."""
-        self.execute(f"DETACH {sql(identifier(name))}")
+        with self._as_private(name in self._private):
+            self.execute(f"DETACH {sql(identifier(name))}")
+        self._private.discard(name)
         if name in self._attached:
             self._attached.remove(name)
 
@@ -355,6 +401,20 @@ def reason(error: duckdb.Error) -> str:
     if isinstance(error, _CELL_FREE):
         return without_members(str(error)).strip().split("\n")[0]
     return f"{type(error).__name__} (text withheld: it may quote data)"
+
+
+def _swept(folder: Path) -> Scratch:
+    """A scratch folder, after what sessions that were killed left there is gone."""
+    for place in {folder, spill_folder(None)}:
+        sweep(place)
+    return Scratch.make(folder)
+
+
+def _connect(config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(config=dict(config))
+    except duckdb.Error as error:
+        raise DataError(f"DuckDB refused the settings: {reason(error)}") from None
 
 
 def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
@@ -417,8 +477,8 @@ def _attach(
 
 def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:
     message = str(error).lower()
-    if "could not set lock" in message:
-        hint = "another process has it open for writing; close it there and try again"
+    if "could not set lock" in message or "file handle conflict" in message:
+        hint = "another process or connection has it open; close it there and try again"
         return DataError(f"{path}: the database is locked", hint=hint)
     if read_only and not path.exists():
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")

@@ -81,7 +81,10 @@ def _shipped_texts() -> dict[str, set[str]]:
 
     Storage for older readers changes their text: `lambda x: …` comes back as `x -> …`.
     """
-    with TemporaryDirectory() as folder, Session.open(None, read_only=False) as fresh:
+    with (
+        Session.open(None, read_only=False) as fresh,
+        TemporaryDirectory(dir=fresh.scratch) as folder,
+    ):
         script = macros.script(private=False)
         fresh.execute(script)
         texts = _macro_texts(fresh, MEMORY)
@@ -109,7 +112,7 @@ def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
 
 def _macro_texts(session: Session, database: str) -> defaultdict[str, set[str]]:
     """The CREATE statements of each macro, from EXPORT DATABASE, which alone shows defaults."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=session.scratch) as folder:
         target = sql(exp.Literal.string(folder))
         session.execute(f"EXPORT DATABASE {sql(identifier(database))} TO {target}")
         script = (Path(folder) / "schema.sql").read_text(encoding="utf-8")
