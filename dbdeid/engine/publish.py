@@ -44,7 +44,11 @@ def write_database(session: Session, path: Path, tables: Mapping[str, Relation])
     Raises:
         DataError: the file cannot be written.
     """
-    with TemporaryDirectory(dir=path.parent) as folder:
+    try:
+        beside = TemporaryDirectory(dir=path.parent)
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be written ({error.strerror})") from None
+    with beside as folder:
         entries = []
         for number, (name, table) in enumerate(tables.items()):
             columns = session.describe(table.table)

@@ -44,7 +44,7 @@ def check(
         Clock(notify).phase("prepare"),
     ):
         session = work.session
-        check_owned(work, file.spec)
+        check_owned(work, file.spec.release)
         prepared = prepare(bind(file, session), session)
         require_size(lattice_size(prepared))
         if prepared.parameters.k > prepared.subjects:

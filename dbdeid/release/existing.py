@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError, VerificationError
@@ -16,6 +17,7 @@ from dbdeid.release import export, pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.journal import put_in_place, recover, staging
 from dbdeid.release.spec import EXPORTS
 from dbdeid.release.specfile import SpecFile, read, read_text
 from dbdeid.release.workplace import (
@@ -243,8 +245,12 @@ def export_release(
         if declared.subject is not None:
             # whose records they are is not told by a file: its content is held against this table
             _require(_verified(found, bound, declared))
-        pairs = export.write(session, destination, declared, found.table, found.dictionary)
-        export.finish(pairs)
+        with staging(None) as stage:
+            files = export.write(
+                session, stage, destination, declared, found.table, found.dictionary
+            )
+            with uninterrupted():
+                put_in_place(files)
     return finals
 
 
@@ -254,4 +260,6 @@ def entries(database: Path, settings: Settings | None = None) -> list[Entry]:
     if not database.name.endswith(".private.duckdb") and private_of(database).exists():
         path = private_of(database)
     with Session.open(path, read_only=True, settings=settings) as session:
-        return list(Book(session, session.catalog).entries())
+        book = Book(session, session.catalog)
+        recover(book, path)
+        return list(book.entries())

@@ -1,4 +1,4 @@
-"""Exports: fresh files made from verified tables only, finished by a rename."""
+"""Exports: fresh files made from verified tables only."""
 
 from __future__ import annotations
 
@@ -12,50 +12,36 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
-from dbdeid.release.workplace import beside, companions, dictionary_name
+from dbdeid.release.journal import Finished, Stage, finished
+from dbdeid.release.workplace import companions, dictionary_name
 from dbdeid.verify import Content, Declared, Verification, stored_content, verify_file
 
 
 def write(
-    session: Session, path: Path, declared: Declared, released: Relation, dictionary: Relation
-) -> tuple[tuple[Path, Path], ...]:
-    """Write one export under unfinished names and verify it after reopening.
-
-    Returns:
-        Pairs of unfinished and final path, to be renamed when everything is ready.
+    session: Session,
+    stage: Stage,
+    path: Path,
+    declared: Declared,
+    released: Relation,
+    dictionary: Relation,
+) -> list[Finished]:
+    """Write one export aside and verify it after reopening.
 
     Raises:
-        VerificationError: the reopened file does not keep the promises; it is removed.
+        DataError: it cannot be written.
+        VerificationError: the reopened file does not keep the promises.
     """
     finals = companions(path)
-    pairs = tuple((beside(final), final) for final in finals)
-    try:
-        if path.suffix == ".duckdb":
-            tables = {declared.release: released, dictionary_name(declared.release): dictionary}
-            write_database(session, pairs[0][0], tables)
-        else:
-            for (unfinished, _), table in zip(pairs, (released, dictionary), strict=True):
-                _copy(session, table, unfinished)
-        expected = stored_content(session, released, declared, path)
-        files = [unfinished for unfinished, _ in pairs]
-        _require(reopened(files, declared, expected), path)
-    except BaseException:
-        discard(pairs)
-        raise
-    return pairs
-
-
-def finish(pairs: tuple[tuple[Path, Path], ...]) -> None:
-    """Rename finished files into place."""
-    for unfinished, final in pairs:
-        unfinished.replace(final)
-
-
-def discard(pairs: tuple[tuple[Path, Path], ...]) -> None:
-    """Remove unfinished files."""
-    for unfinished, _ in pairs:
-        unfinished.unlink(missing_ok=True)
-        unfinished.with_name(unfinished.name + ".wal").unlink(missing_ok=True)
+    unfinished = [stage.unfinished(final) for final in finals]
+    if path.suffix == ".duckdb":
+        tables = {declared.release: released, dictionary_name(declared.release): dictionary}
+        write_database(session, unfinished[0], tables)
+    else:
+        for file, table in zip(unfinished, (released, dictionary), strict=True):
+            _copy(session, table, file)
+    expected = stored_content(session, released, declared, path)
+    _require(reopened(unfinished, declared, expected), path)
+    return [finished(*pair) for pair in zip(unfinished, finals, strict=True)]
 
 
 def _copy(session: Session, table: Relation, path: Path) -> None:

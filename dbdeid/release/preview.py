@@ -17,7 +17,7 @@ from dbdeid.release import record
 from dbdeid.release.clock import Clock
 from dbdeid.release.prepare import Prepared, upload_hierarchies
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.workplace import Workplace, dictionary_name
+from dbdeid.release.workplace import Workplace, dictionary_name, require_unchanged
 
 
 def publish(
@@ -27,8 +27,10 @@ def publish(
     session, spec = work.session, prepared.bound.spec
     view = Relation(spec.release, schema="main", catalog=session.catalog)
     with clock.phase("write"):
-        hierarchies, book = upload_hierarchies(prepared, session), work.keep_book()
+        hierarchies, book = upload_hierarchies(prepared, session), work.book
+        assert book is not None  # a view lives in the owner's database, as the book then does
         with session.transaction():
+            require_unchanged(work, spec.release)
             book.create()
             book.keep_hierarchies(spec.release, hierarchies)
             for name in (spec.release, dictionary_name(spec.release)):

@@ -16,6 +16,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.methods.full_domain import Plan, QuasiIdentifier
 from dbdeid.privacy import risk
 from dbdeid.release.bind import BoundColumn
+from dbdeid.release.journal import remembered
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.workplace import Workplace, companions
@@ -162,9 +163,9 @@ def entry_of(work: Workplace, prepared: Prepared, kept: Mapping[str, Any]) -> En
     exports = [path for export in work.places.exports for path in companions(export)]
     return Entry(
         release=spec.release,
-        object=work.remembered(target) if target else spec.release,
+        object=remembered(target, work.home) if target else spec.release,
         kind="file" if target else spec.output.kind,
-        exports=tuple(work.remembered(path) for path in exports),
+        exports=tuple(remembered(path, work.home) for path in exports),
         spec=text,
         spec_hash=hashlib.sha256(text.encode()).hexdigest(),
         transformation=kept["transformation"],

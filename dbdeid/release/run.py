@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.engine.catalog import Entry
+from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
@@ -20,6 +22,7 @@ from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
 from dbdeid.release.prepare import Prepared, prepare, upload_hierarchies
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.specfile import read
@@ -27,11 +30,10 @@ from dbdeid.release.workplace import (
     Workplace,
     check_owned,
     dictionary_name,
+    require_unchanged,
     workplace,
 )
 from dbdeid.verify import Declared, Verification, content, verify_table
-
-Pairs = tuple[tuple[Path, Path], ...]
 
 
 def run(
@@ -59,7 +61,7 @@ def run(
     file = read(source)
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
-        check_owned(work, file.spec)
+        check_owned(work, file.spec.release)
         with clock.phase("prepare"):
             prepared = prepare(bind(file, work.session), work.session)
             warnings = answers.require(prepared, work.session)
@@ -109,26 +111,21 @@ def _release(
         )
     with clock.phase("evaluate"):
         workload = evaluate_workload(prepared.bound, session, staged, dictionary)
-    with clock.phase("publish"):
-        pairs = _write_files(work, declared, staged, dictionary)
-        try:
-            kept = record.record_of(
-                prepared,
-                plan,
-                staged,
-                written.counted,
-                session,
-                verification,
-                workload,
-                warnings,
-                clock.seconds,
-            )
-            entry = record.entry_of(work, prepared, kept)
-            _commit(work, entry, staged, dictionary, hierarchies, declared)
-            export.finish(pairs)
-        except BaseException:
-            export.discard(pairs)
-            raise
+    with clock.phase("publish"), staging(work.home) as stage:
+        files = _write_files(work, stage, declared, staged, dictionary)
+        kept = record.record_of(
+            prepared,
+            plan,
+            staged,
+            written.counted,
+            session,
+            verification,
+            workload,
+            warnings,
+            clock.seconds,
+        )
+        entry = record.entry_of(work, prepared, kept)
+        _commit(work, stage, entry, files, staged, dictionary, hierarchies, declared)
     reader = Reader(work.places, spec.release, work.connection, _frame(work, staged))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
 
@@ -159,53 +156,62 @@ def _require(verification: Verification) -> None:
 
 
 def _write_files(
-    work: Workplace, declared: Declared, staged: Relation, dictionary: Relation
-) -> Pairs:
-    """All files of the release under unfinished names, each verified after reopening."""
-    pairs: Pairs = ()
+    work: Workplace, stage: Stage, declared: Declared, staged: Relation, dictionary: Relation
+) -> list[Finished]:
+    """All files of the release, each verified after reopening, none in its place."""
     targets = (work.places.target,) if work.places.target else ()
-    try:
-        for path in (*targets, *work.places.exports):
-            pairs += export.write(work.session, path, declared, staged, dictionary)
-    except BaseException:
-        export.discard(pairs)
-        raise
-    return pairs
+    files: list[Finished] = []
+    for path in (*targets, *work.places.exports):
+        files += export.write(work.session, stage, path, declared, staged, dictionary)
+    return files
 
 
 def _commit(
     work: Workplace,
+    stage: Stage,
     entry: Entry,
+    files: list[Finished],
     staged: Relation,
     dictionary: Relation,
     hierarchies: Relation,
     declared: Declared,
 ) -> None:
-    """Book the run and, without a target, swap the release into the database: all or nothing."""
-    session, book = work.session, work.keep_book()
-    with session.transaction():
-        book.create()
-        if work.places.target is None:
-            for name, table in (
-                (entry.release, staged),
-                (dictionary_name(entry.release), dictionary),
-            ):
-                place = Relation(name, schema="main", catalog=session.catalog)
-                session.drop(place)
-                rows = exp.select("*").from_(table.table)
-                create_table(session, place, rows, list(table.columns))
-            written = session.relation(entry.release)
-            _require(
-                verify_table(
-                    session,
-                    written,
-                    declared,
-                    dictionary=session.relation(dictionary_name(entry.release)),
-                    same_as=content(session, staged, declared.columns),
-                )
-            )
-        book.keep_hierarchies(entry.release, hierarchies)
-        book.add(entry)
+    """Book the run, swap the release in, put its files into place: all or nothing."""
+    session, book = work.session, work.keep_book(stage)
+    with ExitStack() as held:
+        with session.transaction():
+            require_unchanged(work, entry.release)
+            book.create()
+            if work.places.target is None:
+                _swap(session, entry.release, staged, dictionary, declared)
+            book.keep_hierarchies(entry.release, hierarchies)
+            book.add(entry)
+            book.add_files([booked(file, entry.release, work.home) for file in files])
+            held.enter_context(uninterrupted())  # after the commit there is no way back
+            stage.booked = work.home is not None
+        work.place_book(book, stage)
+        put_in_place(files)
+        stage.booked = False
+
+
+def _swap(
+    session: Session, release: str, staged: Relation, dictionary: Relation, declared: Declared
+) -> None:
+    """The release in the database, in place of the last one, verified where it is."""
+    for name, table in ((release, staged), (dictionary_name(release), dictionary)):
+        place = Relation(name, schema="main", catalog=session.catalog)
+        session.drop(place)
+        rows = exp.select("*").from_(table.table)
+        create_table(session, place, rows, list(table.columns))
+    _require(
+        verify_table(
+            session,
+            session.relation(release),
+            declared,
+            dictionary=session.relation(dictionary_name(release)),
+            same_as=content(session, staged, declared.columns),
+        )
+    )
 
 
 def _frame(work: Workplace, staged: Relation) -> Any:

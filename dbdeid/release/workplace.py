@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.catalog import Book, BookedFile, Entry
+from dbdeid.engine.scratch import abandoned
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.release.bind import FILES, relative
+from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
 from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.specfile import SpecFile
 
@@ -56,29 +56,43 @@ def places(file: SpecFile, database: Path | None = None) -> Places:
     spec = file.spec
     found = Places(
         database or (relative(file, spec.database) if spec.database else None),
-        relative(file, spec.target) if spec.target else None,
-        tuple(relative(file, path) for path in spec.output.export),
+        _followed(relative(file, spec.target)) if spec.target else None,
+        tuple(_followed(relative(file, path)) for path in spec.output.export),
     )
     _check(file, found)
     return found
 
 
+def _followed(path: Path) -> Path:
+    """Where a symbolic link leads: a rename would replace the link itself."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def _identity(path: Path) -> tuple[int, int] | Path:
+    """What tells files apart, however they are spelled or linked."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return found.st_dev, found.st_ino
+
+
 def _check(file: SpecFile, found: Places) -> None:
-    inputs = {path.resolve() for path in _inputs(file, found)}
+    inputs = {_identity(path) for path in _inputs(file, found)}
     written = [("target", p) for p in (found.target, found.private) if p]
-    written += [("output.export", p) for p in found.exports]
+    written += [("output.export", p) for e in found.exports for p in companions(e)]
     mistakes, seen = [], set()
     for place, path in written:
-        if path.resolve() in inputs:
+        if _identity(path) in inputs:
             message = f"{path.name} is an input of this spec and would be overwritten"
             mistakes.append(Mistake(message, place, hint="choose another file name"))
-        elif path.resolve() in seen:
+        elif _identity(path) in seen:
             message = f"{path.name} would be written twice"
             mistakes.append(Mistake(message, place, hint="choose another file name"))
         elif not path.parent.is_dir():
             message = f"the folder {path.parent} does not exist"
             mistakes.append(Mistake(message, place, hint="create it first"))
-        seen.add(path.resolve())
+        seen.add(_identity(path))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
 
@@ -100,12 +114,20 @@ def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
 class Workplace:
     """An open session with the book of the release and the resolved files.
 
-    `connection` is the caller's own, when one was given.
+    Attributes:
+        session: on the owner's database.
+        book: of the release; None while there is none beside the target.
+        places: the files of the spec.
+        home: the file of the book, there or not yet; None for one in memory.
+        runs: how many runs the book remembered when it was opened.
+        connection: the caller's own, when one was given.
     """
 
     session: Session
     book: Book | None
     places: Places
+    home: Path | None = None
+    runs: int = 0
     connection: Any = None
 
     @property
@@ -113,23 +135,27 @@ class Workplace:
         """The runs that are remembered, newest first."""
         return self.book.entries() if self.book else ()
 
-    def keep_book(self) -> Book:
-        """The book, made when it is not there yet."""
-        private = self.places.private
-        if self.book is not None or private is None:
-            return self.book or Book(self.session, self.session.catalog)
-        old = os.umask(0o077)  # the book holds values of the source: for its owner only
-        try:
-            return Book(self.session, self.session.attach(private))
-        finally:
-            os.umask(old)
+    def keep_book(self, stage: Stage) -> Book:
+        """The book, made aside when it is not there yet; `place_book` then gives it its place."""
+        if self.book is not None:
+            return self.book
+        assert self.home is not None  # a book that is missing belongs beside a target
+        unfinished = stage.unfinished(self.home)
+        return Book(self.session, self.session.attach(unfinished, private=True))
 
-    def remembered(self, path: Path) -> str:
-        """How the book calls a file: relative to the book's own folder, so both may move."""
-        home = self.places.private or self.places.database
-        if home is None:
-            return str(path.resolve())
-        return os.path.relpath(path.resolve(), home.resolve().parent)
+    def place_book(self, book: Book, stage: Stage) -> None:
+        """Give a new book its place, which books its run.
+
+        Raises:
+            DataError: another run has made one meanwhile.
+        """
+        if self.book is None and self.home is not None:
+            self.session.detach(book.catalog)
+            try:
+                place_new(stage.unfinished(self.home), self.home)
+            except DataError:
+                stage.booked = False
+                raise
 
     def last(self, spec: ReleaseSpec) -> Entry | None:
         """The last run of this release."""
@@ -185,7 +211,30 @@ def workplace(
     with session:
         if writing and not session.can_write(session.catalog if found.target is None else None):
             raise DataError("the connection is read-only", hint="open it for writing")
-        yield Workplace(session, _book(session, found, writing=writing), found, connection)
+        home = found.private or found.database or session.file_of(session.catalog)
+        book = _recovered(session, found, home, writing=writing)
+        runs = len(book.entries()) if book else 0
+        yield Workplace(session, book, found, home, runs, connection)
+
+
+def _recovered(session: Session, found: Places, home: Path | None, *, writing: bool) -> Book | None:
+    """The book, after what a killed run left is put into place or removed.
+
+    Locks of abandoned folders come first: no run can book files in them after that.
+    """
+    written = [p for p in (home, found.target, *found.exports) if p]
+    left = [s for folder in {p.resolve().parent for p in written} for s in abandoned(folder, home)]
+    try:
+        book = _book(session, found, writing=writing)
+        if book is not None and home is not None:
+            recover(book, home)
+    except BaseException:
+        for scratch in left:
+            scratch.leave()
+        raise
+    for scratch in left:
+        scratch.remove()
+    return book
 
 
 def _require_database(file: SpecFile, found: Places) -> None:
@@ -201,38 +250,74 @@ def _book(session: Session, found: Places, *, writing: bool) -> Book | None:
         return Book(session, session.catalog)
     if not found.private.exists():
         return None
-    return Book(session, session.attach(found.private, read_only=not writing))
+    name = session.attach(found.private, read_only=not writing, private=True)
+    return Book(session, name)
 
 
-def beside(path: Path) -> Path:
-    """A name for an unfinished file in the same folder, so that a rename finishes it."""
-    return path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
+def require_unchanged(work: Workplace, release: str) -> None:
+    """Refuse to book a run when another was booked since this one began.
+
+    Raises:
+        DataError: the book, or what the run would replace, is not as it was.
+    """
+    if work.book is not None and len(work.entries) != work.runs:
+        raise DataError(
+            "another run was booked meanwhile", hint="nothing was replaced; run the spec again"
+        )
+    check_owned(work, release)
 
 
-def check_owned(work: Workplace, spec: ReleaseSpec) -> None:
-    """Refuse to replace anything that dbdeid did not write itself.
+def check_owned(work: Workplace, release: str) -> None:
+    """Refuse to replace anything that dbdeid did not write for this release, or that has changed.
+
+    Files are known by their content. A table is known by its name: what is done to it in the
+    database of its owner is the owner's doing.
 
     Raises:
         DataError: a table, view or file of that name exists and is not in the book.
     """
-    files = {name for entry in work.entries for name in (entry.object, *entry.exports)}
+    books = work.book.files() if work.book else ()
     targets = (work.places.target,) if work.places.target else ()
     for path in (*targets, *(p for e in work.places.exports for p in companions(e))):
-        if path.exists() and work.remembered(path) not in files:
+        if path.exists():
+            _check_file(path, [f for f in books if f.path == remembered(path, work.home)], release)
+        if path.with_name(f"{path.name}.wal").exists():
             raise DataError(
-                f"{path.name} exists and was not written by dbdeid for this database",
-                hint="choose another name, or remove the file first",
+                f"{path.name} has a write-ahead log beside it: somebody writes into it, or has",
+                hint=f"close it there, or remove {path.name}.wal if it is of no use",
             )
     if work.places.target is None:
-        _check_objects(work, spec, {e.object.lower() for e in work.entries})
+        _check_objects(work, release)
 
 
-def _check_objects(work: Workplace, spec: ReleaseSpec, owned: set[str]) -> None:
-    for name in (spec.release, dictionary_name(spec.release)):
+def _check_file(path: Path, known: Sequence[BookedFile], release: str) -> None:
+    if not known:
+        raise DataError(
+            f"{path.name} exists and was not written by dbdeid for this database",
+            hint="choose another name, or remove the file first",
+        )
+    if known[0].release.lower() != release.lower():
+        raise DataError(
+            f"{path.name} holds the release {known[0].release!r}",
+            hint="give each release files of its own, or remove this one first",
+        )
+    if digest(path) not in {file.sha256 for file in known}:
+        raise DataError(
+            f"{path.name} was changed since dbdeid wrote it",
+            hint="move it elsewhere if it is still wanted, or remove it",
+        )
+
+
+def _check_objects(work: Workplace, release: str) -> None:
+    last = work.book.latest(release) if work.book else None
+    owned = [last.release] if last else []
+    if last and last.kind == "table":
+        owned.append(dictionary_name(last.release))
+    for name in (release, dictionary_name(release)):
         kind = work.session.exists(name)
-        if kind and spec.release.lower() not in owned:
+        if kind and name.lower() not in map(str.lower, owned):
             raise DataError(
-                f"the {kind} {name!r} exists and was not written by dbdeid",
+                f"the {kind} {name!r} exists and was not written by dbdeid for this release",
                 hint="choose another release name, or drop it first",
             )
 
