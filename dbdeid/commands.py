@@ -6,7 +6,9 @@ import functools
 import inspect
 import json
 import logging
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +23,6 @@ from dbdeid.errors import DbdeidError
 if TYPE_CHECKING:
     from dbdeid.engine.session import Settings
     from dbdeid.release.clock import Notify
-
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Options:
 
         return Settings(self.threads, self.memory_limit)
 
+
+INTERRUPTED = 130
 
 _COMMON: dict[str, Any] = {
     "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
@@ -168,12 +170,27 @@ def _fail(error: DbdeidError, *, show_values: bool) -> int:
     return error.exit_code
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is an exception while a command works, so that it leaves nothing behind."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _ending(command: Callable[..., None], options: Options) -> int:
     """Run a command and give its exit code; this is where errors end."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(options.verbose, 2)]
     logging.basicConfig(stream=sys.stderr, level=level, format="%(name)s: %(message)s")
     try:
-        command(options=options)
+        with interruptible():
+            command(options=options)
     except typer.Exit:
         raise
     except KeyboardInterrupt:

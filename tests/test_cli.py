@@ -382,6 +382,11 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
             '' AS spec_hash, '{}' AS transformation, '{}' AS metrics, '{}' AS record,
             '0' AS version, now()::TIMESTAMP AS created"""
         )
+        con.execute(
+            """CREATE TABLE deid.files AS SELECT 'ihis' AS release, 'ihis.duckdb' AS path,
+            ? AS sha256, '' AS unfinished""",
+            [hashlib.sha256(Path("ihis.duckdb").read_bytes()).hexdigest()],
+        )
     return tmp_path
 
 
