@@ -11,7 +11,10 @@ def main() -> None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     from dbdeid.cli import main as run
 
-    run()
+    try:
+        run()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but to end
 
 
 if __name__ == "__main__":

@@ -184,6 +184,15 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _from_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is what somebody's code made of Ctrl-C, as extension modules do."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _ending(command: Callable[..., None], options: Options) -> int:
     """Run a command and give its exit code; this is where errors end."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(options.verbose, 2)]
@@ -201,6 +210,9 @@ def _ending(command: Callable[..., None], options: Options) -> int:
     except DbdeidError as error:
         return _fail(error, show_values=options.show_values)
     except Exception as error:
+        if _from_interrupt(error):
+            typer.echo("interrupted", err=True)
+            return INTERRUPTED
         # The text of a foreign error may quote data, so only its kind is told.
         typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
         typer.echo("  Hint: -vv shows where; please report it", err=True)
