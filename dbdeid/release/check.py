@@ -15,7 +15,7 @@ from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
 from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
-from dbdeid.release.workplace import check_owned, workplace
+from dbdeid.release.workplace import check_owned, check_source, workplace
 from dbdeid.search.optimal import require_size
 
 
@@ -45,7 +45,9 @@ def check(
     ):
         session = work.session
         check_owned(work, file.spec.release)
-        prepared = prepare(bind(file, session), session)
+        bound = bind(file, session)
+        check_source(work, bound)
+        prepared = prepare(bound, session)
         require_size(lattice_size(prepared))
         if prepared.parameters.k > prepared.subjects:
             who = "subjects" if file.spec.subject else "records"

@@ -18,6 +18,7 @@ from dbdeid.errors import DataError
 from dbdeid.release.bind import file_query
 from dbdeid.release.clock import Notify
 from dbdeid.release.existing import evaluate
+from dbdeid.release.journal import staging
 from dbdeid.release.page import write_report
 from dbdeid.release.result import RunResult
 from dbdeid.release.run import run as run_release
@@ -109,18 +110,18 @@ def _samples(folder: Traversable, place: Path) -> Iterator[tuple[Traversable, Pa
 
 def _write_database(path: Path) -> None:
     """The owner's database: the sample as table `adult`, the macros installed."""
-    unfinished = path.with_name(f".{path.name}.new")
-    unfinished.unlink(missing_ok=True)
     with (
         as_file(files("dbdeid.sample").joinpath("adult.parquet")) as sample,
-        Session.open(unfinished, read_only=False) as session,
+        staging(None) as stage,
     ):
-        query = file_query(sample)
-        assert query is not None
-        table = Relation("adult", schema="main", catalog=session.catalog).table
-        session.execute(exp.Create(this=table, kind="TABLE", expression=query))
-        macros.install(session.cursor, session.catalog)
-    unfinished.replace(path)
+        unfinished = stage.unfinished(path)
+        with Session.open(unfinished, read_only=False) as session:
+            query = file_query(sample)
+            assert query is not None
+            table = Relation("adult", schema="main", catalog=session.catalog).table
+            session.execute(exp.Create(this=table, kind="TABLE", expression=query))
+            macros.install(session.cursor, session.catalog)
+        unfinished.replace(path)
 
 
 def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple[Rows, Rows]:

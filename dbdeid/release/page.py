@@ -8,6 +8,7 @@ from typing import Literal
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.release.existing import require_same
+from dbdeid.release.journal import staging
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import workplace
 from dbdeid.report.page import render
@@ -32,8 +33,12 @@ def write_report(
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
+    text = render(entry.record, audience)
     try:
-        path.write_text(render(entry.record, audience), encoding="utf-8")
+        with staging(None) as stage:
+            unfinished = stage.unfinished(path)
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror})") from None
     return path

@@ -29,6 +29,7 @@ from dbdeid.release.specfile import read
 from dbdeid.release.workplace import (
     Workplace,
     check_owned,
+    check_source,
     dictionary_name,
     require_unchanged,
     workplace,
@@ -63,7 +64,9 @@ def run(
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
         check_owned(work, file.spec.release)
         with clock.phase("prepare"):
-            prepared = prepare(bind(file, work.session), work.session)
+            bound = bind(file, work.session)
+            check_source(work, bound)
+            prepared = prepare(bound, work.session)
             warnings = answers.require(prepared, work.session)
         with clock.phase("search"):
             plan = full_domain.plan(

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlglot import exp
+
 from dbdeid.engine.catalog import Book, BookedFile, Entry
 from dbdeid.engine.scratch import abandoned
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import EngineError, Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.release.bind import FILES, relative
+from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
 from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.specfile import SpecFile
@@ -44,6 +46,7 @@ def private_of(target: Path) -> Path:
     >>> private_of(Path("adult_public.duckdb")).name
     'adult_public.private.duckdb'
     """
+    target = _followed(target)
     return target.with_name(f"{target.stem}.private.duckdb")
 
 
@@ -149,13 +152,20 @@ class Workplace:
         Raises:
             DataError: another run has made one meanwhile.
         """
-        if self.book is None and self.home is not None:
+        if self.book is not None or self.home is None:
+            return
+        try:
             self.session.detach(book.catalog)
-            try:
-                place_new(stage.unfinished(self.home), self.home)
-            except DataError:
-                stage.booked = False
-                raise
+            place_new(stage.unfinished(self.home), self.home)
+        except EngineError as error:
+            stage.booked = False
+            raise DataError(
+                f"{self.home.name} cannot be written ({error.message})",
+                hint="see whether there is room left for it",
+            ) from None
+        except DataError:
+            stage.booked = False
+            raise
 
     def last(self, spec: ReleaseSpec) -> Entry | None:
         """The last run of this release."""
@@ -261,10 +271,14 @@ def require_unchanged(work: Workplace, release: str) -> None:
         DataError: the book, or what the run would replace, is not as it was.
     """
     if work.book is not None and len(work.entries) != work.runs:
-        raise DataError(
-            "another run was booked meanwhile", hint="nothing was replaced; run the spec again"
-        )
+        raise _meanwhile()
     check_owned(work, release)
+
+
+def _meanwhile() -> DataError:
+    return DataError(
+        "another run was booked meanwhile", hint="nothing was replaced; run the spec again"
+    )
 
 
 def check_owned(work: Workplace, release: str) -> None:
@@ -276,6 +290,8 @@ def check_owned(work: Workplace, release: str) -> None:
     Raises:
         DataError: a table, view or file of that name exists and is not in the book.
     """
+    if work.book is None and work.home is not None and work.home.exists():
+        raise _meanwhile()
     books = work.book.files() if work.book else ()
     targets = (work.places.target,) if work.places.target else ()
     for path in (*targets, *(p for e in work.places.exports for p in companions(e))):
@@ -320,6 +336,24 @@ def _check_objects(work: Workplace, release: str) -> None:
                 f"the {kind} {name!r} exists and was not written by dbdeid for this release",
                 hint="choose another release name, or drop it first",
             )
+
+
+def check_source(work: Workplace, bound: Bound) -> None:
+    """Refuse to replace the table that a release is made of.
+
+    Raises:
+        SpecError: the source reads a table of the release's name, or of its dictionary's.
+    """
+    if work.places.target is not None:
+        return
+    release = bound.spec.release
+    replaced = {name.lower() for name in (release, dictionary_name(release))}
+    named = {cte.alias.lower() for cte in bound.source.find_all(exp.CTE)}
+    for table in bound.source.find_all(exp.Table):
+        if table.name.lower() in replaced - named:
+            message = f"the source reads {table.name!r}, which it would replace"
+            mistake = bound.file.mistake(message, "release", hint="choose another release name")
+            raise SpecError([mistake], source=bound.file.label)
 
 
 def dictionary_name(release: str) -> str:
