@@ -384,7 +384,7 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
         )
         con.execute(
             """CREATE TABLE deid.files AS SELECT 'ihis' AS release, 'ihis.duckdb' AS path,
-            ? AS sha256, '' AS unfinished""",
+            ? AS sha256, 'renamed' AS unfinished""",
             [hashlib.sha256(Path("ihis.duckdb").read_bytes()).hexdigest()],
         )
     return tmp_path

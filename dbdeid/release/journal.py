@@ -129,7 +129,7 @@ def recover(book: Book, home: Path) -> None:
     files = book.files()
     for file in files:
         unfinished, final = (home.parent / p for p in (file.unfinished, file.path))
-        if file.path not in done and unfinished.exists():
+        if file.path not in done and unfinished.is_file():
             ours = {other.sha256 for other in files if other.path == file.path}
             if final.exists() and digest(final) not in ours:
                 raise DataError(

@@ -325,12 +325,13 @@ def test_queries_quote_no_cell(
         )
     ):
         (queries / f"{number}.sql").write_text(select)
-    spec = place.spec(release="asked", evaluate={"queries": "queries/*.sql"})
+    own = {"release": "asked", "target": "asked.duckdb"}
+    spec = place.spec(**own, evaluate={"queries": "queries/*.sql"})
     result = dbdeid.run(spec)
     pages = [write_report(spec, audience).read_text("utf-8") for audience in ("internal", "public")]
     text = "\n".join([*pages, str(result.to_dict()), str(dbdeid.evaluate(spec)), logged()])
     assert scan(place.dataset.canaries).search("queries", text.encode()) == []
-    for path in place.folder.glob("*out*"):
+    for path in (*place.folder.glob("*out*"), *place.folder.glob("asked*duckdb")):
         path.unlink()
     tally.told += 1
 
