@@ -52,7 +52,9 @@ def run_script(
     try:
         connection = duckdb.connect(str(database), config=given)
     except duckdb.Error as error:
-        raise DataError(f"{database}: cannot be opened ({reason(error)})") from None
+        raise DataError(
+            f"{database}: cannot be opened ({reason(error)})", hint="give a DuckDB database"
+        ) from None
     try:
         register(connection)
         yield from _results(connection, text)

@@ -7,6 +7,7 @@ never meet those of the caller. Originals are staged in temporary tables only.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -97,7 +98,10 @@ class Session:
         try:
             connection = duckdb.connect(config=config)
         except duckdb.Error as error:
-            raise DataError(f"DuckDB refused the settings: {reason(error)}") from None
+            raise DataError(
+                f"DuckDB refused the settings: {reason(error)}",
+                hint="--memory-limit is a size such as 2GB, --threads a small number",
+            ) from None
         try:
             return cls.over(connection, database, read_only=read_only, own=True)
         except BaseException:
@@ -315,7 +319,7 @@ class EngineError(DbdeidError):
 
     def __init__(self, error: duckdb.Error) -> None:
         self.kind = type(error).__name__
-        super().__init__(f"DuckDB: {reason(error)}")
+        super().__init__(f"DuckDB: {reason(error)}", hint=_hint(error))
 
 
 @contextmanager
@@ -338,6 +342,15 @@ def _no_cells() -> Iterator[None]:
         raise
 
 
+def _hint(error: duckdb.Error) -> str:
+    """What to try after an engine error."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "allow more memory (--memory-limit), or fewer threads"
+    if isinstance(error, duckdb.IOException):
+        return "check that the disk has room, and who may read and write there"
+    return "-vv logs the statement; look for casts and functions that do not fit every value"
+
+
 # Conversion, out-of-range and user errors quote cells; these name only objects, syntax and types.
 _CELL_FREE = (
     duckdb.BinderException,
@@ -354,7 +367,13 @@ def reason(error: duckdb.Error) -> str:
     """The first line of an engine error, or only its kind where the text may quote a cell."""
     if isinstance(error, _CELL_FREE):
         return without_members(str(error)).strip().split("\n")[0]
-    return f"{type(error).__name__} (text withheld: it may quote data)"
+    return f"{_kind(error)} (text withheld: it may quote data)"
+
+
+def _kind(error: duckdb.Error) -> str:
+    """The kind of an engine error as DuckDB words it: Conversion Error."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception"))
+    return f"{words.removesuffix('Error').strip()} Error".strip()
 
 
 def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
@@ -424,4 +443,4 @@ def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataErr
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")
     if "not a valid duckdb" in message:
         return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
-    return DataError(f"{path}: cannot be opened ({reason(error)})")
+    return DataError(f"{path}: cannot be opened ({reason(error)})", hint=_hint(error))

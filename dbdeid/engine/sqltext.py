@@ -113,5 +113,9 @@ def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
 
 
 def sql(query: exp.Expr, *, pretty: bool = False) -> str:
-    """DuckDB text of a syntax tree."""
-    return query.sql(dialect="duckdb", pretty=pretty)
+    """DuckDB text of a syntax tree; its comments only where it is laid out for reading.
+
+    DuckDB turns Unicode spaces outside of quotes into blanks, and takes an apostrophe in a comment
+    for the start of a quote: names and values that hold such a space would no longer be the same.
+    """
+    return query.sql(dialect="duckdb", pretty=pretty, comments=pretty)

@@ -198,8 +198,9 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
     source = file.spec.source
     if isinstance(source, SourceQuery):
         return _owners_query(file, source)
-    query = file_query(file.folder / source)
-    if query is not None:
+    if source.lower().endswith(tuple(FILES)):
+        query = file_query(relative(file, source, "source"))
+        assert query is not None
         return query
     return exp.select("*").from_(find_table(session, source, "source").table)
 
@@ -343,6 +344,18 @@ def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mis
                     )
 
 
-def relative(file: SpecFile, path: str) -> Path:
-    """A path of the spec, relative to the spec's folder."""
-    return file.folder / Path(path).expanduser()
+def relative(file: SpecFile, path: str, *place: str | int) -> Path:
+    """A path of the spec, relative to the spec's folder.
+
+    Raises:
+        SpecError: no file can have it; the message names its place in the spec.
+    """
+    try:
+        found = file.folder / Path(path).expanduser()
+        found.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no such home folder"
+        message = f"{path[:80]} is no path of a file ({why})"
+        hint = "give a shorter or a plain path"
+        raise SpecError([file.mistake(message, *place, hint=hint)], source=file.label) from None
+    return found

@@ -25,7 +25,7 @@ def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
         return ()
     try:
         paths = sorted(path for path in file.folder.glob(pattern) if path.is_file())
-    except (ValueError, NotImplementedError):
+    except (OSError, ValueError, NotImplementedError, IndexError):
         paths = []
     if not paths:
         raise DataError(

@@ -101,7 +101,7 @@ def _rows(
 
 
 def _prefix(value: str, length: int) -> str:
-    return value[:length] + "*" * (len(value) - length)
+    return value[:length] + "*" * max(len(value) - length, 0)
 
 
 def _table_rows(session: Session, name: str, table: str) -> Rows:

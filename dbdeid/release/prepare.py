@@ -182,7 +182,7 @@ def _node(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier]) -> tuple[i
     if given is None:
         return None
     levels = {name.lower(): level for name, level in given.items()}
-    mistakes = []
+    mistakes = [_at(bound, "a quasi-identifier is given twice")] if len(levels) < len(given) else []
     for q in quasi_identifiers:
         level = levels.pop(q.name.lower(), None)
         highest = q.height if q.max_level is None else q.max_level

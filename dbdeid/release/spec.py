@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -373,8 +374,8 @@ class Output(Part):
     @classmethod
     def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for path in value:
-            if not path.endswith(EXPORTS):
-                raise problem(f"export ends in none of {', '.join(EXPORTS)}")
+            if Path(path).suffix not in EXPORTS:
+                raise problem(f"export ends in none of {', '.join(EXPORTS)}", "as in public.csv")
         if len(set(value)) < len(value):
             raise problem("an export is listed twice")
         return value
@@ -446,8 +447,8 @@ class ReleaseSpec(Part):
     @field_validator("target")
     @classmethod
     def _database_file(cls, value: str | None) -> str | None:
-        if value is not None and not value.endswith(".duckdb"):
-            raise problem("target must end in .duckdb")
+        if value is not None and Path(value).suffix != ".duckdb":
+            raise problem("target must end in .duckdb", "as in public.duckdb")
         return value
 
     @field_validator("release")

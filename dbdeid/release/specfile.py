@@ -293,6 +293,7 @@ def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterato
         if error["type"] == "missing" and place in meant:
             continue  # it is missing only because its name is misspelt
         message, hint = _words(error, place)
+        hint = hint or _example(place)
         if (place, message) not in seen:
             seen.add((place, message))
             yield Mistake(message, _dotted(place), _line(lines, place), hint)
@@ -357,6 +358,62 @@ _KINDS = {
     "dict_type": ("expects a mapping", "as in {key: value}"),
     "model_type": ("expects a mapping", "as in {key: value}"),
 }
+
+
+# How each key is written; `hierarchy` and `columns` stand for what lies below them.
+_EXAMPLES = {
+    "release": "visits_public",
+    "database": "hospital.duckdb",
+    "target": "visits_public.duckdb",
+    "source": "visits, visits.parquet or {sql: SELECT …, name: visits}",
+    "sql": "SELECT age, sex FROM visits",
+    "name": "visits",
+    "columns": "{age: {role: quasi_identifier, hierarchy: {intervals: [5, 10]}}}",
+    "role": "quasi_identifier",
+    "hierarchy": "age.csv, suppress or {intervals: [5, 10, 20]}",
+    "intervals": "[5, 10, 20]",
+    "dates": "[month, year]",
+    "prefix": "[3, 1]",
+    "groups": '[{urgent: ["1", "2"], planned: ["3"]}]',
+    "origin": "0",
+    "lower": "10",
+    "upper": "60",
+    "weight": "2.0",
+    "min_level": "1",
+    "max_level": "2",
+    "domain": '["00501", "10001"]',
+    "reason": "public salary band",
+    "privacy": "[{model: k_anonymity, k: 5}]",
+    "model": "k_anonymity",
+    "k": "5",
+    "method": "{name: full_domain, suppression_limit: 0.05}",
+    "suppression_limit": "0.05",
+    "transformation": "{age: 2, sex: 0}",
+    "evaluate": "{queries: queries/*.sql}",
+    "queries": "queries/*.sql",
+    "metrics": "[loss, discernibility]",
+    "output": "{export: [visits_public.csv]}",
+    "export": "[visits_public.parquet, visits_public.csv]",
+    "bounds": "true",
+    "seed": "7",
+    "null_policy": "own_category",
+    "accept": "rows",
+    "search": "optimal",
+    "engine": "numpy",
+    "objective": "loss",
+    "suppressed": "drop",
+}
+
+
+def _example(place: Path_) -> str:
+    """A line to follow, for the innermost key of a place that has one."""
+    keys = [str(p) for p in place]
+    if keys[:1] == ["columns"]:
+        if keys[2:] == ["accept"]:
+            return "as in `accept: homogeneity`"
+        keys = ["columns", *keys[2:]]  # the name of a column is no key of ours
+    key = next((k for k in reversed(keys) if k in _EXAMPLES), None)
+    return f"as in `{key}: {_EXAMPLES[key]}`" if key else ""
 
 
 def _number_hint(given: Any) -> str:

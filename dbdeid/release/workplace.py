@@ -55,9 +55,9 @@ def places(file: SpecFile, database: Path | None = None) -> Places:
     """
     spec = file.spec
     found = Places(
-        database or (relative(file, spec.database) if spec.database else None),
-        relative(file, spec.target) if spec.target else None,
-        tuple(relative(file, path) for path in spec.output.export),
+        database or (relative(file, spec.database, "database") if spec.database else None),
+        relative(file, spec.target, "target") if spec.target else None,
+        tuple(relative(file, path, "output", "export") for path in spec.output.export),
     )
     _check(file, found)
     return found
@@ -66,7 +66,7 @@ def places(file: SpecFile, database: Path | None = None) -> Places:
 def _check(file: SpecFile, found: Places) -> None:
     inputs = {path.resolve() for path in _inputs(file, found)}
     written = [("target", p) for p in (found.target, found.private) if p]
-    written += [("output.export", p) for p in found.exports]
+    written += [("output.export", p) for export in found.exports for p in companions(export)]
     mistakes, seen = [], set()
     for place, path in written:
         if path.resolve() in inputs:
@@ -90,10 +90,10 @@ def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
     if found.database is not None:
         yield found.database
     if isinstance(spec.source, str) and spec.source.lower().endswith(tuple(FILES)):
-        yield relative(file, spec.source)
-    for column in spec.columns.values():
+        yield relative(file, spec.source, "source")
+    for name, column in spec.columns.items():
         if column.hierarchy is not None and column.hierarchy.path is not None:
-            yield relative(file, column.hierarchy.path)
+            yield relative(file, column.hierarchy.path, "columns", name, "hierarchy")
 
 
 @dataclass(frozen=True, slots=True)

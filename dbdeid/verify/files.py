@@ -40,7 +40,7 @@ def kind(path: Path) -> str:
         DataError: no such file, or none of these kinds.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{path}: no such file", hint="check the path")
     name = path.name.lower().removesuffix(".gz")
     endings = {".db": DATABASE, ".tsv": TEXT, ".pq": PARQUET} | {k: k for k in KINDS}
     found = endings.get(Path(name).suffix)
@@ -103,7 +103,10 @@ def _load(
         return session.run(Step(name, rows))
     except EngineError as error:
         what = "Parquet" if function == "read_parquet" else "CSV"
-        raise DataError(f"{path}: cannot be read as {what} ({error.kind})") from None
+        why = error.message.removeprefix("DuckDB: ")
+        raise DataError(
+            f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file"
+        ) from None
 
 
 def typed(
