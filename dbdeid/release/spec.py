@@ -242,7 +242,7 @@ class ColumnSpec(Part):
     role: Role
     hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_short_hierarchy)] = None
     type: Literal["categorical"] | None = None
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    weight: Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)] = 1.0
     min_level: Annotated[int, Field(ge=0)] = 0
     max_level: Annotated[int, Field(ge=0)] | None = None
     domain: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None

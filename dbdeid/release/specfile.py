@@ -34,7 +34,11 @@ from dbdeid.release.spec import (
 Path_ = tuple[str | int, ...]
 
 # A spec is written by hand: what is larger is a mistake or an attack.
-LARGEST, MOST_NODES, DEEPEST = 1_000_000, 100_000, 20
+LARGEST, MOST_NODES, DEEPEST = 250_000, 100_000, 20
+# The YAML reader takes seconds for thousands of brackets, and minutes for thousands of merges.
+_TOO_DEEP, MOST_MERGES = re.compile(r"(?:[\[{]\s*){100}"), 500
+
+_SHALLOW = "a spec needs no deep nesting and few anchors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,12 @@ def _load(text: str, name: str) -> tuple[Any, Mapping[Path_, int]]:
             source=name,
             hint="keep long lists of values in hierarchy files",
         )
+    if _TOO_DEEP.search(text) or text.count("<<") > MOST_MERGES:
+        raise SpecError("nested too deeply, or unfolds into too much", source=name, hint=_SHALLOW)
     if other := re.search(r"^%YAML +(?!1\.2\b)(\S*)", text, re.MULTILINE):
         line = text.count("\n", 0, other.start()) + 1
-        raise SpecError([Mistake("a spec is YAML 1.2", line=line)], source=name)
+        hint = "leave the line that begins with %YAML out"
+        raise SpecError([Mistake("a spec is YAML 1.2", line=line, hint=hint)], source=name)
     try:
         data, lines = _Plain(name).of(_yaml(text, name))
     except SpecError:
@@ -157,6 +164,7 @@ def _yaml(text: str, name: str) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
 
     yaml = YAML(typ="rt", pure=True)
     yaml.version = (1, 2)
@@ -173,9 +181,15 @@ def _yaml(text: str, name: str) -> Any:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         mistake = Mistake(f"not valid YAML: {error.problem}", line=line, hint=_help(error, text))
         raise SpecError([mistake], source=name) from None
-    except (YAMLError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as e:
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        what = f"not valid YAML: the character U+{error.character:04X} is not allowed"
+        mistake = Mistake(what, line=line, hint="a spec is plain text, saved as UTF-8")
+        raise SpecError([mistake], source=name) from None
+    except (YAMLError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
         # ruamel lets the errors of Python through, for example of a tag that does not fit
-        raise SpecError([Mistake(f"not valid YAML ({type(e).__name__})")], source=name) from None
+        hint = "leave tags, deep nesting and numbers of thousands of digits out"
+        raise SpecError([Mistake("not valid YAML", hint=hint)], source=name) from None
 
 
 def _help(error: Any, text: str) -> str:
@@ -195,10 +209,13 @@ _INDENTATION = (
     "check the indentation: keys of one level start in one column; quote text that holds `: `"
 )
 _YAML_HINTS = (
+    (r"another document", "one spec a file: take everything from the second `---` on away"),
+    (r"undefined alias", "an anchor (&name) comes before its alias; put text with * in quotes"),
     (r"unexpected end of stream", "a quote is not closed"),
     (r"expected ',' or '[}\]]'", "a comma is missing, or a brace or bracket is not closed"),
     (r"but found '[}\]]'", "a closing brace or bracket too many"),
     (r"but found '<scalar>'", "put the text in double quotes"),
+    (r"node content, but found ','", "a comma too many"),
     (r"expected ':'", "a key is followed by a colon and a blank, as in `k: 5`"),
     (r"escape", "a backslash has a meaning in double quotes: use single quotes"),
     (r"'\\t'", "tabs are not allowed: indent with blanks"),
@@ -232,9 +249,7 @@ class _Plain:
         self.left -= 1
         if self.left < 0 or len(place) > DEEPEST:
             raise SpecError(
-                "nested too deeply, or unfolds into too much",
-                source=self.name,
-                hint="a spec needs no deep nesting and few anchors",
+                "nested too deeply, or unfolds into too much", source=self.name, hint=_SHALLOW
             )
         if isinstance(node, Mapping):
             plain = {}

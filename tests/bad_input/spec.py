@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from bad_input.place import GONE
-from bad_input.runner import Case
+from bad_input.runner import Case, Released
 
 # -- unknown, misspelt and missing keys ------------------------------------------------------------
 
@@ -157,6 +157,8 @@ ABSURD = tuple(
         ("method/suppression_limit", HUGE, "method.suppression_limit", "0.05", 2),
         ("columns/age/weight", 0, "columns.age.weight", "weight: 2.0", 2),
         ("columns/age/weight", -1, "columns.age.weight", "weight: 2.0", 2),
+        ("columns/age/weight", 5e-324, "columns.age.weight", "weight: 2.0", 2),
+        ("columns/age/weight", 1e308, "columns.age.weight", "weight: 2.0", 2),
         ("columns/age/weight", float("inf"), "columns.age.weight", "weight: 2.0", 2),
         ("columns/age/weight", float("nan"), "columns.age.weight", "weight: 2.0", 2),
         ("columns/age/weight", 10**400, "columns.age.weight", "weight: 2.0", 2),
@@ -185,7 +187,6 @@ ABSURD = tuple(
         ("columns/zip/hierarchy", {"prefix": [0]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
         ("columns/zip/hierarchy", {"prefix": [1, 3]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
         ("columns/zip/hierarchy", {"prefix": [-1]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
-        ("columns/zip/hierarchy", {"prefix": [HUGE]}, "column 'zip'", "x", 2),
         ("columns/zip/domain", [], "columns.zip.domain", "domain: ", 2),
         ("columns/zip/domain", ["00501"], "column 'zip'", "add a row", 2),
         ("columns/zip/domain", ["10000", "10000"], "column 'zip'", "exactly one row", 2),
@@ -204,10 +205,20 @@ ABSURD = tuple(
         ("privacy/0/model", "k-anonymity", "privacy[0]", "did you mean 'k_anonymity'?", 2),
         ("privacy/0/model", "l_diversity", "privacy[0]", "this is dbdeid", 2),
         ("null_policy", "own", "null_policy", "own_category", 2),
-        ("output", {"as": "view"}, "", "drop `target`", 2),
+        ("output", {"as": "view"}, "lives in `database`", "drop `target`", 2),
         ("columns", {"age": "quasi_identifier"}, "columns.age", "a CSV path", 2),
         ("columns", {"name": "identifier"}, "columns", "quasi_identifier", 2),
     )
+)
+
+LEGAL = tuple(
+    Case(name=what, code=0, spec={**spec, "target": GONE}, released=Released(target="owner.duckdb", k=1))
+    for what, spec in {
+        "a prefix longer than every value": {"columns/zip/hierarchy": {"prefix": [HUGE, 1]}},
+        "a width of 400 digits": {"columns/age/hierarchy": {"intervals": [10, 10**400]}},
+        "a seed of 30 digits": {"seed": HUGE},
+        "k = 1": {"privacy/0/k": 1},
+    }.items()
 )
 
 TWO = (
@@ -219,4 +230,4 @@ TWO = (
     Case(name="a home folder of nobody", spec={"database": "~nobody_at_all/x.duckdb"}, place="database", hint="plain path"),
 )
 
-CASES = (*UNKNOWN, *MISSING, *TYPES, *ABSURD, *TWO)
+CASES = (*UNKNOWN, *MISSING, *TYPES, *ABSURD, *LEGAL, *TWO)
