@@ -353,8 +353,10 @@ def relative(file: SpecFile, path: str, *place: str | int) -> Path:
     try:
         found = file.folder / Path(path).expanduser()
         found.exists()
+        found.resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no such home folder"
+        unknown = "no such home folder" if path.startswith("~") else "a loop of links"
+        why = getattr(error, "strerror", None) or unknown
         message = f"{path[:80]} is no path of a file ({why})"
         hint = "give a shorter or a plain path"
         raise SpecError([file.mistake(message, *place, hint=hint)], source=file.label) from None
