@@ -122,7 +122,13 @@ class Session:
         The database file is looked for among the connection's attached databases and attached
         for the session's life when it is not there. Without a file the connection's current
         database is the owner's.
+
+        Raises:
+            DataError: the database cannot be opened, or the connection sorts or compares otherwise
+                than DuckDB does by itself.
         """
+        if not own:
+            _require_usual(connection)
         if database is None:
             session = cls(connection, _current_of(connection))
         else:
@@ -374,6 +380,25 @@ def _kind(error: duckdb.Error) -> str:
     """The kind of an engine error as DuckDB words it: Conversion Error."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception"))
     return f"{words.removesuffix('Error').strip()} Error".strip()
+
+
+# What a release rests on: its rows are sorted, and its classes are told apart, by these.
+_USUAL = {
+    "default_collation": ("", "binary"),
+    "default_order": ("ASC", "ASCENDING"),
+    "default_null_order": ("NULLS_LAST",),
+}
+
+
+def _require_usual(connection: duckdb.DuckDBPyConnection) -> None:
+    with connection.cursor() as cursor:
+        for name, usual in _USUAL.items():
+            value = cursor.execute("SELECT current_setting(?)", [name]).fetchall()[0][0]
+            if value not in usual:
+                raise DataError(
+                    f"the connection has {name} = {value}, under which a release would be another",
+                    hint=f"RESET {name} first",
+                )
 
 
 def _current_of(connection: duckdb.DuckDBPyConnection) -> str:

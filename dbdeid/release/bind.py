@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from dbdeid.data.classes import Staged
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
@@ -102,8 +103,8 @@ def bind(file: SpecFile, session: Session) -> Bound:
     """
     source = resolve_source(file, session)
     found = session.describe(source)
-    source = _plain_timestamps(source, found)
-    mistakes = list(_repeated(file, found))
+    source = _plain_values(source, found)
+    mistakes = [*_repeated(file, found), *_collated(file, source, session)]
     given = _spread(file, found, mistakes)
     mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
     columns = []
@@ -174,23 +175,55 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         )
 
 
-def _plain_timestamps(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
-    """The source with every kind of timestamp as the one that is released.
+def _collated(file: SpecFile, source: exp.Query, session: Session) -> Iterator[Mistake]:
+    """Columns whose equal values differ in their text: readers would find smaller classes."""
+    probe = session.run(
+        Step("deid_probe", exp.select("*").from_(source.subquery("source")).limit(0))
+    )
+    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
+    created = sqlglot.parse_one(str(session.row(query)[0]), dialect="duckdb")
+    session.drop_temp(probe.name)
+    for defined in created.find_all(exp.ColumnDef):
+        if defined.find(exp.CollateColumnConstraint):
+            name = defined.name
+            yield file.mistake(
+                f"column {name!r} compares text by a collation",
+                "columns",
+                name,
+                hint=f"take `decode(encode({sql(identifier(name))}))` in `source: {{sql: …}}`",
+            )
 
-    Moments with a time zone become those of UTC, so that a release is the same on every machine.
+
+def _plain_values(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
+    """The source with one spelling for equal values, so that the order of its rows is lost.
+
+    Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
+    kind. 0.0 and -0.0 are one value with two texts, and so are nan and -nan.
     """
-    odd = [c for c in found if c.family == "timestamp" and c.type != "TIMESTAMP"]
+    odd = [c for c in found if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
-    plain = [exp.alias_(_plain_timestamp(c), identifier(c.name)) for c in odd]
+    plain = [exp.alias_(_plain_value(c), identifier(c.name)) for c in odd]
     return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
 
 
-def _plain_timestamp(found: Column) -> exp.Expr:
+def _other_timestamp(found: Column) -> bool:
+    return found.family == "timestamp" and found.type != "TIMESTAMP"
+
+
+def _plain_value(found: Column) -> exp.Expr:
     value: exp.Expr = exp.column(identifier(found.name))
+    if found.family == "float":
+        twice = [(exp.convert(0), exp.convert(0)), (_nan(found), _nan(found))]
+        ifs = [exp.If(this=value.copy().eq(equal), true=one) for equal, one in twice]
+        return cast(exp.Case(ifs=ifs, default=value), found.type)
     if found.type == "TIMESTAMP WITH TIME ZONE":
         value = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), value])
     return cast(value, "TIMESTAMP")
+
+
+def _nan(found: Column) -> exp.Expr:
+    return cast(exp.Literal.string("nan"), found.type)
 
 
 def resolve_source(file: SpecFile, session: Session) -> exp.Query:

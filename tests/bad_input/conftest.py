@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bad_input.place import make_template
 
 _done: Counter[str] = Counter()

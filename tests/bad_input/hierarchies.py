@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 
-
 from bad_input.place import GONE
 from bad_input.runner import Case, Released
 

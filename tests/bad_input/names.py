@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bad_input.place import GONE, SPEC
 from bad_input.runner import Case, Released
 
@@ -236,13 +234,7 @@ LEGAL = {
     "null": "null",
     **{
         f"our alias {name}": name
-        for name in (
-            "deid_source deid_coded deid_tuples deid_staged deid_dictionary deid_values_0 "
-            "code grp label records value source coded q0 l0 v0 c0 s0 lc0 class_size __n __rel__ __qi__ k qis "
-            "column level leaves lower upper released_value suppressed verify_source verify_rows "
-            "verify_balance origin generalized released both occurring entry listed found smallest rowid h0 "
-            "tbl __k release hierarchy"
-        ).split()
+        for name in ["deid_source", "deid_coded", "deid_tuples", "deid_staged", "deid_dictionary", "deid_values_0", "code", "grp", "label", "records", "value", "source", "coded", "q0", "l0", "v0", "c0", "s0", "lc0", "class_size", "__n", "__rel__", "__qi__", "k", "qis", "column", "level", "leaves", "lower", "upper", "released_value", "suppressed", "verify_source", "verify_rows", "verify_balance", "origin", "generalized", "released", "both", "occurring", "entry", "listed", "found", "smallest", "rowid", "h0", "tbl", "__k", "release", "hierarchy"]
     },
     **{f"reserved {name}": name for name in ("select", "order", "group", "from", "table", "end", "all", "qualify")},
 }

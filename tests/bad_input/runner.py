@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from bad_input.place import CANARIES, Changes, build, objects_of, tree
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bad_input import commands, data, files, hierarchies, names, sources, spec, yaml_text
 from bad_input.runner import Case, check
 

@@ -299,7 +299,7 @@ def hints(text: str) -> str:
         ("'0,05'", "write 0.05"),
         ("0,05", "a comma separates keys: write a number with a point, as in 0.05"),
         ("'1'", "write 1, without quotes"),
-        ("few", ""),
+        ("few", "as in `suppression_limit: 0.05`"),
     ],
 )
 def test_numbers_that_people_write_otherwise(limit: str, hint: str) -> None:
