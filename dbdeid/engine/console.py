@@ -59,7 +59,9 @@ def run_script(
         register(connection)
         yield from _results(connection, text)
     except duckdb.Error as error:
-        raise DataError(_told(error)) from None
+        told = _told(error)
+        hint = "look at the SQL given with -c, in a file or on standard input"
+        raise DataError(told, hint="" if "Hint: " in told else hint) from None
     finally:
         connection.close()
 

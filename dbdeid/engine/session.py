@@ -30,6 +30,7 @@ logger = logging.getLogger("dbdeid")
 # A file that any DuckDB from 1.2 on can read.
 PUBLISHED_STORAGE = "v1.2.0"
 MEMORY = "memory"
+_SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,12 @@ class Session:
         config: dict[str, str | bool | int | float | list[str]] = {}
         if settings.threads:
             config["threads"] = settings.threads
-        if settings.memory_limit:
+        if settings.memory_limit is not None:
+            if not _SIZE.fullmatch(settings.memory_limit):
+                raise DataError(
+                    f"DuckDB refused the settings: {settings.memory_limit!r} is no size of memory",
+                    hint="--memory-limit is a size such as 2GB",
+                )
             config["memory_limit"] = settings.memory_limit
         try:
             connection = duckdb.connect(config=config)
@@ -103,7 +109,8 @@ class Session:
                 hint="--memory-limit is a size such as 2GB, --threads a small number",
             ) from None
         try:
-            return cls.over(connection, database, read_only=read_only, own=True)
+            with _no_cells():
+                return cls.over(connection, database, read_only=read_only, own=True)
         except BaseException:
             connection.close()
             raise
@@ -442,6 +449,8 @@ def _attach(
     cursor = connection.cursor()  # the caller's own may hold a result that is not fetched yet
     known = cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
     taken = {"temp", "system", MEMORY, "main"} | {str(row[0]).lower() for row in known}
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder", hint="give a .duckdb file")
     name = name or path.stem
     while name.lower() in taken:
         name = f"{name}_"

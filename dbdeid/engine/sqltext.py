@@ -7,6 +7,7 @@ become SQL, and a list is only expanded where the tree has room for a list.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -110,6 +111,20 @@ def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
     for node in list(tree.find_all(exp.Placeholder)):
         if node.name in values:
             node.replace(exp.convert(values[node.name]))
+
+
+def statements(script: str) -> list[exp.Expr | None]:
+    """The statements of a text of the owner's, in DuckDB's dialect.
+
+    Raises:
+        sqlglot.errors.SqlglotError: it is no SQL.
+    """
+    logger = logging.getLogger("sqlglot")  # which tells of statements that it does not know
+    before, logger.disabled = logger.disabled, True
+    try:
+        return sqlglot.parse(script, dialect="duckdb")
+    finally:
+        logger.disabled = before
 
 
 def sql(query: exp.Expr, *, pretty: bool = False) -> str:

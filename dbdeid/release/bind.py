@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,16 @@ from sqlglot import exp
 
 from dbdeid.data.classes import Staged
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
-from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import sql
+from dbdeid.engine.session import EngineError, Session, Step
+from dbdeid.engine.sqltext import sql, statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
 FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
 WITHHELD = ("identifier", "drop")
+# Columns without a role that a message names.
+MOST_LISTED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ def bind(file: SpecFile, session: Session) -> Bound:
         DataError: the source cannot be read.
     """
     source = resolve_source(file, session)
-    found = session.describe(source)
+    with reading_source():
+        found = session.describe(source)
     source = _plain_values(source, found)
     mistakes = [*_repeated(file, found), *_collated(file, source, session)]
     given = _spread(file, found, mistakes)
@@ -145,11 +149,22 @@ def _subject_mistakes(
             )
 
 
+@contextmanager
+def reading_source() -> Iterator[None]:
+    """What the engine refuses of the source, told as such."""
+    try:
+        yield
+    except EngineError as error:
+        raise DataError(f"the source cannot be read: {error.message}", hint=error.hint) from None
+
+
 def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
     """One mistake for all columns that the spec does not name, with a line to paste."""
     if not columns:
         return
-    listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns)
+    listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns[:MOST_LISTED])
+    if len(columns) > MOST_LISTED:
+        listed += f" and {len(columns) - MOST_LISTED} more"
     what = (
         f"column {listed} of the source has"
         if len(columns) == 1
@@ -159,11 +174,14 @@ def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
     alone = [c.name for c in columns if "," in c.name or c.name != c.name.strip()]
     together = ", ".join(c.name for c in columns if c.name not in alone)
     keys = [json.dumps(key, ensure_ascii=False) for key in (together, *alone) if key]
+    hint = (
+        f"add {' and '.join(f'`{key}: drop`' for key in keys)} "
+        "(or identifier, quasi_identifier, sensitive, insensitive)"
+    )
+    if len(columns) > MOST_LISTED:
+        hint = "`dbdeid init` drafts a role for every column of a table or file; drop is one"
     yield file.mistake(
-        f"{what} no role" + (f": {listed}" if len(columns) > 1 else ""),
-        "columns",
-        hint=f"add {' and '.join(f'`{key}: drop`' for key in keys)} "
-        "(or identifier, quasi_identifier, sensitive, insensitive)",
+        f"{what} no role" + (f": {listed}" if len(columns) > 1 else ""), "columns", hint=hint
     )
 
 
@@ -255,7 +273,7 @@ def file_query(path: Path) -> exp.Query | None:
 
 def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
     try:
-        trees = sqlglot.parse(source.sql, dialect="duckdb")
+        trees = statements(source.sql)
     except sqlglot.errors.SqlglotError:
         trees = []
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):

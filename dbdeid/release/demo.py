@@ -78,7 +78,9 @@ def run(directory: Path, *, settings: Settings | None = None, notify: Notify | N
         directory.mkdir(parents=True, exist_ok=True)
         _write_files(directory)
     except OSError as error:
-        raise DataError(f"{directory} cannot be written ({error.strerror})") from None
+        raise DataError(
+            f"{directory} cannot be written ({error.strerror})", hint="give another folder"
+        ) from None
     database = directory / "adult.duckdb"
     if not database.exists():
         _write_database(database)

@@ -35,5 +35,7 @@ def write_report(
     try:
         path.write_text(render(entry.record, audience), encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror})") from None
+        raise DataError(
+            f"{path} cannot be written ({error.strerror})", hint="choose another place with -o"
+        ) from None
     return path

@@ -119,7 +119,12 @@ QUERIES = tuple(
         place="evaluate.queries",
         hint="queries/*.sql",
     )
-    for what, name in [*MISSING.items(), ("a folder", "."), ("absolute", "/etc/*.sql"), ("stars", "**" * 50)]
+    for what, name in [
+        *MISSING.items(),
+        ("a folder", "."),
+        ("absolute", "/etc/*.sql"),
+        ("stars", "**" * 50),
+    ]
     if name != "*"
 )
 
@@ -167,41 +172,224 @@ PATHS = tuple(
 # -- names of missing things of one kind each ------------------------------------------------------
 
 SINGLE = (
-    Case(name="target without its ending", spec={"target": "out.db"}, place="target", hint="public.duckdb"),
-    Case(name="target in a folder that is not there", spec={"target": "no/out.duckdb"}, place="target", hint="create it first"),
-    Case(name="target of 500 characters", spec={"target": LONG + ".duckdb"}, place="line 4: target", hint="give a shorter"),
-    Case(name="target with a NUL", spec={"target": "a\0.duckdb"}, place="target", hint="_public.duckdb"),
-    Case(name="target that is only an ending", spec={"target": ".duckdb"}, place="target", hint="public.duckdb"),
-    Case(name="target that is the database", spec={"target": "owner.duckdb"}, place="target", hint="another"),
-    Case(name="target that is the database, otherwise written", spec={"target": "./x/../owner.duckdb"}, place="target", hint="another", build=lambda folder: (folder / "x").mkdir()),
-    Case(name="target that is a link to the database", spec={"target": "link.duckdb"}, build=lambda folder: (folder / "link.duckdb").symlink_to("owner.duckdb"), place="target", hint="another"),
-    Case(name="target that is the spec", words=("run", "spec.duckdb"), spec=None, files={"spec.duckdb": "release: a\ntarget: spec.duckdb\nsource: people\nprivacy: [{model: k_anonymity, k: 2}]\nmethod: full_domain\ncolumns: {age: {role: quasi_identifier, hierarchy: suppress}}\n"}, place="target", hint="another"),
-    Case(name="export without an ending", spec={"output": {"export": ["out"]}}, place="output.export", hint="public.csv"),
-    Case(name="export that is the target", spec={"output": {"export": ["out.duckdb"]}}, place="output.export", hint="another"),
-    Case(name="export that is the private file", spec={"output": {"export": ["out.private.duckdb"]}}, place="output.export", hint="another"),
-    Case(name="export twice", spec={"output": {"export": ["a.csv", "a.csv"]}}, place="output.export", hint="visits_public.csv"),
-    Case(name="export twice, otherwise written", spec={"output": {"export": ["a.csv", "./a.csv"]}}, place="output.export", hint="another"),
-    Case(name="an export that meets the dictionary of another", spec={"output": {"export": ["a.csv", "a_dictionary.csv"]}}, place="output.export", hint="another"),
-    Case(name="an export over the hierarchy", spec={"columns/sex/hierarchy": "sex.csv", "output": {"export": ["sex.csv"]}}, files={"sex.csv": "f;*\nm;*\n"}, place="output.export", hint="another"),
-    Case(name="an export over a query", spec={"evaluate": {"queries": "*.csv"}, "output": {"export": ["q.csv"]}}, files={"q.csv": "SELECT 1"}, place="q.csv", hint="another"),
-    Case(name="an export whose dictionary is an input", spec={"columns/sex/hierarchy": "a_dictionary.csv", "output": {"export": ["a.csv"]}}, files={"a_dictionary.csv": "f;*\nm;*\n"}, place="a_dictionary.csv", hint="another"),
-    Case(name="export to a file of the owner's", spec={"output": {"export": ["mine.csv"]}}, files={"mine.csv": "a\n"}, place="mine.csv", hint="another"),
-    Case(name="target that is a file of the owner's", files={"out.duckdb": "mine"}, place="out.duckdb", hint="another"),
-    Case(name="a release over a table of the owner's", spec={"target": GONE, "release": "mine"}, sql="CREATE TABLE mine AS SELECT 1 AS a", place="mine", hint="another"),
-    Case(name="a release over its source", spec={"target": GONE, "release": "people"}, place="people", hint="another"),
-    Case(name="a release over its source, in other letters", spec={"target": GONE, "release": "PEOPLE"}, place="PEOPLE", hint="another"),
-    Case(name="a release whose dictionary is a table of the owner's", spec={"target": GONE}, sql="CREATE TABLE people_public_dictionary AS SELECT 1 AS a", place="people_public_dictionary", hint="another"),
-    Case(name="a view over a table of the owner's", spec={"target": GONE, "release": "mine", "output": {"as": "view"}}, sql="CREATE TABLE mine AS SELECT 1 AS a", place="mine", hint="another"),
-    Case(name="the name of a query with blanks", spec={"source": {"sql": "SELECT * FROM people", "name": "my people"}}, place="source.name", hint="name: visits"),
-    Case(name="the name of a query that is missing", spec={"source": {"sql": "SELECT * FROM people"}}, place="source.name", hint="name: visits"),
-    Case(name="groups with a hostile label", spec={"columns/sex/hierarchy": {"groups": [{DROP: ["f"]}]}}, place="'sex'", hint="row"),
-    Case(name="groups with the label *", spec={"columns/sex/hierarchy": {"groups": [{"*": ["f"], "b": ["m"]}]}}, place="'sex'", hint="another name"),
-    Case(name="a column given twice in other letters", spec={"columns/AGE": "drop"}, place="columns", hint="keep one"),
-    Case(name="a column given twice in a list", spec={"columns/age, zip": "drop"}, place="columns", hint="keep one"),
-    Case(name="a list of columns with an empty one", spec={"columns/name": GONE, "columns/name, ": "drop"}, place="columns", hint="Known"),
-    Case(name="a column without a role", spec={"columns/illness": GONE}, place="'illness'", hint="drop"),
+    Case(
+        name="target without its ending",
+        spec={"target": "out.db"},
+        place="target",
+        hint="public.duckdb",
+    ),
+    Case(
+        name="target in a folder that is not there",
+        spec={"target": "no/out.duckdb"},
+        place="target",
+        hint="create it first",
+    ),
+    Case(
+        name="target of 500 characters",
+        spec={"target": LONG + ".duckdb"},
+        place="line 4: target",
+        hint="give a shorter",
+    ),
+    Case(
+        name="target with a NUL",
+        spec={"target": "a\0.duckdb"},
+        place="target",
+        hint="_public.duckdb",
+    ),
+    Case(
+        name="target that is only an ending",
+        spec={"target": ".duckdb"},
+        place="target",
+        hint="public.duckdb",
+    ),
+    Case(
+        name="target that is the database",
+        spec={"target": "owner.duckdb"},
+        place="target",
+        hint="another",
+    ),
+    Case(
+        name="target that is the database, otherwise written",
+        spec={"target": "./x/../owner.duckdb"},
+        place="target",
+        hint="another",
+        build=lambda folder: (folder / "x").mkdir(),
+    ),
+    Case(
+        name="target that is a link to the database",
+        spec={"target": "link.duckdb"},
+        build=lambda folder: (folder / "link.duckdb").symlink_to("owner.duckdb"),
+        place="target",
+        hint="another",
+    ),
+    Case(
+        name="target that is the spec",
+        words=("run", "spec.duckdb"),
+        spec=None,
+        files={
+            "spec.duckdb": "release: a\ntarget: spec.duckdb\nsource: people\nprivacy: [{model: k_anonymity, k: 2}]\nmethod: full_domain\ncolumns: {age: {role: quasi_identifier, hierarchy: suppress}}\n"
+        },
+        place="target",
+        hint="another",
+    ),
+    Case(
+        name="export without an ending",
+        spec={"output": {"export": ["out"]}},
+        place="output.export",
+        hint="public.csv",
+    ),
+    Case(
+        name="export that is the target",
+        spec={"output": {"export": ["out.duckdb"]}},
+        place="output.export",
+        hint="another",
+    ),
+    Case(
+        name="export that is the private file",
+        spec={"output": {"export": ["out.private.duckdb"]}},
+        place="output.export",
+        hint="another",
+    ),
+    Case(
+        name="export twice",
+        spec={"output": {"export": ["a.csv", "a.csv"]}},
+        place="output.export",
+        hint="visits_public.csv",
+    ),
+    Case(
+        name="export twice, otherwise written",
+        spec={"output": {"export": ["a.csv", "./a.csv"]}},
+        place="output.export",
+        hint="another",
+    ),
+    Case(
+        name="an export that meets the dictionary of another",
+        spec={"output": {"export": ["a.csv", "a_dictionary.csv"]}},
+        place="output.export",
+        hint="another",
+    ),
+    Case(
+        name="an export over the hierarchy",
+        spec={"columns/sex/hierarchy": "sex.csv", "output": {"export": ["sex.csv"]}},
+        files={"sex.csv": "f;*\nm;*\n"},
+        place="output.export",
+        hint="another",
+    ),
+    Case(
+        name="an export over a query",
+        spec={"evaluate": {"queries": "*.csv"}, "output": {"export": ["q.csv"]}},
+        files={"q.csv": "SELECT 1"},
+        place="q.csv",
+        hint="another",
+    ),
+    Case(
+        name="an export whose dictionary is an input",
+        spec={"columns/sex/hierarchy": "a_dictionary.csv", "output": {"export": ["a.csv"]}},
+        files={"a_dictionary.csv": "f;*\nm;*\n"},
+        place="a_dictionary.csv",
+        hint="another",
+    ),
+    Case(
+        name="export to a file of the owner's",
+        spec={"output": {"export": ["mine.csv"]}},
+        files={"mine.csv": "a\n"},
+        place="mine.csv",
+        hint="another",
+    ),
+    Case(
+        name="target that is a file of the owner's",
+        files={"out.duckdb": "mine"},
+        place="out.duckdb",
+        hint="another",
+    ),
+    Case(
+        name="a release over a table of the owner's",
+        spec={"target": GONE, "release": "mine"},
+        sql="CREATE TABLE mine AS SELECT 1 AS a",
+        place="mine",
+        hint="another",
+    ),
+    Case(
+        name="a release over its source",
+        spec={"target": GONE, "release": "people"},
+        place="people",
+        hint="another",
+    ),
+    Case(
+        name="a release over its source, in other letters",
+        spec={"target": GONE, "release": "PEOPLE"},
+        place="PEOPLE",
+        hint="another",
+    ),
+    Case(
+        name="a release whose dictionary is a table of the owner's",
+        spec={"target": GONE},
+        sql="CREATE TABLE people_public_dictionary AS SELECT 1 AS a",
+        place="people_public_dictionary",
+        hint="another",
+    ),
+    Case(
+        name="a view over a table of the owner's",
+        spec={"target": GONE, "release": "mine", "output": {"as": "view"}},
+        sql="CREATE TABLE mine AS SELECT 1 AS a",
+        place="mine",
+        hint="another",
+    ),
+    Case(
+        name="the name of a query with blanks",
+        spec={"source": {"sql": "SELECT * FROM people", "name": "my people"}},
+        place="source.name",
+        hint="name: visits",
+    ),
+    Case(
+        name="the name of a query that is missing",
+        spec={"source": {"sql": "SELECT * FROM people"}},
+        place="source.name",
+        hint="name: visits",
+    ),
+    Case(
+        name="groups with a hostile label",
+        spec={"columns/sex/hierarchy": {"groups": [{DROP: ["f"]}]}},
+        place="'sex'",
+        hint="row",
+    ),
+    Case(
+        name="groups with the label *",
+        spec={"columns/sex/hierarchy": {"groups": [{"*": ["f"], "b": ["m"]}]}},
+        place="'sex'",
+        hint="another name",
+    ),
+    Case(
+        name="a column given twice in other letters",
+        spec={"columns/AGE": "drop"},
+        place="columns",
+        hint="keep one",
+    ),
+    Case(
+        name="a column given twice in a list",
+        spec={"columns/age, zip": "drop"},
+        place="columns",
+        hint="keep one",
+    ),
+    Case(
+        name="a list of columns with an empty one",
+        spec={"columns/name": GONE, "columns/name, ": "drop"},
+        place="columns",
+        hint="Known",
+    ),
+    Case(
+        name="a column without a role",
+        spec={"columns/illness": GONE},
+        place="'illness'",
+        hint="drop",
+    ),
     Case(name="an empty column name", spec={"columns/": "drop"}, place="columns", hint="Known"),
-    Case(name="a role that is misspelt", spec={"columns/name": "identifer"}, place="columns.name", hint="identifier"),
+    Case(
+        name="a role that is misspelt",
+        spec={"columns/name": "identifer"},
+        place="columns.name",
+        hint="identifier",
+    ),
 )
 
 # -- hostile, but legal ----------------------------------------------------------------------------
@@ -234,9 +422,63 @@ LEGAL = {
     "null": "null",
     **{
         f"our alias {name}": name
-        for name in ["deid_source", "deid_coded", "deid_tuples", "deid_staged", "deid_dictionary", "deid_values_0", "code", "grp", "label", "records", "value", "source", "coded", "q0", "l0", "v0", "c0", "s0", "lc0", "class_size", "__n", "__rel__", "__qi__", "k", "qis", "column", "level", "leaves", "lower", "upper", "released_value", "suppressed", "verify_source", "verify_rows", "verify_balance", "origin", "generalized", "released", "both", "occurring", "entry", "listed", "found", "smallest", "rowid", "h0", "tbl", "__k", "release", "hierarchy"]
+        for name in [
+            "deid_source",
+            "deid_coded",
+            "deid_tuples",
+            "deid_staged",
+            "deid_dictionary",
+            "deid_values_0",
+            "code",
+            "grp",
+            "label",
+            "records",
+            "value",
+            "source",
+            "coded",
+            "q0",
+            "l0",
+            "v0",
+            "c0",
+            "s0",
+            "lc0",
+            "class_size",
+            "__n",
+            "__rel__",
+            "__qi__",
+            "k",
+            "qis",
+            "column",
+            "level",
+            "leaves",
+            "lower",
+            "upper",
+            "released_value",
+            "suppressed",
+            "verify_source",
+            "verify_rows",
+            "verify_balance",
+            "origin",
+            "generalized",
+            "released",
+            "both",
+            "occurring",
+            "entry",
+            "listed",
+            "found",
+            "smallest",
+            "rowid",
+            "h0",
+            "tbl",
+            "__k",
+            "release",
+            "hierarchy",
+        ]
     },
-    **{f"reserved {name}": name for name in ("select", "order", "group", "from", "table", "end", "all", "qualify")},
+    **{
+        f"reserved {name}": name
+        for name in ("select", "order", "group", "from", "table", "end", "all", "qualify")
+    },
 }
 
 
@@ -274,9 +516,7 @@ FILES = ("out.duckdb", "out.private.duckdb")
 TABLES = ("out.parquet", "out_dictionary.parquet", "out.csv", "out_dictionary.csv")
 
 # Four names a case, in an order that lets neighbours meet.
-LEGAL_COLUMNS = tuple(
-    _hostile(i, tuple(LEGAL.items())[i : i + 4]) for i in range(0, len(LEGAL), 4)
-)
+LEGAL_COLUMNS = tuple(_hostile(i, tuple(LEGAL.items())[i : i + 4]) for i in range(0, len(LEGAL), 4))
 
 LEGAL_TABLES = tuple(
     Case(
@@ -314,7 +554,19 @@ LEGAL_RELEASES = tuple(
             release=name, target="out.duckdb" if name == "people" else "owner.duckdb"
         ),
     )
-    for name in ("select", "deid_source", "deid_staged", "deid_dictionary", "release", "main", "temp", "people", "x" * 63, "__rel__", "hierarchies")
+    for name in (
+        "select",
+        "deid_source",
+        "deid_staged",
+        "deid_dictionary",
+        "release",
+        "main",
+        "temp",
+        "people",
+        "x" * 63,
+        "__rel__",
+        "hierarchies",
+    )
 )
 
 LEGAL_FILES = tuple(
@@ -327,7 +579,7 @@ LEGAL_FILES = tuple(
     )
     for what, name in {
         "spaces": "my release.duckdb",
-        "quotes": 'a"b\'c.duckdb',
+        "quotes": "a\"b'c.duckdb",
         "injection": "'; DROP TABLE people; --.duckdb",
         "a newline and a no-break space": "a\nb\u00a0c.duckdb",
         "stars": "*.duckdb",
@@ -345,10 +597,24 @@ LEGAL_FILES = tuple(
         name=f"an export called {what}",
         code=0,
         spec={"output": {"export": [f"{name}.parquet", f"{name}.csv", f"{name}.duckdb"]}},
-        new=("out.duckdb", "out.private.duckdb", f"{name}.parquet", f"{name}.csv", f"{name}.duckdb", f"{name}_dictionary.parquet", f"{name}_dictionary.csv"),
+        new=(
+            "out.duckdb",
+            "out.private.duckdb",
+            f"{name}.parquet",
+            f"{name}.csv",
+            f"{name}.duckdb",
+            f"{name}_dictionary.parquet",
+            f"{name}_dictionary.csv",
+        ),
         released=Released(target=f"{name}.duckdb"),
     )
-    for what, name in {"quotes": 'a"b\'c', "stars": "a*[b]?", "a newline": "a\nb", "braces": "{a,b}", "year=1": "year=1"}.items()
+    for what, name in {
+        "quotes": "a\"b'c",
+        "stars": "a*[b]?",
+        "a newline": "a\nb",
+        "braces": "{a,b}",
+        "year=1": "year=1",
+    }.items()
 )
 
 CASES = (

@@ -135,7 +135,9 @@ TYPES = tuple(
 
 HUGE = 10**30
 ABSURD = tuple(
-    Case(name=f"{place} = {str(value)[:30]}", spec={place: value}, place=shown, hint=hint, code=code)
+    Case(
+        name=f"{place} = {str(value)[:30]}", spec={place: value}, place=shown, hint=hint, code=code
+    )
     for place, value, shown, hint, code in (
         ("privacy/0/k", 0, "privacy[0].k", "k: 5", 2),
         ("privacy/0/k", -1, "privacy[0].k", "k: 5", 2),
@@ -167,23 +169,113 @@ ABSURD = tuple(
         ("columns/age/min_level", 9, "column 'age'", "levels run from 0 to 3", 2),
         ("columns/age/min_level", HUGE, "column 'age'", "levels run from 0 to 3", 2),
         ("columns/age/max_level", 9, "column 'age'", "levels run from 0 to 3", 2),
-        ("columns/age", {"role": "quasi_identifier", "hierarchy": "suppress", "min_level": 1, "max_level": 0}, "columns.age", "columns: {age", 2),
-        ("columns/age/hierarchy/intervals", [0], "columns.age.hierarchy.intervals", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [-5], "columns.age.hierarchy.intervals", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [10, 5], "columns.age.hierarchy.intervals", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [10, 15], "columns.age.hierarchy.intervals", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [float("nan")], "columns.age.hierarchy.intervals[0]", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [float("inf")], "columns.age.hierarchy.intervals[0]", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", ["5"], "columns.age.hierarchy.intervals[0]", "[5, 10, 20]", 2),
-        ("columns/age/hierarchy/intervals", [True], "columns.age.hierarchy.intervals[0]", "[5, 10, 20]", 2),
+        (
+            "columns/age",
+            {"role": "quasi_identifier", "hierarchy": "suppress", "min_level": 1, "max_level": 0},
+            "columns.age",
+            "columns: {age",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [0],
+            "columns.age.hierarchy.intervals",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [-5],
+            "columns.age.hierarchy.intervals",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [10, 5],
+            "columns.age.hierarchy.intervals",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [10, 15],
+            "columns.age.hierarchy.intervals",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [float("nan")],
+            "columns.age.hierarchy.intervals[0]",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [float("inf")],
+            "columns.age.hierarchy.intervals[0]",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            ["5"],
+            "columns.age.hierarchy.intervals[0]",
+            "[5, 10, 20]",
+            2,
+        ),
+        (
+            "columns/age/hierarchy/intervals",
+            [True],
+            "columns.age.hierarchy.intervals[0]",
+            "[5, 10, 20]",
+            2,
+        ),
         ("columns/age/hierarchy/lower", "x", "columns.age.hierarchy.lower", "lower: 10", 2),
         ("columns/age/hierarchy/lower", DAY, "columns.age.hierarchy", "intervals", 2),
-        ("columns/age/hierarchy", {"intervals": [5], "lower": 60, "upper": 10}, "columns.age.hierarchy", "hierarchy: age.csv", 2),
-        ("columns/age/hierarchy", {"intervals": [5], "prefix": [1]}, "columns.age.hierarchy", "give a CSV path", 2),
-        ("columns/age/hierarchy", {"dates": ["year"]}, "columns.age.hierarchy", "cast it to DATE", 2),
-        ("columns/age/hierarchy", {"dates": ["jear"]}, "columns.age.hierarchy.dates", "did you mean 'year'?", 2),
-        ("columns/age/hierarchy", {"dates": ["year", "month"]}, "columns.age.hierarchy.dates", "week, month", 2),
-        ("columns/zip/hierarchy", {"intervals": [5]}, "columns.zip.hierarchy", "cast it to a number", 2),
+        (
+            "columns/age/hierarchy",
+            {"intervals": [5], "lower": 60, "upper": 10},
+            "columns.age.hierarchy",
+            "hierarchy: age.csv",
+            2,
+        ),
+        (
+            "columns/age/hierarchy",
+            {"intervals": [5], "prefix": [1]},
+            "columns.age.hierarchy",
+            "give a CSV path",
+            2,
+        ),
+        (
+            "columns/age/hierarchy",
+            {"dates": ["year"]},
+            "columns.age.hierarchy",
+            "cast it to DATE",
+            2,
+        ),
+        (
+            "columns/age/hierarchy",
+            {"dates": ["jear"]},
+            "columns.age.hierarchy.dates",
+            "did you mean 'year'?",
+            2,
+        ),
+        (
+            "columns/age/hierarchy",
+            {"dates": ["year", "month"]},
+            "columns.age.hierarchy.dates",
+            "week, month",
+            2,
+        ),
+        (
+            "columns/zip/hierarchy",
+            {"intervals": [5]},
+            "columns.zip.hierarchy",
+            "cast it to a number",
+            2,
+        ),
         ("columns/zip/hierarchy", {"prefix": [0]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
         ("columns/zip/hierarchy", {"prefix": [1, 3]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
         ("columns/zip/hierarchy", {"prefix": [-1]}, "columns.zip.hierarchy.prefix", "[3, 1]", 2),
@@ -192,13 +284,49 @@ ABSURD = tuple(
         ("columns/zip/domain", ["10000", "10000"], "column 'zip'", "exactly one row", 2),
         ("columns/age/domain", ["1"], "columns.age", "columns: {age", 2),
         ("columns/wage/weight", 2.0, "columns.wage", "columns: {age", 2),
-        ("columns/name", {"role": "identifier", "accept": "homogeneity"}, "columns.name", "columns: {age", 2),
+        (
+            "columns/name",
+            {"role": "identifier", "accept": "homogeneity"},
+            "columns.name",
+            "columns: {age",
+            2,
+        ),
         ("method/transformation", {"age": 1}, "method.transformation", "one level for each", 2),
-        ("method/transformation", {"age": 99, "zip": 0, "sex": 0}, "method.transformation", "one level for each", 2),
-        ("method/transformation", {"age": -1, "zip": 0, "sex": 0}, "method.transformation.age", "{age: 2", 2),
-        ("method/transformation", {"age": HUGE, "zip": 0, "sex": 0}, "method.transformation", "one level for each", 2),
-        ("method/transformation", {"age": 0, "AGE": 1, "zip": 0, "sex": 0}, "method.transformation", "one level for each", 2),
-        ("method/transformation", {"age": 0, "zip": 0, "sex": 0}, "the given transformation", "higher levels", 3),
+        (
+            "method/transformation",
+            {"age": 99, "zip": 0, "sex": 0},
+            "method.transformation",
+            "one level for each",
+            2,
+        ),
+        (
+            "method/transformation",
+            {"age": -1, "zip": 0, "sex": 0},
+            "method.transformation.age",
+            "{age: 2",
+            2,
+        ),
+        (
+            "method/transformation",
+            {"age": HUGE, "zip": 0, "sex": 0},
+            "method.transformation",
+            "one level for each",
+            2,
+        ),
+        (
+            "method/transformation",
+            {"age": 0, "AGE": 1, "zip": 0, "sex": 0},
+            "method.transformation",
+            "one level for each",
+            2,
+        ),
+        (
+            "method/transformation",
+            {"age": 0, "zip": 0, "sex": 0},
+            "the given transformation",
+            "higher levels",
+            3,
+        ),
         ("seed", -1, "seed", "seed: 7", 2),
         ("method", "condensation", "method", "this is dbdeid", 2),
         ("method", "full-domain", "method", "did you mean 'full_domain'?", 2),
@@ -212,7 +340,12 @@ ABSURD = tuple(
 )
 
 LEGAL = tuple(
-    Case(name=what, code=0, spec={**spec, "target": GONE}, released=Released(target="owner.duckdb", k=1))
+    Case(
+        name=what,
+        code=0,
+        spec={**spec, "target": GONE},
+        released=Released(target="owner.duckdb", k=1),
+    )
     for what, spec in {
         "a prefix longer than every value": {"columns/zip/hierarchy": {"prefix": [HUGE, 1]}},
         "a width of 400 digits": {"columns/age/hierarchy": {"intervals": [10, 10**400]}},
@@ -222,12 +355,48 @@ LEGAL = tuple(
 )
 
 TWO = (
-    Case(name="all mistakes at once", spec={"release": "a b", "privacy/0/k": 0, "method/engine": "gpu", "columns/age/weight": -1}, place="4 mistakes", hint="k: 5"),
-    Case(name="a limit with a comma", spec="release: r\nsource: people\nprivacy: [{model: k_anonymity, k: 2}]\nmethod: {name: full_domain, suppression_limit: 0,05}\ncolumns: {age: {role: quasi_identifier, hierarchy: suppress}}\n", place="line 4", hint="a comma separates keys"),
-    Case(name="a view with exports", spec={"target": GONE, "output": {"as": "view", "export": ["a.csv"]}}, place="output", hint="output"),
-    Case(name="bounds that meet a column", spec={"columns/wage": GONE, "columns/AGE_lower": {"role": "insensitive", "reason": "x"}, "output": {"bounds": True}}, sql="ALTER TABLE people RENAME wage TO AGE_lower", place="output.bounds", hint="rename the column"),
-    Case(name="nothing would remain", spec={"database": GONE, "target": GONE, "source": "people.csv"}, files={"people.csv": "a\n1\n"}, place="spec.yml", hint="give the spec a `target`"),
-    Case(name="a home folder of nobody", spec={"database": "~nobody_at_all/x.duckdb"}, place="database", hint="plain path"),
+    Case(
+        name="all mistakes at once",
+        spec={"release": "a b", "privacy/0/k": 0, "method/engine": "gpu", "columns/age/weight": -1},
+        place="4 mistakes",
+        hint="k: 5",
+    ),
+    Case(
+        name="a limit with a comma",
+        spec="release: r\nsource: people\nprivacy: [{model: k_anonymity, k: 2}]\nmethod: {name: full_domain, suppression_limit: 0,05}\ncolumns: {age: {role: quasi_identifier, hierarchy: suppress}}\n",
+        place="line 4",
+        hint="a comma separates keys",
+    ),
+    Case(
+        name="a view with exports",
+        spec={"target": GONE, "output": {"as": "view", "export": ["a.csv"]}},
+        place="output",
+        hint="output",
+    ),
+    Case(
+        name="bounds that meet a column",
+        spec={
+            "columns/wage": GONE,
+            "columns/AGE_lower": {"role": "insensitive", "reason": "x"},
+            "output": {"bounds": True},
+        },
+        sql="ALTER TABLE people RENAME wage TO AGE_lower",
+        place="output.bounds",
+        hint="rename the column",
+    ),
+    Case(
+        name="nothing would remain",
+        spec={"database": GONE, "target": GONE, "source": "people.csv"},
+        files={"people.csv": "a\n1\n"},
+        place="spec.yml",
+        hint="give the spec a `target`",
+    ),
+    Case(
+        name="a home folder of nobody",
+        spec={"database": "~nobody_at_all/x.duckdb"},
+        place="database",
+        hint="plain path",
+    ),
 )
 
 CASES = (*UNKNOWN, *MISSING, *TYPES, *ABSURD, *LEGAL, *TWO)

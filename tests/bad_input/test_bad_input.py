@@ -24,7 +24,9 @@ ALL = [(room, case) for room, cases in ROOMS.items() for case in cases]
 
 
 @pytest.mark.parametrize(
-    ("room", "case"), ALL, ids=[f"{room}: {case.name}".encode("ascii", "backslashreplace").decode() for room, case in ALL]
+    ("room", "case"),
+    ALL,
+    ids=[f"{room}: {case.name}".encode("ascii", "backslashreplace").decode() for room, case in ALL],
 )
 def test_case(room: str, case: Case, template: Path, tmp_path: Path, counted: Any) -> None:
     ended = check(case, tmp_path / "place", template)

@@ -280,7 +280,7 @@ def test_a_column_that_compares_by_a_collation_is_named() -> None:
             "privacy": [{"model": "k_anonymity", "k": 2}],
             "method": "full_domain",
         }
-        with pytest.raises(SpecError, match="columns.a: column 'a' compares text by a collation"):
+        with pytest.raises(SpecError, match=r"columns\.a: column 'a' compares text by a collation"):
             bind(read(spec), session)
         spec["source"] = {"sql": "SELECT decode(encode(a)) AS a FROM t", "name": "t"}
         assert bind(read(spec), session).columns[0].name == "a"

@@ -339,7 +339,7 @@ def test_yaml_mistakes_are_explained(text: str, hint: str) -> None:
         ("a:\n\tb: 1\n", "not valid YAML"),
         ("a: \x07\n", "not valid YAML"),
         ("a: " + "9" * 5000 + "\n", "not valid YAML"),
-        ("a: " + "[" * 3000 + "]" * 3000 + "\n", "not valid YAML"),
+        ("a: " + "[" * 3000 + "]" * 3000 + "\n", "nested too deeply"),
         ('{"a": ' + "[" * 300 + "]" * 300 + "}", "not valid YAML|nested too deeply"),
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is repeated"),
         ('{"a": 1, "a": 2}', "the key 'a' is repeated"),
