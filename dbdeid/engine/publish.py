@@ -78,7 +78,8 @@ def _in_another_process(order: str, path: Path) -> None:
     if done.returncode:
         told = done.stderr.strip().splitlines()
         cause = told[-1] if done.returncode == 2 and told else f"exit code {done.returncode}"
-        raise DataError(f"{path.name} cannot be written ({cause})")
+        hint = "check that the disk has room, and who may write there"
+        raise DataError(f"{path.name} cannot be written ({cause})", hint=hint)
 
 
 def _without_secrets() -> dict[str, str]:

@@ -135,6 +135,7 @@ class Session:
                 than DuckDB does by itself.
         """
         if not own:
+            require_open(connection)
             _require_usual(connection)
         if database is None:
             session = cls(connection, _current_of(connection))
@@ -397,6 +398,37 @@ _USUAL = {
 }
 
 
+def require_open(connection: Any) -> None:
+    """Refuse what is no open connection of DuckDB.
+
+    Raises:
+        DataError: it is something else, or closed.
+    """
+    if not isinstance(connection, duckdb.DuckDBPyConnection):
+        kind = type(connection).__name__
+        raise DataError(f"a connection of DuckDB is needed, not a {kind}", hint="duckdb.connect(…)")
+    try:
+        connection.cursor().close()
+    except duckdb.Error:
+        raise DataError("the connection is closed", hint="open it again") from None
+
+
+def require_idle(connection: Any) -> None:
+    """Refuse a connection whose owner has not fetched all rows of its last result.
+
+    Raises:
+        DataError: it is none, closed, or still holds rows.
+    """
+    require_open(connection)
+    try:
+        connection.sql("SELECT 1").fetchall()
+    except duckdb.Error as error:
+        raise DataError(
+            f"the connection cannot be used now ({reason(error)})",
+            hint="fetch all rows of its last result first, or end its transaction",
+        ) from None
+
+
 def _require_usual(connection: duckdb.DuckDBPyConnection) -> None:
     with connection.cursor() as cursor:
         for name, usual in _USUAL.items():
@@ -449,8 +481,9 @@ def _attach(
     cursor = connection.cursor()  # the caller's own may hold a result that is not fetched yet
     known = cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
     taken = {"temp", "system", MEMORY, "main"} | {str(row[0]).lower() for row in known}
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder", hint="give a .duckdb file")
+    if path.exists() and not path.is_file():  # a pipe would never be opened
+        what = "a folder" if path.is_dir() else "no file"
+        raise DataError(f"{path}: is {what}", hint="give a .duckdb file")
     name = name or path.stem
     while name.lower() in taken:
         name = f"{name}_"
@@ -477,4 +510,6 @@ def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataErr
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")
     if "not a valid duckdb" in message:
         return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
-    return DataError(f"{path}: cannot be opened ({reason(error)})", hint=_hint(error))
+    damaged = "it may be damaged: take a copy of it that can be opened"
+    hint = _hint(error) if isinstance(error, duckdb.IOException) else damaged
+    return DataError(f"{path}: cannot be opened ({reason(error)})", hint=hint)

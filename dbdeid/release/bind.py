@@ -104,8 +104,8 @@ def bind(file: SpecFile, session: Session) -> Bound:
         SpecError: columns missing in the source or in the spec, types that cannot be released.
         DataError: the source cannot be read.
     """
-    source = resolve_source(file, session)
     with reading_source():
+        source = resolve_source(file, session)
         found = session.describe(source)
     source = _plain_values(source, found)
     mistakes = [*_repeated(file, found), *_collated(file, source, session)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +10,7 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.release.existing import require_same
 from dbdeid.release.specfile import read
-from dbdeid.release.workplace import workplace
+from dbdeid.release.workplace import beside, workplace
 from dbdeid.report.page import render
 
 
@@ -32,9 +33,17 @@ def write_report(
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
+    # As a whole or not at all; a terminal or a pipe is no file that could be replaced.
+    special = path.exists() and not path.is_file()
+    unfinished = path if special else beside(path)
     try:
-        path.write_text(render(entry.record, audience), encoding="utf-8")
+        unfinished.write_text(render(entry.record, audience), encoding="utf-8")
+        if not special:
+            unfinished.replace(path)
     except OSError as error:
+        if not special:
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
         raise DataError(
             f"{path} cannot be written ({error.strerror})", hint="choose another place with -o"
         ) from None

@@ -79,6 +79,11 @@ def read(source: str | Path | Mapping[str, Any]) -> SpecFile:
         data, _ = _Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)
         return _parse(data, {}, Path.cwd(), None, text)
+    if not isinstance(source, str | Path):
+        raise SpecError(
+            f"a spec is a path, a text or a dict, not a {type(source).__name__}",
+            hint="give a path, a text or a dict",
+        )
     path = _as_path(source)
     if path is None:
         return read_text(str(source))
@@ -117,7 +122,7 @@ def _as_path(source: str | Path) -> Path | None:
 def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text"
-    return getattr(error, "strerror", None) or type(error).__name__
+    return getattr(error, "strerror", None) or "no path of a file"
 
 
 def _load(text: str, name: str) -> tuple[Any, Mapping[Path_, int]]:
@@ -198,7 +203,8 @@ def _help(error: Any, text: str) -> str:
     mark = error.problem_mark
     if mark and mark.line < len(lines) and re.match(r" *\t", lines[mark.line]):
         return "tabs are not allowed: indent with blanks"
-    hint = next((hint for sign, hint in _YAML_HINTS if re.search(sign, problem)), "")
+    found = (hint for sign, hint in _YAML_HINTS if re.search(sign, problem))
+    hint = next(found, "look at this line and the one before it")
     opened = error.context_mark
     if hint.endswith("closed") and opened and mark and opened.line < mark.line:
         hint += f"; look at line {opened.line + 1}"
@@ -216,6 +222,7 @@ _YAML_HINTS = (
     (r"but found '[}\]]'", "a closing brace or bracket too many"),
     (r"but found '<scalar>'", "put the text in double quotes"),
     (r"node content, but found ','", "a comma too many"),
+    (r"but found '<stream end>'", "a brace or bracket is not closed"),
     (r"expected ':'", "a key is followed by a colon and a blank, as in `k: 5`"),
     (r"escape", "a backslash has a meaning in double quotes: use single quotes"),
     (r"'\\t'", "tabs are not allowed: indent with blanks"),

@@ -149,7 +149,7 @@ FILES = (
     ),
 )
 
-TABLES = tuple(
+BROKEN_TABLES = tuple(
     Case(
         name=f"a table {what}",
         spec={"columns/sex/hierarchy": {"table": "dim"}},
@@ -190,7 +190,10 @@ TABLES = tuple(
             "--show-values",
         ),
     )
-) + (
+)
+
+TABLES = (
+    *BROKEN_TABLES,
     Case(
         name="a table that is a view on nothing",
         spec={"columns/sex/hierarchy": {"table": "dim"}},
@@ -259,7 +262,7 @@ GROUPS = tuple(
 
 HUGE = "".join(f"{i:06d};{i // 10:05d};{i // 100:04d};*\n" for i in range(100_000))
 
-LEGAL = tuple(
+LEGAL_FILES = tuple(
     Case(
         name=name,
         code=0,
@@ -280,13 +283,16 @@ LEGAL = tuple(
         ("an empty label", "sex.csv", "f;;any\nm;x;any\n"),
         ("leaves that do not occur", "sex.csv", GOOD + "x;any\n"),
     )
-) + (
+)
+
+LEGAL = (
+    *LEGAL_FILES,
     Case(
         name="100,000 leaves",
         code=0,
         words=("check", "spec.yml"),
         spec={"columns/zip/hierarchy": "zip.csv"},
-        files={"zip.csv": HUGE.replace("0", "0")},
+        files={"zip.csv": HUGE},
         sql="UPDATE people SET zip = lpad(zip, 6, '0')",
         says=("4 levels",),
     ),

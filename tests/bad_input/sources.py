@@ -118,7 +118,10 @@ FAILING = (
         "-vv",
     ),
     _query(
-        "a file that is not there", "SELECT * FROM 'missing.parquet'", "missing.parquet", "disk"
+        "a Parquet file that is not there",
+        "SELECT * FROM 'missing.parquet'",
+        "missing.parquet",
+        "disk",
     ),
     _query("a file that is no Parquet", "SELECT * FROM read_parquet('spec.yml')", "DuckDB", "-vv"),
     _query(
@@ -247,9 +250,19 @@ FILES = (
         "-vv",
     ),
     _file(
-        "a gzip file that is none", "people.csv.gz", CSV, "the source cannot be read: DuckDB", ""
+        "a gzip file that is none",
+        "people.csv.gz",
+        CSV,
+        "the source cannot be read: DuckDB",
+        "disk",
     ),
-    _file("ragged rows", "people.csv", CSV.replace("KANARI 7,", "KANARI 7,1,2,3,"), "x", ""),
+    _file(
+        "ragged rows",
+        "people.csv",
+        CSV.replace("KANARI 7,", "KANARI 7,1,2,3,"),
+        "columns.age: the source has no column",
+        "Known: name,age",
+    ),
     _file(
         "an empty Parquet file",
         "people.parquet",
@@ -315,7 +328,7 @@ FILES = (
         name="a view that fails on a cell",
         spec={"source": "v"},
         sql="CREATE VIEW v AS SELECT * REPLACE (name::INTEGER AS name) FROM people",
-        place="the source cannot be read: DuckDB: Conversion Error",
+        place="DuckDB: Conversion Error",
         hint="-vv",
     ),
     Case(
