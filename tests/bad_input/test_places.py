@@ -104,7 +104,9 @@ def test_a_full_disk(
     assert "Hint: " in done.stderr
     # the log of a database is a part of it
     assert {name for name in tree(home) if not name.endswith(".wal")} == found.keys()
-    if words[0] != "macros":
+    if words[0] == "demo":  # what was written is whole, for the next demo keeps it
+        assert all(p.is_dir() or p.stat().st_size for p in full.rglob("*"))
+    elif words[0] != "macros":
         assert {p.name for p in full.iterdir()} == {"filling"}
     counted("places", str(words))
 
@@ -139,7 +141,7 @@ def test_what_somebody_else_may_not_do(
         done = call("run", "spec.yml", cwd=home, like_others=True)
         assert done.returncode == 2, done.stdout + done.stderr
         assert said in done.stderr
-        assert "Hint: " in done.stderr
+        assert "Hint: " in done.stderr or "Try " in done.stderr
     finally:
         (home / name).chmod(0o755 if name == "." else 0o644)
     assert {k: v.split()[-1] for k, v in tree(home).items()} == {
