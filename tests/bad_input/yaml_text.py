@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bad_input.place import SPEC, changed
-from bad_input.runner import Case, Released
+from bad_input.runner import Case
 
 HEAD = """release: people_public
 database: owner.duckdb
@@ -249,7 +249,7 @@ REFUSED = tuple(
 )
 
 LEGAL = tuple(
-    Case(name=name, code=0, spec=text, released=Released(target="owner.duckdb"))
+    Case(name=name, code=0, words=("check", "spec.yml"), spec=text, says=("fits its data",))
     for name, text in (
         ("a byte order mark", b"\xef\xbb\xbf" + GOOD.encode()),
         ("CRLF", GOOD.replace("\n", "\r\n")),
