@@ -111,15 +111,15 @@ def run(
 
     if options.explain:
         return explain(specs, options)
-    results = []
-    for path in specs:
-        file = read(path)
-        found = places(file, options.database)
+    for path in specs:  # a mistake in the last spec is told before the first is run
+        found = places(read(path), options.database)
         if not (found.database or found.target or found.exports):
             raise DataError(
                 f"{path}: nothing would remain of this release",
                 hint="give the spec a `target`, a `database` or an `output.export`",
             )
+    results = []
+    for path in specs:
         with progress(options) as notify:
             result = run_release(
                 path, database=options.database, settings=options.settings, notify=notify
@@ -291,6 +291,8 @@ def macros_install(
     from dbdeid.engine import macros
     from dbdeid.engine.session import Session
 
+    if not target.exists():
+        raise DataError(f"{target}: no such database file", hint="give a DuckDB database")
     with Session.open(target, read_only=False, settings=options.settings) as session:
         macros.install(session.cursor, session.catalog)
     names = [macro.signature for macro in macros.MACROS]
@@ -338,7 +340,7 @@ def _script(file: Path | None) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise DataError(f"{file} cannot be read ({why})") from None
+        raise DataError(f"{file} cannot be read ({why})", hint="give a file of SQL") from None
 
 
 def explain(specs: list[Path], options: Options) -> None:

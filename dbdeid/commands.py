@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dbdeid.errors import DbdeidError
+from dbdeid.errors import DataError, DbdeidError
 
 if TYPE_CHECKING:
     from dbdeid.engine.session import Settings
@@ -67,7 +67,7 @@ _COMMON: dict[str, Any] = {
     "database": Annotated[
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
     ],
-    "threads": Annotated[int | None, typer.Option(min=1, help="Threads of the engine.")],
+    "threads": Annotated[int | None, typer.Option(min=1, max=1024, help="Threads of the engine.")],
     "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
     "show_values": Annotated[
         bool, typer.Option("--show-values", help="Name values of quasi-identifiers in errors.")
@@ -209,6 +209,11 @@ def _ending(command: Callable[..., None], options: Options) -> int:
         return 0
     except DbdeidError as error:
         return _fail(error, show_values=options.show_values)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        hint = "check the path, who may read and write there, and that the disk has room"
+        told = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
+        return _fail(told, show_values=False)
     except Exception as error:
         if _from_interrupt(error):
             typer.echo("interrupted", err=True)

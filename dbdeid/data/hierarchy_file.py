@@ -56,8 +56,15 @@ def _text(path: Path, where: str) -> str:
         ) from None
     except UnicodeDecodeError:
         raise HierarchyError(f"{where} is not UTF-8 text", hint="save it as UTF-8 CSV") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise HierarchyError(f"{where} cannot be read ({type(error).__name__})") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise HierarchyError(
+            f"{where} is not a whole gzip file", hint="compress it again, or give plain CSV"
+        ) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no path of a file"
+        raise HierarchyError(
+            f"{where} cannot be read ({why})", hint="give a CSV file, relative to the spec"
+        ) from None
 
 
 def _parse(text: str, delimiter: str) -> list[list[str]]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from dbdeid.engine.session import Settings, reason
+from dbdeid.engine.failure import reason
+from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 
 
@@ -52,12 +53,16 @@ def run_script(
     try:
         connection = duckdb.connect(str(database), config=given)
     except duckdb.Error as error:
-        raise DataError(f"{database}: cannot be opened ({reason(error)})") from None
+        raise DataError(
+            f"{database}: cannot be opened ({reason(error)})", hint="give a DuckDB database"
+        ) from None
     try:
         register(connection)
         yield from _results(connection, text)
     except duckdb.Error as error:
-        raise DataError(_told(error)) from None
+        told = _told(error)
+        hint = "look at the SQL given with -c, in a file or on standard input"
+        raise DataError(told, hint="" if "Hint: " in told else hint) from None
     finally:
         connection.close()
 

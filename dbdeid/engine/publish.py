@@ -95,7 +95,8 @@ def _in_another_process(order: str, path: Path) -> None:
         code = other.wait()
     if code:
         cause = told[-1] if code == 2 and told else f"exit code {code}"
-        raise DataError(f"{path.name} cannot be written ({cause})")
+        hint = "check that the disk has room, and who may write there"
+        raise DataError(f"{path.name} cannot be written ({cause})", hint=hint)
 
 
 def _without_secrets() -> dict[str, str]:

@@ -9,6 +9,7 @@ the caller's: its settings are left alone.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -18,11 +19,18 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
+from dbdeid.engine.failure import (
+    cannot_open,
+    no_cells,
+    reason,
+    require_open,
+    require_usual,
+)
 from dbdeid.engine.process import private_files, uninterrupted
 from dbdeid.engine.relation import Column, Relation, identifier, without_members
 from dbdeid.engine.scratch import Scratch, spill_folder, sweep
 from dbdeid.engine.sqltext import sql
-from dbdeid.errors import DataError, DbdeidError
+from dbdeid.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +41,7 @@ logger = logging.getLogger("dbdeid")
 # A file that any DuckDB from 1.2 on can read.
 PUBLISHED_STORAGE = "v1.2.0"
 MEMORY = "memory"
+_SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,12 @@ class Session:
         config: dict[str, str | int] = {}
         if settings.threads:
             config["threads"] = settings.threads
-        if settings.memory_limit:
+        if settings.memory_limit is not None:
+            if not _SIZE.fullmatch(settings.memory_limit):
+                raise DataError(
+                    f"DuckDB refused the settings: {settings.memory_limit!r} is no size of memory",
+                    hint="--memory-limit is a size such as 2GB",
+                )
             config["memory_limit"] = settings.memory_limit
         with ExitStack() as undo:
             spill, scratch = settings.spill, None
@@ -115,7 +129,8 @@ class Session:
                 spill = scratch.path / "spill"
             connection = _connect({**config, "temp_directory": str(spill)})
             undo.callback(connection.close)
-            session = cls.over(connection, database, read_only=read_only)
+            with no_cells():
+                session = cls._over(connection, database, read_only=read_only)
             undo.pop_all()
         session._own, session._scratch = connection, scratch
         return session
@@ -133,7 +148,19 @@ class Session:
         The database file is looked for among the connection's attached databases and attached
         for the session's life when it is not there. Without a file the connection's current
         database is the owner's.
+
+        Raises:
+            DataError: the database cannot be opened, or the connection sorts or compares otherwise
+                than DuckDB does by itself.
         """
+        require_open(connection)
+        require_usual(connection)
+        return cls._over(connection, database, read_only=read_only)
+
+    @classmethod
+    def _over(
+        cls, connection: duckdb.DuckDBPyConnection, database: Path | None, *, read_only: bool
+    ) -> Session:
         if database is None:
             session = cls(connection, _current_of(connection))
         else:
@@ -185,12 +212,12 @@ class Session:
         statement = query if isinstance(query, str) else sql(query)
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s", without_members(statement))
-        with _no_cells():
+        with no_cells():
             return self._cursor.execute(statement)
 
     def rows(self, query: exp.Expr | str) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        with _no_cells():
+        with no_cells():
             return self.execute(query).fetchall()
 
     def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
@@ -202,7 +229,7 @@ class Session:
 
     def arrays(self, query: exp.Expr | str) -> dict[str, NDArray[Any]]:
         """The columns of a query without NULLs as numpy arrays."""
-        with _no_cells():
+        with no_cells():
             return cast("dict[str, NDArray[Any]]", self.execute(query).fetchnumpy())
 
     def run(self, step: Step) -> Relation:
@@ -240,7 +267,7 @@ class Session:
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
-        with _no_cells():
+        with no_cells():
             return self.execute(exp.select("*").from_(relation.table)).df()
 
     def describe(self, source: exp.Expr) -> tuple[Column, ...]:
@@ -278,7 +305,7 @@ class Session:
 
     def execute_with(self, statement: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
         """Run one prepared statement with values."""
-        with _no_cells():
+        with no_cells():
             return self._cursor.execute(statement, values)
 
     @contextmanager
@@ -356,53 +383,6 @@ class Session:
             self._attached.remove(name)
 
 
-class EngineError(DbdeidError):
-    """DuckDB refused a statement. Only its kind is told, and its text where it quotes no cell."""
-
-    def __init__(self, error: duckdb.Error) -> None:
-        self.kind = type(error).__name__
-        super().__init__(f"DuckDB: {reason(error)}")
-
-
-@contextmanager
-def _no_cells() -> Iterator[None]:
-    """Engine errors as EngineError; rows stream, so fetching can fail as well as executing.
-
-    Python carries the engine's own error along as context, so it loses its text.
-    """
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        told = EngineError(error)
-        error.args = (told.message,)
-        raise told from None
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":  # how DuckDB tells of an interrupt of the keyboard
-            raise KeyboardInterrupt from None
-        raise
-
-
-# Conversion, out-of-range and user errors quote cells; these name only objects, syntax and types.
-_CELL_FREE = (
-    duckdb.BinderException,
-    duckdb.CatalogException,
-    duckdb.ParserException,
-    duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.TransactionException,
-    duckdb.ConnectionException,
-)
-
-
-def reason(error: duckdb.Error) -> str:
-    """The first line of an engine error, or only its kind where the text may quote a cell."""
-    if isinstance(error, _CELL_FREE):
-        return without_members(str(error)).strip().split("\n")[0]
-    return f"{type(error).__name__} (text withheld: it may quote data)"
-
-
 def _swept(folder: Path) -> Scratch:
     """A scratch folder, after what sessions that were killed left there is gone."""
     for place in {folder, spill_folder(None)}:
@@ -414,7 +394,10 @@ def _connect(config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(config=dict(config))
     except duckdb.Error as error:
-        raise DataError(f"DuckDB refused the settings: {reason(error)}") from None
+        raise DataError(
+            f"DuckDB refused the settings: {reason(error)}",
+            hint="--memory-limit is a size such as 2GB, --threads a small number",
+        ) from None
 
 
 def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
@@ -458,6 +441,9 @@ def _attach(
     cursor = connection.cursor()  # the caller's own may hold a result that is not fetched yet
     known = cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
     taken = {"temp", "system", MEMORY, "main"} | {str(row[0]).lower() for row in known}
+    if path.exists() and not path.is_file():  # a pipe would never be opened
+        what = "a folder" if path.is_dir() else "no file"
+        raise DataError(f"{path}: is {what}", hint="give a .duckdb file")
     name = name or path.stem
     while name.lower() in taken:
         name = f"{name}_"
@@ -469,19 +455,7 @@ def _attach(
     try:
         cursor.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
     except duckdb.Error as error:
-        raise _cannot_open(path, error, read_only=read_only) from None
+        raise cannot_open(path, error, read_only=read_only) from None
     finally:
         cursor.close()
     return name
-
-
-def _cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:
-    message = str(error).lower()
-    if "could not set lock" in message or "file handle conflict" in message:
-        hint = "another process or connection has it open; close it there and try again"
-        return DataError(f"{path}: the database is locked", hint=hint)
-    if read_only and not path.exists():
-        return DataError(f"{path}: no such database file", hint="check `database` in the spec")
-    if "not a valid duckdb" in message:
-        return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
-    return DataError(f"{path}: cannot be opened ({reason(error)})")

@@ -7,6 +7,7 @@ become SQL, and a list is only expanded where the tree has room for a list.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -112,6 +113,24 @@ def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
             node.replace(exp.convert(values[node.name]))
 
 
+def statements(script: str) -> list[exp.Expr | None]:
+    """The statements of a text of the owner's, in DuckDB's dialect.
+
+    Raises:
+        sqlglot.errors.SqlglotError: it is no SQL.
+    """
+    logger = logging.getLogger("sqlglot")  # which tells of statements that it does not know
+    before, logger.disabled = logger.disabled, True
+    try:
+        return sqlglot.parse(script, dialect="duckdb")
+    finally:
+        logger.disabled = before
+
+
 def sql(query: exp.Expr, *, pretty: bool = False) -> str:
-    """DuckDB text of a syntax tree."""
-    return query.sql(dialect="duckdb", pretty=pretty)
+    """DuckDB text of a syntax tree; its comments only where it is laid out for reading.
+
+    DuckDB turns Unicode spaces outside of quotes into blanks, and takes an apostrophe in a comment
+    for the start of a quote: names and values that hold such a space would no longer be the same.
+    """
+    return query.sql(dialect="duckdb", pretty=pretty, comments=pretty)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from dbdeid.engine import sqltext
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.errors import DataError, did_you_mean
 
@@ -122,7 +122,7 @@ _NAMES = {"joins": "JOIN", "laterals": "LATERAL", "sample": "TABLESAMPLE", "wind
 
 def _statement(text: str) -> exp.Select:
     try:
-        parsed = sqlglot.parse(text, dialect="duckdb")
+        parsed = sqltext.statements(text)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""

@@ -8,8 +8,9 @@ from time import perf_counter
 
 from sqlglot import exp
 
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation, column, identifier
-from dbdeid.engine.session import EngineError, Session, Step
+from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.query.answer import refuse_unanswerable
 from dbdeid.query.question import Answerable, Output, Question, parse, replaced

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +13,18 @@ import sqlglot
 from sqlglot import exp
 
 from dbdeid.data.classes import Staged
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import sql, statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
 FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
 WITHHELD = ("identifier", "drop")
+# Columns without a role that a message names.
+MOST_LISTED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,11 @@ def bind(file: SpecFile, session: Session) -> Bound:
         SpecError: columns missing in the source or in the spec, types that cannot be released.
         DataError: the source cannot be read.
     """
-    source = resolve_source(file, session)
-    found = session.describe(source)
-    source = _plain_timestamps(source, found)
-    mistakes = list(_repeated(file, found))
+    with reading_source():
+        source = resolve_source(file, session)
+        found = session.describe(source)
+    source = _plain_values(source, found)
+    mistakes = [*_repeated(file, found), *_collated(file, source, session)]
     given = _spread(file, found, mistakes)
     mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
     columns = []
@@ -144,11 +150,22 @@ def _subject_mistakes(
             )
 
 
+@contextmanager
+def reading_source() -> Iterator[None]:
+    """What the engine refuses of the source, told as such."""
+    try:
+        yield
+    except EngineError as error:
+        raise DataError(f"the source cannot be read: {error.message}", hint=error.hint) from None
+
+
 def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
     """One mistake for all columns that the spec does not name, with a line to paste."""
     if not columns:
         return
-    listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns)
+    listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns[:MOST_LISTED])
+    if len(columns) > MOST_LISTED:
+        listed += f" and {len(columns) - MOST_LISTED} more"
     what = (
         f"column {listed} of the source has"
         if len(columns) == 1
@@ -158,11 +175,14 @@ def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
     alone = [c.name for c in columns if "," in c.name or c.name != c.name.strip()]
     together = ", ".join(c.name for c in columns if c.name not in alone)
     keys = [json.dumps(key, ensure_ascii=False) for key in (together, *alone) if key]
+    hint = (
+        f"add {' and '.join(f'`{key}: drop`' for key in keys)} "
+        "(or identifier, quasi_identifier, sensitive, insensitive)"
+    )
+    if len(columns) > MOST_LISTED:
+        hint = "`dbdeid init` drafts a role for every column of a table or file; drop is one"
     yield file.mistake(
-        f"{what} no role" + (f": {listed}" if len(columns) > 1 else ""),
-        "columns",
-        hint=f"add {' and '.join(f'`{key}: drop`' for key in keys)} "
-        "(or identifier, quasi_identifier, sensitive, insensitive)",
+        f"{what} no role" + (f": {listed}" if len(columns) > 1 else ""), "columns", hint=hint
     )
 
 
@@ -174,23 +194,55 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         )
 
 
-def _plain_timestamps(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
-    """The source with every kind of timestamp as the one that is released.
+def _collated(file: SpecFile, source: exp.Query, session: Session) -> Iterator[Mistake]:
+    """Columns whose equal values differ in their text: readers would find smaller classes."""
+    probe = session.run(
+        Step("deid_probe", exp.select("*").from_(source.subquery("source")).limit(0))
+    )
+    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
+    created = sqlglot.parse_one(str(session.row(query)[0]), dialect="duckdb")
+    session.drop_temp(probe.name)
+    for defined in created.find_all(exp.ColumnDef):
+        if defined.find(exp.CollateColumnConstraint):
+            name = defined.name
+            yield file.mistake(
+                f"column {name!r} compares text by a collation",
+                "columns",
+                name,
+                hint=f"take `decode(encode({sql(identifier(name))}))` in `source: {{sql: …}}`",
+            )
 
-    Moments with a time zone become those of UTC, so that a release is the same on every machine.
+
+def _plain_values(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
+    """The source with one spelling for equal values, so that the order of its rows is lost.
+
+    Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
+    kind. 0.0 and -0.0 are one value with two texts, and so are nan and -nan.
     """
-    odd = [c for c in found if c.family == "timestamp" and c.type != "TIMESTAMP"]
+    odd = [c for c in found if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
-    plain = [exp.alias_(_plain_timestamp(c), identifier(c.name)) for c in odd]
+    plain = [exp.alias_(_plain_value(c), identifier(c.name)) for c in odd]
     return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
 
 
-def _plain_timestamp(found: Column) -> exp.Expr:
+def _other_timestamp(found: Column) -> bool:
+    return found.family == "timestamp" and found.type != "TIMESTAMP"
+
+
+def _plain_value(found: Column) -> exp.Expr:
     value: exp.Expr = exp.column(identifier(found.name))
+    if found.family == "float":
+        twice = [(exp.convert(0), exp.convert(0)), (_nan(found), _nan(found))]
+        ifs = [exp.If(this=value.copy().eq(equal), true=one) for equal, one in twice]
+        return cast(exp.Case(ifs=ifs, default=value), found.type)
     if found.type == "TIMESTAMP WITH TIME ZONE":
         value = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), value])
     return cast(value, "TIMESTAMP")
+
+
+def _nan(found: Column) -> exp.Expr:
+    return cast(exp.Literal.string("nan"), found.type)
 
 
 def resolve_source(file: SpecFile, session: Session) -> exp.Query:
@@ -198,8 +250,9 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
     source = file.spec.source
     if isinstance(source, SourceQuery):
         return _owners_query(file, source)
-    query = file_query(file.folder / source)
-    if query is not None:
+    if source.lower().endswith(tuple(FILES)):
+        query = file_query(relative(file, source, "source"))
+        assert query is not None
         return query
     return exp.select("*").from_(find_table(session, source, "source").table)
 
@@ -221,7 +274,7 @@ def file_query(path: Path) -> exp.Query | None:
 
 def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
     try:
-        trees = sqlglot.parse(source.sql, dialect="duckdb")
+        trees = statements(source.sql)
     except sqlglot.errors.SqlglotError:
         trees = []
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
@@ -343,6 +396,20 @@ def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mis
                     )
 
 
-def relative(file: SpecFile, path: str) -> Path:
-    """A path of the spec, relative to the spec's folder."""
-    return file.folder / Path(path).expanduser()
+def relative(file: SpecFile, path: str, *place: str | int) -> Path:
+    """A path of the spec, relative to the spec's folder.
+
+    Raises:
+        SpecError: no file can have it; the message names its place in the spec.
+    """
+    try:
+        found = file.folder / Path(path).expanduser()
+        found.exists()
+        found.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        unknown = "no such home folder" if path.startswith("~") else "a loop of links"
+        why = getattr(error, "strerror", None) or unknown
+        message = f"{path[:80]} is no path of a file ({why})"
+        hint = "give a shorter or a plain path"
+        raise SpecError([file.mistake(message, *place, hint=hint)], source=file.label) from None
+    return found

@@ -79,7 +79,9 @@ def run(directory: Path, *, settings: Settings | None = None, notify: Notify | N
         directory.mkdir(parents=True, exist_ok=True)
         _write_files(directory)
     except OSError as error:
-        raise DataError(f"{directory} cannot be written ({error.strerror})") from None
+        raise DataError(
+            f"{directory} cannot be written ({error.strerror})", hint="give another folder"
+        ) from None
     database = directory / "adult.duckdb"
     if not database.exists():
         _write_database(database)
@@ -97,7 +99,18 @@ def _write_files(directory: Path) -> None:
         target = directory / relative
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
-            target.write_bytes(source.read_bytes())
+            _write_whole(target, source.read_bytes())
+
+
+def _write_whole(target: Path, content: bytes) -> None:
+    """A file as a whole or not at all: what is there is kept by the next demo."""
+    unfinished = target.with_name(f".{target.name}.new")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(target)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _samples(folder: Traversable, place: Path) -> Iterator[tuple[Traversable, Path]]:

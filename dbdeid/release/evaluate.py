@@ -25,7 +25,7 @@ def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
         return ()
     try:
         paths = sorted(path for path in file.folder.glob(pattern) if path.is_file())
-    except (ValueError, NotImplementedError):
+    except (OSError, ValueError, NotImplementedError, IndexError):
         paths = []
     if not paths:
         raise DataError(
@@ -39,7 +39,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise DataError(f"query {path.name} cannot be read as UTF-8 text") from None
+        raise DataError(
+            f"query {path.name} cannot be read as UTF-8 text", hint="save it as UTF-8"
+        ) from None
 
 
 def source_names(source: str) -> tuple[str, ...]:

@@ -257,7 +257,11 @@ def export_release(
 def entries(database: Path, settings: Settings | None = None) -> list[Entry]:
     """The runs that a database, or the private file beside a target, remembers; newest first."""
     path = database
-    if not database.name.endswith(".private.duckdb") and private_of(database).exists():
+    if (
+        database.is_file()
+        and not database.name.endswith(".private.duckdb")
+        and private_of(database).exists()
+    ):
         path = private_of(database)
     with Session.open(path, read_only=True, settings=settings) as session:
         book = Book(session, session.catalog)

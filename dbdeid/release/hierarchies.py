@@ -16,7 +16,7 @@ from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, find_table, relative
-from dbdeid.release.spec import HierarchySpec
+from dbdeid.release.hierarchy_spec import HierarchySpec
 
 Rows = Sequence[Sequence[str]]
 
@@ -101,7 +101,7 @@ def _rows(
 
 
 def _prefix(value: str, length: int) -> str:
-    return value[:length] + "*" * (len(value) - length)
+    return value[:length] + "*" * max(len(value) - length, 0)
 
 
 def _table_rows(session: Session, name: str, table: str) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdeid.engine import macros
+from dbdeid.engine.failure import require_idle
 from dbdeid.errors import DataError
 
 
@@ -20,6 +21,7 @@ def install(con: Any) -> None:
     Raises:
         DataError: the database is read-only; register the UDFs alone with `register_udfs`.
     """
+    require_idle(con)
     query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
     if con.execute(query).fetchone() == (True,):
         raise DataError(

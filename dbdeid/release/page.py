@@ -35,10 +35,15 @@ def write_report(
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
     text = render(entry.record, audience)
     try:
+        if path.exists() and not path.is_file():  # a terminal or a pipe cannot be replaced
+            path.write_text(text, encoding="utf-8")
+            return path
         with staging(None) as stage:
             unfinished = stage.unfinished(path)
             unfinished.write_text(text, encoding="utf-8")
             unfinished.replace(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror})") from None
+        raise DataError(
+            f"{path} cannot be written ({error.strerror})", hint="choose another place with -o"
+        ) from None
     return path

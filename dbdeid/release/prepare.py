@@ -19,7 +19,7 @@ from dbdeid.methods.full_domain import Parameters, QuasiIdentifier
 from dbdeid.privacy import risk
 from dbdeid.privacy.counting import Counting
 from dbdeid.release import pseudonyms
-from dbdeid.release.bind import Bound, BoundColumn, bounds_of
+from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
 from dbdeid.release.hierarchies import coding_of
 from dbdeid.search.suppression import Rule
 
@@ -65,8 +65,9 @@ def prepare(bound: Bound, session: Session) -> Prepared:
             released as pseudonyms.
     """
     bound = replace(bound, source=pseudonyms.replaced(bound, session))
-    rows = _count_rows(bound, session)
-    session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
+    with reading_source():
+        rows = _count_rows(bound, session)
+        session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
@@ -182,7 +183,7 @@ def _node(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier]) -> tuple[i
     if given is None:
         return None
     levels = {name.lower(): level for name, level in given.items()}
-    mistakes = []
+    mistakes = [_at(bound, "a quasi-identifier is given twice")] if len(levels) < len(given) else []
     for q in quasi_identifiers:
         level = levels.pop(q.name.lower(), None)
         highest = q.height if q.max_level is None else q.max_level

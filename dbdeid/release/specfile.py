@@ -5,9 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,24 +15,18 @@ from pydantic_core import ErrorDetails
 
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.privacy import KAnonymity
+from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
 from dbdeid.release.spec import (
     QUERY,
     TEXT,
     ColumnSpec,
     Evaluate,
     FullDomain,
-    HierarchySpec,
     Output,
-    Part,
     ReleaseSpec,
     SourceQuery,
-    not_yet,
 )
-
-Path_ = tuple[str | int, ...]
-
-# A spec is written by hand: what is larger is a mistake or an attack.
-LARGEST, MOST_NODES, DEEPEST = 1_000_000, 100_000, 20
+from dbdeid.release.spectext import LARGEST, Path_, Plain, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +64,19 @@ def read(source: str | Path | Mapping[str, Any]) -> SpecFile:
         SpecError: it cannot be read, or it has mistakes.
     """
     if isinstance(source, Mapping):
-        data, _ = _Plain("spec").of(source)
+        data, _ = Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)
         return _parse(data, {}, Path.cwd(), None, text)
+    if not isinstance(source, str | Path):
+        raise SpecError(
+            f"a spec is a path, a text or a dict, not a {type(source).__name__}",
+            hint="give a path, a text or a dict",
+        )
     path = _as_path(source)
     if path is None:
         return read_text(str(source))
     text = _text(path)
-    data, lines = _load(text, str(path))
+    data, lines = load(text, str(path))
     return _parse(data, lines, path.resolve().parent, path, text)
 
 
@@ -89,7 +86,7 @@ def read_text(text: str) -> SpecFile:
     Raises:
         SpecError: it has mistakes.
     """
-    data, lines = _load(text, "spec")
+    data, lines = load(text, "spec")
     return _parse(data, lines, Path.cwd(), None, text)
 
 
@@ -113,157 +110,7 @@ def _as_path(source: str | Path) -> Path | None:
 def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text"
-    return getattr(error, "strerror", None) or type(error).__name__
-
-
-def _load(text: str, name: str) -> tuple[Any, Mapping[Path_, int]]:
-    if len(text) > LARGEST:
-        raise SpecError(
-            f"longer than {LARGEST:,} characters",
-            source=name,
-            hint="keep long lists of values in hierarchy files",
-        )
-    if other := re.search(r"^%YAML +(?!1\.2\b)(\S*)", text, re.MULTILINE):
-        line = text.count("\n", 0, other.start()) + 1
-        raise SpecError([Mistake("a spec is YAML 1.2", line=line)], source=name)
-    try:
-        data, lines = _Plain(name).of(_yaml(text, name))
-    except SpecError:
-        found = _json(text)
-        if found is None:
-            raise
-        return _Plain(name).of(found)[0], {}
-    # Only JSON reads its own escapes right; YAML knows the lines.
-    return _json(text) or data, lines
-
-
-def _json(text: str) -> Any:
-    """The value of JSON text without repeated keys, else None."""
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        return json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key is repeated")
-    return dict(pairs)
-
-
-def _yaml(text: str, name: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import DuplicateKeyError
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    yaml = YAML(typ="rt", pure=True)
-    yaml.version = (1, 2)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of reused anchors, which mean what they say
-            return yaml.load(text)
-    except DuplicateKeyError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        key = _duplicate(error)
-        mistake = Mistake(f"the key {key} is repeated", line=line, hint="keep one of them")
-        raise SpecError([mistake], source=name) from None
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        mistake = Mistake(f"not valid YAML: {error.problem}", line=line, hint=_help(error, text))
-        raise SpecError([mistake], source=name) from None
-    except (YAMLError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as e:
-        # ruamel lets the errors of Python through, for example of a tag that does not fit
-        raise SpecError([Mistake(f"not valid YAML ({type(e).__name__})")], source=name) from None
-
-
-def _help(error: Any, text: str) -> str:
-    """What the words of the YAML reader mean for someone who has never met them."""
-    lines, problem = text.splitlines(), str(error.problem)
-    mark = error.problem_mark
-    if mark and mark.line < len(lines) and re.match(r" *\t", lines[mark.line]):
-        return "tabs are not allowed: indent with blanks"
-    hint = next((hint for sign, hint in _YAML_HINTS if re.search(sign, problem)), "")
-    opened = error.context_mark
-    if hint.endswith("closed") and opened and mark and opened.line < mark.line:
-        hint += f"; look at line {opened.line + 1}"
-    return hint
-
-
-_INDENTATION = (
-    "check the indentation: keys of one level start in one column; quote text that holds `: `"
-)
-_YAML_HINTS = (
-    (r"unexpected end of stream", "a quote is not closed"),
-    (r"expected ',' or '[}\]]'", "a comma is missing, or a brace or bracket is not closed"),
-    (r"but found '[}\]]'", "a closing brace or bracket too many"),
-    (r"but found '<scalar>'", "put the text in double quotes"),
-    (r"expected ':'", "a key is followed by a colon and a blank, as in `k: 5`"),
-    (r"escape", "a backslash has a meaning in double quotes: use single quotes"),
-    (r"'\\t'", "tabs are not allowed: indent with blanks"),
-    (r"cannot start any token", "put the text in quotes"),
-    (r"not allowed here|<block", _INDENTATION),
-)
-
-
-def _duplicate(error: Any) -> str:
-    words = str(error.problem).split('"')
-    return repr(words[1]) if len(words) > 1 else "above"
-
-
-class _Plain:
-    """A tree as plain Python values; notes the line of every key where the tree knows it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lines: dict[Path_, int] = {}
-        self.left = MOST_NODES
-
-    def of(self, tree: Any) -> tuple[Any, Mapping[Path_, int]]:
-        """The plain tree and its lines.
-
-        Raises:
-            SpecError: it is nested too deeply or unfolds into too much.
-        """
-        return self._plain(tree, ()), self.lines
-
-    def _plain(self, node: Any, place: Path_) -> Any:
-        self.left -= 1
-        if self.left < 0 or len(place) > DEEPEST:
-            raise SpecError(
-                "nested too deeply, or unfolds into too much",
-                source=self.name,
-                hint="a spec needs no deep nesting and few anchors",
-            )
-        if isinstance(node, Mapping):
-            plain = {}
-            for key, value in node.items():
-                name = _key(key)
-                self._note((*place, str(name)), node, "key", key)
-                plain[name] = self._plain(value, (*place, str(name)))
-            return plain
-        if isinstance(node, list | tuple):
-            for i in range(len(node)):
-                self._note((*place, i), node, "item", i)
-            return [self._plain(value, (*place, i)) for i, value in enumerate(node)]
-        if isinstance(node, bool) or node is None:
-            return node
-        if isinstance(node, int) and len(str(int(node))) < (getattr(node, "_width", 0) or 0):
-            return str(int(node)).zfill(node._width)  # type: ignore[attr-defined]  # a code: 00501
-        kind = next((kind for kind in (int, float, str) if isinstance(node, kind)), None)
-        return kind(node) if kind else node
-
-    def _note(self, place: Path_, node: Any, what: str, key: Any) -> None:
-        # Merged and tagged nodes know no line; the place above them does.
-        with suppress(AttributeError, LookupError, TypeError):
-            self.lines[place] = getattr(node.lc, what)(key)[0] + 1
-
-
-def _key(key: Any) -> str:
-    if key is None:
-        return "null"
-    return str(key).lower() if isinstance(key, bool) else str(key)
+    return getattr(error, "strerror", None) or "no path of a file"
 
 
 def _parse(
@@ -293,6 +140,7 @@ def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterato
         if error["type"] == "missing" and place in meant:
             continue  # it is missing only because its name is misspelt
         message, hint = _words(error, place)
+        hint = hint or _example(place)
         if (place, message) not in seen:
             seen.add((place, message))
             yield Mistake(message, _dotted(place), _line(lines, place), hint)
@@ -357,6 +205,62 @@ _KINDS = {
     "dict_type": ("expects a mapping", "as in {key: value}"),
     "model_type": ("expects a mapping", "as in {key: value}"),
 }
+
+
+# How each key is written; `hierarchy` and `columns` stand for what lies below them.
+_EXAMPLES = {
+    "release": "visits_public",
+    "database": "hospital.duckdb",
+    "target": "visits_public.duckdb",
+    "source": "visits, visits.parquet or {sql: SELECT …, name: visits}",
+    "sql": "SELECT age, sex FROM visits",
+    "name": "visits",
+    "columns": "{age: {role: quasi_identifier, hierarchy: {intervals: [5, 10]}}}",
+    "role": "quasi_identifier",
+    "hierarchy": "age.csv, suppress or {intervals: [5, 10, 20]}",
+    "intervals": "[5, 10, 20]",
+    "dates": "[month, year]",
+    "prefix": "[3, 1]",
+    "groups": '[{urgent: ["1", "2"], planned: ["3"]}]',
+    "origin": "0",
+    "lower": "10",
+    "upper": "60",
+    "weight": "2.0",
+    "min_level": "1",
+    "max_level": "2",
+    "domain": '["00501", "10001"]',
+    "reason": "public salary band",
+    "privacy": "[{model: k_anonymity, k: 5}]",
+    "model": "k_anonymity",
+    "k": "5",
+    "method": "{name: full_domain, suppression_limit: 0.05}",
+    "suppression_limit": "0.05",
+    "transformation": "{age: 2, sex: 0}",
+    "evaluate": "{queries: queries/*.sql}",
+    "queries": "queries/*.sql",
+    "metrics": "[loss, discernibility]",
+    "output": "{export: [visits_public.csv]}",
+    "export": "[visits_public.parquet, visits_public.csv]",
+    "bounds": "true",
+    "seed": "7",
+    "null_policy": "own_category",
+    "accept": "rows",
+    "search": "optimal",
+    "engine": "numpy",
+    "objective": "loss",
+    "suppressed": "drop",
+}
+
+
+def _example(place: Path_) -> str:
+    """A line to follow, for the innermost key of a place that has one."""
+    keys = [str(p) for p in place]
+    if keys[:1] == ["columns"]:
+        if keys[2:] == ["accept"]:
+            return "as in `accept: homogeneity`"
+        keys = ["columns", *keys[2:]]  # the name of a column is no key of ours
+    key = next((k for k in reversed(keys) if k in _EXAMPLES), None)
+    return f"as in `{key}: {_EXAMPLES[key]}`" if key else ""
 
 
 def _number_hint(given: Any) -> str:

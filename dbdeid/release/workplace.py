@@ -11,8 +11,9 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine.catalog import Book, BookedFile, Entry
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.scratch import abandoned
-from dbdeid.engine.session import EngineError, Session, Settings
+from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
@@ -58,9 +59,9 @@ def places(file: SpecFile, database: Path | None = None) -> Places:
     """
     spec = file.spec
     found = Places(
-        database or (relative(file, spec.database) if spec.database else None),
-        _followed(relative(file, spec.target)) if spec.target else None,
-        tuple(_followed(relative(file, path)) for path in spec.output.export),
+        database or (relative(file, spec.database, "database") if spec.database else None),
+        _followed(relative(file, spec.target, "target")) if spec.target else None,
+        tuple(_followed(relative(file, path, "output", "export")) for path in spec.output.export),
     )
     _check(file, found)
     return found
@@ -107,10 +108,10 @@ def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
     if found.database is not None:
         yield found.database
     if isinstance(spec.source, str) and spec.source.lower().endswith(tuple(FILES)):
-        yield relative(file, spec.source)
-    for column in spec.columns.values():
+        yield relative(file, spec.source, "source")
+    for name, column in spec.columns.items():
         if column.hierarchy is not None and column.hierarchy.path is not None:
-            yield relative(file, column.hierarchy.path)
+            yield relative(file, column.hierarchy.path, "columns", name, "hierarchy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine import macros
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation, column, identifier
-from dbdeid.engine.session import MEMORY, EngineError, Session, Step
+from dbdeid.engine.session import MEMORY, Session, Step
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Check

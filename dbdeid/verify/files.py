@@ -14,8 +14,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Column, Relation, column, identifier
-from dbdeid.engine.session import EngineError, Session, Settings, Step
+from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.verify.classes import as_text
 from dbdeid.verify.container import unglobbed
@@ -40,7 +41,7 @@ def kind(path: Path) -> str:
         DataError: no such file, or none of these kinds.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{path}: no such file", hint="check the path")
     name = path.name.lower().removesuffix(".gz")
     endings = {".db": DATABASE, ".tsv": TEXT, ".pq": PARQUET} | {k: k for k in KINDS}
     found = endings.get(Path(name).suffix)
@@ -103,7 +104,10 @@ def _load(
         return session.run(Step(name, rows))
     except EngineError as error:
         what = "Parquet" if function == "read_parquet" else "CSV"
-        raise DataError(f"{path}: cannot be read as {what} ({error.kind})") from None
+        why = error.message.removeprefix("DuckDB: ")
+        raise DataError(
+            f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file"
+        ) from None
 
 
 def typed(

@@ -4,8 +4,8 @@
 --         origin    where one of the intervals begins
 --         lower     values below it become '< lower'; NULL: no limit
 --         upper     values from it on become '>= upper'; NULL: no limit
--- gives   VARCHAR such as '[20, 25)'; NULL for NULL; an error when width or origin is NULL or width
---         is not above 0
+-- gives   VARCHAR such as '[20, 25)'; NULL for NULL; an error when width or origin is NULL, width
+--         is not above 0, or lower is not below upper
 CREATE OR REPLACE MACRO deid.interval_label(
   value, width, origin := 0, lower := NULL, upper := NULL
 ) AS
@@ -36,6 +36,8 @@ list_transform(
     WHEN (found['given']['has_lower'] AND found['given']['lower'] IS NULL)
       OR (found['given']['has_upper'] AND found['given']['upper'] IS NULL)
       THEN error('deid.interval_label: lower or upper is not a number')
+    WHEN found['given']['lower'] >= found['given']['upper']
+      THEN error('deid.interval_label: lower must be below upper')
     WHEN found['given']['is_null'] THEN NULL
     WHEN found['given']['value'] IS NULL
       THEN error('deid.interval_label: a value is not a finite number below 10^29')

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from dbdeid.engine import macros
-from dbdeid.engine.session import EngineError
+from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 
 PLAIN = """

@@ -10,8 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import EngineError, Session, Settings
+from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
 
 CELL = "SELECT CAST('secret' || i AS INTEGER) AS a FROM range(10) t(i)"

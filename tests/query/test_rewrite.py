@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import ErrorLevel
 
-from dbdeid.engine.session import EngineError, Session
+from dbdeid.engine.failure import EngineError
+from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.query import rewrite as rewrite_module
 from dbdeid.query.question import Answerable

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from sqlglot import parse_one
 
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import EngineError, Session
+from dbdeid.engine.session import Session
 from dbdeid.query.question import Answerable
 from dbdeid.query.workload import evaluate
 
@@ -49,7 +50,7 @@ def test_each_query_is_run_on_both(session: Session, people: Answerable) -> None
     assert by_name["none"].mean_group_error is None
     assert "it uses zip" in str(by_name["zip"].refused)
     assert "Hint: declare the domain" in str(by_name["zip"].refused)
-    assert str(by_name["torn"].refused).startswith("DuckDB: ConversionException")
+    assert str(by_name["torn"].refused).startswith("DuckDB: Conversion Error")
     assert "Sales" not in str(by_name["torn"].refused)
     assert "nobody, which is not released" in str(by_name["wrong"].refused)
     assert by_name["wrong"].groups is None

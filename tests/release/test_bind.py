@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from ruamel.yaml import YAML
 
-from dbdeid.engine.session import EngineError, Session
+from dbdeid.engine.failure import EngineError
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, SpecError
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.prepare import prepare
@@ -247,3 +248,40 @@ def test_companions_that_would_meet_a_column(con) -> None:
     con.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS a, 2 AS A_lower")
     columns = {"a": QI, "A_lower": {"role": "insensitive", "reason": "x"}}
     assert "companion 'a_lower'" in mistakes(con, columns=columns, output={"bounds": True})[0]
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+def test_equal_floats_have_one_text_whatever_the_order_of_rows(tmp_path: Path, kind: str) -> None:
+    texts = ["0.0", "-0.0", "nan", "-nan"]
+    with Session.open(None, read_only=False) as session:
+        rows = ", ".join(f"('{t}'::{kind})" for t in ("0.0", "-0.0", "nan"))
+        session.execute(
+            f"CREATE TABLE t AS SELECT a FROM (VALUES {rows}, (-('nan'::{kind}))) AS v(a)"
+        )
+        assert sorted(session.rows("SELECT a::VARCHAR FROM t")) == sorted((t,) for t in texts)
+        spec = {
+            "release": "r",
+            "source": "t",
+            "columns": {"a": {"role": "quasi_identifier", "hierarchy": "suppress"}},
+            "privacy": [{"model": "k_anonymity", "k": 2}],
+            "method": "full_domain",
+        }
+        source = bind(read(spec), session).source
+        found = session.rows(f"SELECT a::VARCHAR FROM ({source.sql('duckdb')})")
+    assert sorted(found) == [("0.0",), ("0.0",), ("nan",), ("nan",)]
+
+
+def test_a_column_that_compares_by_a_collation_is_named() -> None:
+    with Session.open(None, read_only=False) as session:
+        session.execute("CREATE TABLE t (a VARCHAR COLLATE NOCASE)")
+        spec = {
+            "release": "r",
+            "source": "t",
+            "columns": {"a": {"role": "quasi_identifier", "hierarchy": "suppress"}},
+            "privacy": [{"model": "k_anonymity", "k": 2}],
+            "method": "full_domain",
+        }
+        with pytest.raises(SpecError, match=r"columns\.a: column 'a' compares text by a collation"):
+            bind(read(spec), session)
+        spec["source"] = {"sql": "SELECT decode(encode(a)) AS a FROM t", "name": "t"}
+        assert bind(read(spec), session).columns[0].name == "a"

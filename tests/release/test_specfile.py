@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from dbdeid.errors import SpecError
-from dbdeid.release.specfile import LARGEST, read
+from dbdeid.release.specfile import read
+from dbdeid.release.spectext import LARGEST
 
 VALID: dict[str, Any] = {
     "release": "r",
@@ -299,7 +300,7 @@ def hints(text: str) -> str:
         ("'0,05'", "write 0.05"),
         ("0,05", "a comma separates keys: write a number with a point, as in 0.05"),
         ("'1'", "write 1, without quotes"),
-        ("few", ""),
+        ("few", "as in `suppression_limit: 0.05`"),
     ],
 )
 def test_numbers_that_people_write_otherwise(limit: str, hint: str) -> None:
@@ -339,7 +340,7 @@ def test_yaml_mistakes_are_explained(text: str, hint: str) -> None:
         ("a:\n\tb: 1\n", "not valid YAML"),
         ("a: \x07\n", "not valid YAML"),
         ("a: " + "9" * 5000 + "\n", "not valid YAML"),
-        ("a: " + "[" * 3000 + "]" * 3000 + "\n", "not valid YAML"),
+        ("a: " + "[" * 3000 + "]" * 3000 + "\n", "nested too deeply"),
         ('{"a": ' + "[" * 300 + "]" * 300 + "}", "not valid YAML|nested too deeply"),
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is repeated"),
         ('{"a": 1, "a": 2}', "the key 'a' is repeated"),

@@ -1,0 +1,207 @@
+"""The parts of a specification that a hierarchy is declared with, and how its mistakes are told."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from dbdeid.data.dates import UNITS
+from dbdeid.errors import did_you_mean
+
+
+def problem(message: str, hint: str = "") -> PydanticCustomError:
+    """A mistake with a hint; pydantic adds the place."""
+    return PydanticCustomError("dbdeid", "{message}", {"message": message, "hint": hint})
+
+
+def not_yet(what: str) -> PydanticCustomError:
+    """A mistake: the contract knows the word, this version cannot do it."""
+    from dbdeid import __version__
+
+    return problem(f"{what} is not yet available", f"this is dbdeid {__version__}")
+
+
+class Part(BaseModel):
+    """A frozen part of a spec that refuses unknown keys and silent conversions.
+
+    Attributes:
+        keys_not_yet: keys that the contract knows and this version cannot serve.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    keys_not_yet: ClassVar[tuple[str, ...]] = ()
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise problem("expects a number")
+    try:
+        number = value if isinstance(value, Fraction) else Fraction(str(value))
+    except ValueError:
+        raise problem("expects a finite number") from None
+    if 10**400 % number.denominator:
+        raise problem("expects a number that decimals can write")
+    return number
+
+
+def _number_or_date(value: Any) -> Any:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            raise problem("expects a number or a date like 2019-12-31") from None
+    if isinstance(value, datetime.datetime):
+        raise problem("expects a date like 2019-12-31, without a time")
+    return _number(value)
+
+
+def _no_nul(value: str) -> str:
+    if "\0" in value:
+        raise problem("holds a NUL character")
+    return value
+
+
+Number = Annotated[Fraction, BeforeValidator(_number)]
+Limit = Annotated[Fraction | datetime.date, BeforeValidator(_number_or_date)]
+Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_no_nul)]
+
+
+class HierarchySpec(Part):
+    """How a quasi-identifier is generalized; exactly one kind is given."""
+
+    path: Text | None = None
+    suppress: Literal[True] | None = None
+    intervals: Annotated[tuple[Number, ...], Field(strict=False, min_length=1)] | None = None
+    dates: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)] | None = None
+    prefix: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] | None = None
+    groups: (
+        Annotated[
+            tuple[dict[str, Annotated[tuple[str, ...], Field(strict=False)]], ...],
+            Field(strict=False, min_length=1),
+        ]
+        | None
+    ) = None
+    table: Text | None = None
+    origin: Number | None = None
+    lower: Limit | None = None
+    upper: Limit | None = None
+
+    @property
+    def kind(self) -> str:
+        """Which of the kinds is given."""
+        return next(k for k in _KINDS if getattr(self, k) is not None)
+
+    @field_validator("groups", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise problem("expects a list with one mapping a level")
+        for mapping in value:
+            if not isinstance(mapping, Mapping) or not all(
+                isinstance(members, list | tuple) for members in mapping.values()
+            ):
+                raise problem("expects mappings such as {urgent: ['1', '2'], planned: ['3']}")
+        return [
+            {plain(label): [plain(m) for m in members] for label, members in mapping.items()}
+            for mapping in value
+        ]
+
+    @field_validator("intervals")
+    @classmethod
+    def _widths(cls, value: tuple[Fraction, ...] | None) -> tuple[Fraction, ...] | None:
+        _check_widths(value or ())
+        return value
+
+    @field_validator("dates")
+    @classmethod
+    def _units(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        _check_units(value or ())
+        return value
+
+    @field_validator("prefix")
+    @classmethod
+    def _lengths(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value and (min(value) < 1 or any(b >= a for a, b in pairwise(value))):
+            raise problem("prefix lengths must shrink and stay above 0", "for example [3, 1]")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> HierarchySpec:
+        given = [k for k in _KINDS if getattr(self, k) is not None]
+        if len(given) != 1:
+            raise problem(
+                f"expects exactly one kind of hierarchy, found {', '.join(given) or 'none'}",
+                f"give a CSV path, suppress, or one of {', '.join(_KINDS[2:])}",
+            )
+        limits = [k for k in ("origin", "lower", "upper") if getattr(self, k) is not None]
+        if limits and self.kind not in ("intervals", "dates"):
+            raise problem(f"{', '.join(limits)} only go with intervals or dates")
+        if self.dates and self.origin is not None:
+            raise problem("origin only goes with intervals")
+        if self.intervals:
+            _check_limits(self, Fraction, "numbers")
+        if self.dates:
+            _check_limits(self, datetime.date, "dates like 2019-12-31")
+        return self
+
+
+_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table")
+
+
+def plain(value: Any) -> str:
+    """A label or value of a spec as text; YAML may have read a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise problem("expects texts", "quote labels and values")
+    return str(value)
+
+
+def _check_widths(widths: tuple[Fraction, ...]) -> None:
+    if any(width <= 0 for width in widths):
+        raise problem("interval widths must be above 0")
+    if any(b % a or b <= a for a, b in pairwise(widths)):
+        raise problem(
+            "each interval width must be a larger multiple of the one before",
+            "otherwise the levels do not nest; for example [5, 10, 20]",
+        )
+
+
+def _check_units(units: tuple[str, ...]) -> None:
+    unknown = [u for u in units if u not in UNITS]
+    if unknown:
+        raise problem(f"unknown date unit {unknown[0]!r}", did_you_mean(unknown[0], UNITS))
+    if any(UNITS.index(b) <= UNITS.index(a) for a, b in pairwise(units)):
+        raise problem("date units must grow", f"in the order {', '.join(UNITS)}")
+    if "week" in units and len(units) > 1:
+        raise problem("weeks nest in no other unit", "use dates: [week] alone")
+
+
+def _check_limits(spec: HierarchySpec, kind: type, words: str) -> None:
+    for limit in (spec.lower, spec.upper):
+        if limit is not None and not isinstance(limit, kind):
+            raise problem(f"lower and upper must be {words}")
+    if spec.lower is not None and spec.upper is not None and not spec.lower < spec.upper:  # type: ignore[operator]
+        raise problem("lower must be below upper")
+
+
+def short_hierarchy(value: Any) -> Any:
+    """`suppress` or a path, written short for a mapping."""
+    if isinstance(value, str):
+        return {"suppress": True} if value == "suppress" else {"path": value}
+    return value

@@ -1,0 +1,260 @@
+"""The command line: arguments that are missing, unknown, contradictory, or mean nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bad_input.place import GONE
+from bad_input.runner import Case
+
+HELP = "--help"
+
+USAGE = tuple(
+    Case(name=f"dbdeid {' '.join(words)}"[:90], words=words, place=place, hint=(*hint, HELP)[0])
+    for words, place, *hint in (
+        (("nonsense",), "nonsense"),
+        (("runn", "spec.yml"), "runn"),
+        (("",), "''"),
+        (("--bogus",), "--bogus"),
+        (("run",), "SPEC"),
+        (("check",), "SPEC"),
+        (("check", "spec.yml", "spec.yml"), "spec.yml"),
+        (("verify",), "SPEC|FILE"),
+        (("evaluate",), "SPEC"),
+        (("export", "spec.yml"), "DEST"),
+        (("export",), "SPEC"),
+        (("report",), "SPEC"),
+        (("init",), "SOURCE"),
+        (("risk",), "SOURCE"),
+        (("risk", "owner.duckdb", "people"), "--qi"),
+        (("risk", "owner.duckdb", "people", "--qi"), "--qi", "requires an argument"),
+        (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "0"), "--k"),
+        (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "-1"), "--k"),
+        (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "two"), "--k"),
+        (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "2.5"), "--k"),
+        (("list",), "DATABASE"),
+        (("sql",), "DATABASE"),
+        (("macros", "install"), "DATABASE"),
+        (("macros", "nonsense"), "nonsense"),
+        (("macros", "print", "more"), "more"),
+        (("run", "spec.yml", "--bogus"), "--bogus"),
+        (("run", "spec.yml", "--thread", "2"), "--thread"),
+        (("run", "--threads", "spec.yml"), "--threads"),
+        (("run", "spec.yml", "--threads", "0"), "--threads"),
+        (("run", "spec.yml", "--threads", "-1"), "--threads"),
+        (("run", "spec.yml", "--threads", "many"), "--threads"),
+        (("run", "spec.yml", "--threads", "1.5"), "--threads"),
+        (("run", "spec.yml", "--threads"), "--threads", "requires an argument"),
+        (("run", "spec.yml", "--json=yes"), "--json", "does not take a value"),
+        (
+            ("run", "spec.yml", "--quiet", "no", "--memory-limit"),
+            "--memory-limit",
+            "requires an argument",
+        ),
+        (("run", "spec.yml", "--database"), "--database", "requires an argument"),
+        (("report", "spec.yml", "--audience", "everyone"), "--audience"),
+        (("report", "spec.yml", "-o"), "-o", "requires an argument"),
+        (("verify", "x.parquet", "--qi", "age", "--k", "none"), "--k"),
+        (("list", "owner.duckdb", "--explain"), "--explain"),
+        (("export", "spec.yml", "x.csv", "--explain"), "--explain"),
+        (("search", "spec.yml"), "search", "not yet available"),
+        (("query", "spec.yml", "SELECT 1"), "query", "not yet available"),
+        (("frontier", "spec.yml"), "frontier", "not yet available"),
+    )
+)
+
+FILES = tuple(
+    Case(name=f"dbdeid {' '.join(words)}"[:90], words=words, place=place, hint=hint)
+    for words, place, hint in (
+        (("run", "missing.yml"), "missing.yml", "YAML file"),
+        (("run", "spec.yml", "missing.yml"), "missing.yml", "YAML file"),
+        (("run", ""), "cannot be read", "YAML file"),
+        (("run", "."), "cannot be read", "YAML file"),
+        (("run", "owner.duckdb"), "owner.duckdb", "YAML file"),
+        (("run", "spec.yml", "--database", "missing.duckdb"), "missing.duckdb", "database"),
+        (("run", "spec.yml", "--database", "."), "folder", "a .duckdb file"),
+        (("run", "spec.yml", "--database", "spec.yml"), "spec.yml", "a .duckdb file"),
+        (("run", "spec.yml", "--database", "x" * 500), "File name too long", "path"),
+        (("check", "spec.yml", "--database", "out.duckdb"), "out.duckdb", "another"),
+        (("verify", "spec.yml"), "never run", "run the spec first"),
+        (("evaluate", "spec.yml"), "never run", "run the spec first"),
+        (("report", "spec.yml"), "never run", "run it first"),
+        (("export", "spec.yml", "x.csv"), "never run", "run the spec first"),
+        (("export", "spec.yml", "x.xlsx"), "x.xlsx", ".parquet"),
+        (("export", "spec.yml", "x"), "x: unknown kind", ".parquet"),
+        (("export", "spec.yml", "no/x.csv"), "no does not exist", "create it"),
+        (("export", "spec.yml", "owner.duckdb"), "owner.duckdb exists", "another name"),
+        (("verify", "owner.duckdb"), "owner.duckdb", "--qi age"),
+        (("verify", "owner.duckdb", "--qi", "age"), "owner.duckdb", "--k 5"),
+        (("verify", "missing.parquet", "--qi", "age", "--k", "5"), "missing.parquet", "path"),
+        (("verify", "spec.csv", "--qi", "age", "--k", "5"), "spec.csv", "path"),
+        (("verify", "owner.duckdb", "nobody", "--qi", "age", "--k", "5"), "owner.duckdb", "Known"),
+        (
+            ("verify", "owner.duckdb", "people", "--qi", "agee", "--k", "5"),
+            "agee",
+            "did you mean 'age'?",
+        ),
+        (("list", "missing.duckdb"), "missing.duckdb", "database"),
+        (("list", "spec.yml"), "spec.yml", "a .duckdb file"),
+        (("list", "."), "folder", "a .duckdb file"),
+        (("init", "missing.parquet"), "missing.parquet", "looked in"),
+        (("init", "missing.duckdb"), "missing.duckdb", "database"),
+        (("init", "spec.yml"), "spec.yml", "a .duckdb file"),
+        (("init", "owner.duckdb"), "holds 2 tables", "name one"),
+        (("init", "owner.duckdb", "nobody"), "nobody", "Known"),
+        (("risk", "missing.csv", "--qi", "age"), "missing.csv", "looked in"),
+        (("risk", "missing.csv", "people", "--qi", "age"), "missing.csv", "looked in"),
+        (("risk", "owner.duckdb", "people", "--qi", "agee"), "agee", "did you mean 'age'?"),
+        (("risk", "owner.duckdb", "--qi", "age"), "holds 2 tables", "name one"),
+        (("demo", "spec.yml"), "spec.yml", "folder"),
+        (("demo", "spec.yml/demo"), "spec.yml", "folder"),
+        (("demo", "/proc/nowhere"), "/proc/nowhere", "folder"),
+        (("demo", "x" * 500), "x", "folder"),
+        (("macros", "install", "missing.duckdb"), "missing.duckdb", "DuckDB database"),
+        (("macros", "install", "spec.yml"), "spec.yml", "a .duckdb file"),
+        (("macros", "install", "no/missing.duckdb"), "missing.duckdb", "DuckDB database"),
+        (("sql", "owner.duckdb", "missing.sql"), "missing.sql", "file"),
+        (("sql", "owner.duckdb", "."), ".", "file"),
+        (("sql", "spec.yml", "-c", "SELECT 1"), "spec.yml", "DuckDB database"),
+        (("sql", "no/x.duckdb", "-c", "SELECT 1"), "x.duckdb", "DuckDB database"),
+        (("sql", "owner.duckdb", "-c", "SELEC 1"), "SQL: Parser Error", "-c"),
+        (("sql", "owner.duckdb", "-c", "SELECT x"), "SQL: Binder Error", "-c"),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT name::INT FROM people"),
+            "SQL: Conversion Error",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT error(name) FROM people"),
+            "SQL: Invalid Input Error",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "FROM deid.risk('people', ['agee'])"),
+            "SQL: Binder Error",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "FROM deid.\"check\"('people', ['name'], 5)"),
+            "deid.check",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT deid.interval_label(age, 0) FROM people"),
+            "width must be above 0",
+            "-c",
+        ),
+        (
+            (
+                "sql",
+                "owner.duckdb",
+                "-c",
+                "SELECT deid.interval_label(age, 5, lower := 60, upper := 10) FROM people",
+            ),
+            "lower must be below upper",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT deid.generalize(illness, 'age', 1) FROM people"),
+            "deid.generalize",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT deid_generalize('age', illness, 1) FROM people"),
+            "age",
+            "-c",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT deid_pseudonym(name, 'a') FROM people"),
+            "DBDEID_PSEUDONYM_KEY",
+            "openssl",
+        ),
+        (
+            ("sql", "owner.duckdb", "-c", "SELECT deid_run('missing.yml')"),
+            "missing.yml",
+            "YAML file",
+        ),
+        (("sql", "owner.duckdb", "-c", "SELECT deid_check('release: x')"), "privacy", "privacy: "),
+    )
+)
+SETTINGS = tuple(
+    Case(
+        name=f"{' '.join(more)}",
+        words=("run", "spec.yml", *more),
+        real=True,
+        place=place,
+        hint=hint,
+    )
+    for more, place, hint in (
+        (("--memory-limit", "1MB"), "Out of Memory", "allow more memory"),
+        (("--memory-limit", "nonsense"), "refused the settings", "2GB"),
+        (("--memory-limit", "-1GB"), "refused the settings", "2GB"),
+        (("--memory-limit", ""), "refused the settings", "2GB"),
+        (("--memory-limit", "1"), "refused the settings", "2GB"),
+        (("--memory-limit", "0GB"), "Out of Memory", "allow more memory"),
+        (("--threads", "1000000"), "--threads", HELP),
+        (("--threads", "99999999999999999999"), "--threads", HELP),
+    )
+)
+
+ODD = (
+    Case(
+        name="a spec twice",
+        words=("run", "spec.yml", "spec.yml"),
+        code=0,
+        new=("out.duckdb", "out.private.duckdb"),
+        says=("people_public",),
+    ),
+    Case(
+        name="every way to be quiet and loud",
+        words=("check", "spec.yml", "-q", "--json"),
+        code=0,
+        says=("source_rows",),
+    ),
+    Case(
+        name="two specs, the second wrong",
+        words=("run", "spec.yml", "bad.yml"),
+        spec={"target": GONE},
+        files={"bad.yml": "release: x\n"},
+        place="bad.yml",
+        hint="privacy",
+    ),
+    Case(
+        name="options before the command",
+        words=("--json", "run", "spec.yml"),
+        place="--json",
+        hint=HELP,
+    ),
+    Case(
+        name="an option after --", words=("run", "--", "--json"), place="--json", hint="YAML file"
+    ),
+    Case(
+        name="SQL from nowhere",
+        words=("sql", "owner.duckdb"),
+        stdin="SELEC 1",
+        place="SQL: Parser Error",
+        hint="-c",
+    ),
+)
+
+# A sample of all that is above, as processes of their own.
+REAL = (
+    ("nonsense",), ("run",), ("run", "missing.yml"), ("run", "spec.yml", "--bogus"),
+    ("run", "spec.yml", "--threads", "0"), ("run", "spec.yml", "--database", "missing.duckdb"),
+    ("verify", "spec.yml"), ("export", "spec.yml", "x.xlsx"), ("list", "missing.duckdb"),
+    ("sql", "owner.duckdb", "-c", "SELECT name::INT FROM people"), ("macros", "install", "missing.duckdb"),
+    ("risk", "owner.duckdb", "people", "--qi", "agee"),
+)  # fmt: skip
+
+
+def _as_process(case: Case) -> Case:
+    return replace(case, name=f"{case.name}, as a process", real=True)
+
+
+CASES = (
+    *USAGE,
+    *FILES,
+    *SETTINGS,
+    *ODD,
+    *(_as_process(case) for case in (*USAGE, *FILES) if case.words in REAL),
+)

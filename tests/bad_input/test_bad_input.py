@@ -1,0 +1,44 @@
+"""Every case of every room, through the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bad_input import commands, data, files, hierarchies, names, sources, spec, yaml_text
+from bad_input.runner import Case, check
+
+ROOMS = {
+    "names": names.CASES,
+    "spec": spec.CASES,
+    "yaml": yaml_text.CASES,
+    "hierarchies": hierarchies.CASES,
+    "data": data.CASES,
+    "sources": sources.CASES,
+    "commands": commands.CASES,
+    "files": files.CASES,
+}
+ALL = [(room, case) for room, cases in ROOMS.items() for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("room", "case"),
+    ALL,
+    ids=[f"{room}: {case.name}".encode("ascii", "backslashreplace").decode() for room, case in ALL],
+)
+def test_case(room: str, case: Case, template: Path, tmp_path: Path, counted: Any) -> None:
+    ended = check(case, tmp_path / "place", template)
+    kind = "hostile but legal" if case.released else room
+    counted(kind, case.name, 0 if case.real else ended.code, ended.seconds)
+
+
+def test_names_of_cases_are_their_own() -> None:
+    names = [(room, case.name) for room, case in ALL]
+    assert len(set(names)) == len(names)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(ALL) >= 200
+    assert sum(case.real for _, case in ALL) >= 25
