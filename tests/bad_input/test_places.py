@@ -121,7 +121,7 @@ MODES = {
         "sex.csv",
     ),
     "a query without rights": ("q.sql", 0o000, {"evaluate": {"queries": "*.sql"}}, "q.sql"),
-    "a folder that is only read": (".", 0o555, {}, "out"),
+    "a folder that is only read": (".", 0o555, {}, "home cannot be written"),
     "a database that is only read": ("owner.duckdb", 0o444, {"target": GONE}, "owner.duckdb"),
 }
 

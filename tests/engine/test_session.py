@@ -156,7 +156,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         ("junk.duckdb", "not a DuckDB database"),
         ("empty.duckdb", "not a DuckDB database"),
         ("broken.duckdb", "cannot be opened"),
-        (".", "cannot be opened"),
+        (".", "is a folder"),
     ]:
         with pytest.raises(DataError, match=words):
             Session.open(folder / name, read_only=True)
