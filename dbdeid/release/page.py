@@ -34,7 +34,9 @@ def write_report(
     require_same(file, entry)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
     if not path.resolve().parent.is_dir():
-        raise DataError(f"{path} cannot be written: no such folder", hint="create it first")
+        raise DataError(
+            f"{path} cannot be written: no such folder", hint="choose another place with -o"
+        )
     text = render(entry.record, audience)
     try:
         if path.exists() and not path.is_file():  # a terminal or a pipe cannot be replaced
