@@ -15,8 +15,8 @@ from sqlglot import exp
 from dbdeid.data.classes import Staged
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
-from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import sql, statements
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
@@ -109,7 +109,7 @@ def bind(file: SpecFile, session: Session) -> Bound:
         source = resolve_source(file, session)
         found = session.describe(source)
     source = _plain_values(source, found)
-    mistakes = [*_repeated(file, found), *_collated(file, source, session)]
+    mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)
     mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
     columns = []
@@ -192,25 +192,6 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         yield file.mistake(
             f"the source has several columns {name!r}", "source", hint="give each its own name"
         )
-
-
-def _collated(file: SpecFile, source: exp.Query, session: Session) -> Iterator[Mistake]:
-    """Columns whose equal values differ in their text: readers would find smaller classes."""
-    probe = session.run(
-        Step("deid_probe", exp.select("*").from_(source.subquery("source")).limit(0))
-    )
-    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
-    created = sqlglot.parse_one(str(session.row(query)[0]), dialect="duckdb")
-    session.drop_temp(probe.name)
-    for defined in created.find_all(exp.ColumnDef):
-        if defined.find(exp.CollateColumnConstraint):
-            name = defined.name
-            yield file.mistake(
-                f"column {name!r} compares text by a collation",
-                "columns",
-                name,
-                hint=f"take `decode(encode({sql(identifier(name))}))` in `source: {{sql: …}}`",
-            )
 
 
 def _plain_values(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:

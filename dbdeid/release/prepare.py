@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.full_domain import Parameters, QuasiIdentifier
 from dbdeid.privacy import risk
@@ -66,6 +68,9 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     """
     bound = replace(bound, source=pseudonyms.replaced(bound, session))
     with reading_source():
+        collated = list(_collated(bound, session))
+        if collated:
+            raise SpecError(collated, source=bound.file.label)
         rows = _count_rows(bound, session)
         session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
     quasi_identifiers = tuple(
@@ -77,6 +82,27 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     parameters = parameters_of(bound, quasi_identifiers)
     subjects = _subjects(parameters, session) if parameters.subject else rows
     return Prepared(bound, quasi_identifiers, parameters, rows, subjects)
+
+
+def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
+    """Columns whose equal values differ in their text: readers would find smaller classes."""
+    texts = [c.name for c in bound.columns if c.column.family == "text"]
+    if not texts:
+        return
+    picked = [exp.alias_(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
+    rows = exp.select(*picked).from_(bound.source.subquery("source")).limit(0)
+    probe = session.run(Step("deid_probe", rows))
+    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
+    created = str(session.row(query)[0])
+    session.drop_temp(probe.name)
+    for number in re.findall(r"\bc(\d+) VARCHAR COLLATE\b", created):
+        name = texts[int(number)]
+        yield bound.file.mistake(
+            f"column {name!r} compares text by a collation",
+            "columns",
+            name,
+            hint=f"take `decode(encode({sql(identifier(name))}))` in `source: {{sql: …}}`",
+        )
 
 
 def _count_rows(bound: Bound, session: Session) -> int:

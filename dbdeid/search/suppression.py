@@ -179,7 +179,7 @@ class _People:
         _, set_, alike = np.unique(
             number * (size.max(initial=0) + 1) + size, return_inverse=True, return_counts=True
         )
-        shared = alike[set_]
+        shared: Ints = np.asarray(alike[set_], np.int64)
         shared[subject[excluded[class_]]] = 0
         return shared
 

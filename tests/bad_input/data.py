@@ -320,6 +320,8 @@ ODD: tuple[Odd, ...] = (
     ("UUIDs to suppress", "UUID", "uuid()", ONE),
     ("JSON to suppress", "JSON", "'{\"a\": 1}'", ONE),
     ("truths to suppress", "BOOLEAN", "i % 2 = 0", ONE),
+    ("maps that are dropped", "MAP(VARCHAR, INTEGER)", "MAP {'KANARI': i}", "drop"),
+    ("structs that are dropped", 'STRUCT("a, b" VARCHAR)', "{'a, b': 'KANARI'}", "drop"),
     ("blobs that are dropped", "BLOB", "'\\xAA'", "drop"),
     ("lists that are identifiers", "VARCHAR[]", "['KANARI ' || i]", "identifier"),
     ("empty text beside NULL", "VARCHAR", "CASE WHEN i % 2 = 0 THEN '' END", ONE),

@@ -10,7 +10,6 @@ import duckdb
 import pytest
 from ruamel.yaml import YAML
 
-from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, SpecError
 from dbdeid.release.bind import Bound, bind
@@ -121,14 +120,14 @@ def test_what_is_no_single_select(con, query: str) -> None:
 
 def test_errors_of_the_source_quote_no_cell(con, tmp_path: Path) -> None:
     con.execute("CREATE TABLE s AS SELECT 'secret' AS a")
-    with pytest.raises(EngineError) as refused:
+    with pytest.raises(DataError, match="the source cannot be read") as refused:
         bound(con, source={"sql": "SELECT CAST(a AS INTEGER) AS a FROM s", "name": "n"})
     assert "secret" not in str(refused.value)
     late, broken = tmp_path / "late.csv", tmp_path / "broken.parquet"
     late.write_text("a\n" + "1\n" * 50_000 + "secret\n")
     broken.write_bytes(b"PAR1secret")
     for path in (late, broken):
-        with pytest.raises(EngineError) as refused:
+        with pytest.raises(DataError, match="the source cannot be read") as refused:
             bound(con, source=str(path))
         assert "secret" not in str(refused.value)
 
@@ -282,6 +281,6 @@ def test_a_column_that_compares_by_a_collation_is_named() -> None:
             "method": "full_domain",
         }
         with pytest.raises(SpecError, match=r"columns\.a: column 'a' compares text by a collation"):
-            bind(read(spec), session)
+            prepare(bind(read(spec), session), session)
         spec["source"] = {"sql": "SELECT decode(encode(a)) AS a FROM t", "name": "t"}
         assert bind(read(spec), session).columns[0].name == "a"
