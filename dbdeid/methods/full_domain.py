@@ -20,7 +20,7 @@ from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
-from dbdeid.errors import Unsatisfiable
+from dbdeid.errors import DataError, Unsatisfiable
 from dbdeid.methods.kept_rows import KeptRows
 from dbdeid.methods.sql_checker import SqlChecker
 from dbdeid.search.checker import Check, Checker, NumpyChecker
@@ -32,6 +32,8 @@ from dbdeid.search.tuples import Tuples
 
 STAGED = "deid_staged"
 COUNTED = "deid_counted"
+# Patterns of NULLs that are compared with each other: 128 take ten seconds for 20,000 rows.
+MOST_PATTERNS = 128
 DICTIONARY = "deid_dictionary"
 
 
@@ -117,6 +119,8 @@ def plan(
     """
     lattice = Lattice(tuple(_attribute(q) for q in quasi_identifiers))
     tuples = _tuples(session, len(quasi_identifiers), by_subject=parameters.subject is not None)
+    if parameters.rule.null_policy == "wildcard":
+        _require_few_patterns(lattice, tuples)
     checker = _checker(session, lattice, tuples, parameters)
     limit = parameters.limit(tuples.people)
     if parameters.transformation is not None:
@@ -144,6 +148,22 @@ def plan(
         stays = checker.kept(found.node)
         kept = tuple(codes[stays] for codes in tuples.codes)
     return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search, kept)
+
+
+def _require_few_patterns(lattice: Lattice, tuples: Tuples) -> None:
+    """Refuse what would take hours: under wildcards every pattern of NULLs meets every other."""
+    nulls = [
+        codes == attribute.null
+        for codes, attribute in zip(tuples.codes, lattice.attributes, strict=True)
+        if attribute.null is not None
+    ]
+    count = np.unique(np.stack(nulls), axis=1).shape[1] if nulls else 1
+    if count > MOST_PATTERNS:
+        raise DataError(
+            f"NULLs stand in {count} different combinations of quasi-identifiers; null_policy: "
+            f"wildcard compares each with each, and takes at most {MOST_PATTERNS}",
+            hint="own_category is stricter and needs no comparison",
+        )
 
 
 def _checker(session: Session, lattice: Lattice, tuples: Tuples, parameters: Parameters) -> Checker:
@@ -203,6 +223,9 @@ def _unsatisfiable(
     lattice: Lattice, checker: Checker, parameters: Parameters, limit: int, people: int
 ) -> Unsatisfiable:
     who = "records" if parameters.subject is None else "subjects"
+    lost = checker.check(parameters.transformation or lattice.top).suppressed_subjects
+    if lost <= limit and people >= parameters.k:
+        return _unacceptable(lost, people, who, parameters)
     node = parameters.transformation or lattice.top
     what = "the given transformation" if parameters.transformation else "the most general one"
     check = checker.check(node)
@@ -217,6 +240,21 @@ def _unsatisfiable(
         f"no transformation reaches k = {parameters.k} with at most {limit} of {people} {who} "
         f"suppressed; {what} would suppress {check.suppressed_subjects}",
         hint=hint,
+    )
+
+
+def _unacceptable(lost: int, people: int, who: str, parameters: Parameters) -> Unsatisfiable:
+    """Why a transformation within the limit cannot be released."""
+    if lost == people:
+        return Unsatisfiable(
+            f"no transformation reaches k = {parameters.k}: every one would suppress all {people} "
+            f"{who}",
+            hint="choose a smaller k, or higher max_level",
+        )
+    return Unsatisfiable(
+        f"no transformation reaches k = {parameters.k}: the suppressed {who} that are kept would "
+        f"form a class of {lost}",
+        hint="use `suppressed: drop`, or a smaller k",
     )
 
 

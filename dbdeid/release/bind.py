@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +108,6 @@ def bind(file: SpecFile, session: Session) -> Bound:
     with reading_source():
         source = resolve_source(file, session)
         found = session.describe(source)
-    source = _plain_values(source, found)
     mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)
     mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
@@ -124,7 +123,9 @@ def bind(file: SpecFile, session: Session) -> Bound:
     mistakes.extend(_subject_mistakes(file, columns, found))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
-    return Bound(file, source, tuple(columns), _named(file.spec.subject, columns))
+    released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
+    subject = _named(file.spec.subject, columns)
+    return Bound(file, _plain_values(source, released), tuple(columns), subject)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
@@ -194,13 +195,13 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         )
 
 
-def _plain_values(source: exp.Query, found: tuple[Column, ...]) -> exp.Query:
+def _plain_values(source: exp.Query, released: Sequence[Column]) -> exp.Query:
     """The source with one spelling for equal values, so that the order of its rows is lost.
 
     Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
     kind. 0.0 and -0.0 are one value with two texts, and so are nan and -nan.
     """
-    odd = [c for c in found if c.family == "float" or _other_timestamp(c)]
+    odd = [c for c in released if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
     plain = [exp.alias_(_plain_value(c), identifier(c.name)) for c in odd]

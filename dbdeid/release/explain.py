@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings, Step
 from dbdeid.methods import full_domain
 from dbdeid.privacy.counting import Counting
+from dbdeid.release import pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.prepare import coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
@@ -25,13 +27,17 @@ def steps(
 ) -> tuple[Step, ...]:
     """The steps in order; the levels of an unknown transformation are shown as level 1.
 
+    Tables that come from outside the database (labels, pseudonyms, the tuples that wildcards keep)
+    are read by the steps and not shown.
+
     Raises:
         SpecError, DataError: the spec does not fit its source.
     """
     file = read(source)
     places(file, database)
     with reading(file, database=database, settings=settings) as session:
-        return _steps(bind(file, session))
+        bound = bind(file, session)
+        return _steps(replace(bound, source=pseudonyms.joined(bound)))
 
 
 def _steps(bound: Bound) -> tuple[Step, ...]:
@@ -44,7 +50,9 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
     released = [s.column for s in bound.staged]
     staged = Relation(full_domain.STAGED, schema="main", catalog="temp")
     kept = full_domain.kept_rows(quasi_identifiers, parameters)
-    counting = Counting(bound.spec.null_policy)
+    counting = Counting(bound.spec.null_policy, parameters.subject)
+    measured = full_domain.COUNTED if parameters.subject else full_domain.STAGED
+    counted = Relation(measured, schema="main", catalog="temp")
     return (
         classes.source_step(bound.source, bound.staged, subject_of(bound)),
         *(classes.values_step(i, name) for i, name in enumerate(names)),
@@ -54,7 +62,7 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
         *([full_domain.released_step(quasi_identifiers, released)] if parameters.subject else []),
         full_domain.dictionary_step(quasi_identifiers, staged),
         *(
-            Step(f"verify_{model.model}", model.measure(staged, names, counting))
+            Step(f"verify_{model.model}", model.measure(counted, names, counting))
             for model in bound.spec.privacy
         ),
     )

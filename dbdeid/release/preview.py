@@ -80,11 +80,18 @@ def view_query(
         if keep:
             label = exp.Case(ifs=[exp.If(this=kept.copy(), true=label)], default=exp.convert(TOP))
         picked.append(exp.alias_(label, identifier(c.name)))
+    names = [identifier(c.name) for c in prepared.released]
+    flag = _fresh("deid_stays", prepared)
+    picked.append(exp.alias_(kept, identifier(flag)))
     subject = prepared.bound.subject
-    if with_subject and subject is not None:
-        owner = column(subject.name, "source")
-        picked.append(exp.alias_(owner, identifier(str(prepared.parameters.subject))))
+    if subject is not None:
+        number_of = identifier(str(prepared.parameters.subject))
+        picked.append(exp.alias_(column(subject.name, "source"), number_of))
+        if with_subject:
+            names.append(number_of.copy())
     query = exp.select(*picked).from_(prepared.bound.source.copy().subquery("source"))
+    if subject is not None:  # whose record it is must be known, as in a run
+        query = query.where(exp.not_(column(subject.name, "source").is_(exp.null())))
     hierarchies = book.table("hierarchies")
     for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
         alias = f"h{numbers[q.name]}"
@@ -98,14 +105,36 @@ def view_query(
             ),
         )
         query = query.join(exp.alias_(hierarchies.table, alias, table=True), on=known)
-    return query if keep else query.qualify(kept)
+    stays: exp.Expr = exp.column(identifier(flag), "shown")
+    rows = exp.select(*(exp.column(name.copy(), "shown") for name in names))
+    rows = rows.from_(query.subquery("shown"))
+    if not keep:
+        return rows.where(stays)
+    # the suppressed form a class themselves, which must hold the models as the rows are now
+    counted = prepared.parameters.subject
+    others = exp.Window(this=exp.Count(this=_people(counted, "shown")), partition_by=[stays.copy()])
+    return rows.qualify(exp.or_(stays.copy(), exp.GTE(this=others, expression=k.copy())))
+
+
+def _fresh(name: str, prepared: Prepared) -> str:
+    """A name that no released column has."""
+    taken = {c.name.lower() for c in prepared.released}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _people(subject: str | None, table: str) -> exp.Expr:
+    """What is counted: distinct subjects, or rows."""
+    if subject is None:
+        return exp.Star()
+    return exp.Distinct(expressions=[column(subject, table)])
 
 
 def _kept(prepared: Prepared, labels: list[exp.Expr], k: exp.Expr) -> exp.Expr:
     """Whether a row's class holds the models as the rows are now."""
-    counted: exp.Expr = exp.Star()
-    if prepared.bound.subject is not None:
-        counted = exp.Distinct(expressions=[column(prepared.bound.subject.name, "source")])
+    subject = prepared.bound.subject
+    counted = _people(subject.name if subject else None, "source")
     size = exp.Window(this=exp.Count(this=counted), partition_by=[x.copy() for x in labels])
     kept: exp.Expr = exp.GTE(this=size, expression=k)
     if prepared.counting.null_policy == "exclude":

@@ -171,8 +171,11 @@ class _People:
         size = np.bincount(subject, minlength=self.count)
         start = np.cumsum(size) - size
         number = class_[start]
+        largest = np.argsort(-size, kind="stable")
         for place in range(1, int(size.max(initial=1))):
-            more = np.flatnonzero(size > place)
+            more = largest[: np.searchsorted(-size[largest], -place)]  # whose set has more classes
+            if len(more) < 2:  # told apart by its size
+                break
             _, number[more] = np.unique(
                 number[more] * classes + class_[start[more] + place], return_inverse=True
             )
@@ -197,11 +200,14 @@ class _Frequencies:
         self._size = groups.shape[1]
         self._pairs: list[tuple[Ints, Ints, Ints, Ints]] = []
         for i, own in enumerate(members):
-            for j, others in enumerate(members):
+            for j, others in enumerate(members[: i + 1]):
                 both = ~(patterns[:, i] | patterns[:, j])
                 together = np.concatenate([own, others])
                 key = _numbered(groups[both][:, together])
-                self._pairs.append((own, others, key[: len(own)], key[len(own) :]))
+                keys = key[: len(own)], key[len(own) :]
+                self._pairs.append((own, others, *keys))
+                if i != j:
+                    self._pairs.append((others, own, *keys[::-1]))
 
     def of(self, counts: Ints) -> Ints:
         """The frequency of each class when the classes have these counts."""

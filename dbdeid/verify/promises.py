@@ -38,6 +38,20 @@ def models(
             yield Promise(model.model, model.declared, smallest, model.holds(smallest))
 
 
+def linked(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: tuple[str, ...],
+    model: KAnonymity,
+    subject: str,
+) -> Promise:
+    """Whether the whole set of classes of each subject is that of k: its records are linked."""
+    columns = {"qi": quasi_identifiers, "subject": [subject]}
+    shared = session.row(step("linked_classes", {"rel": table}, columns))[0]
+    wanted = {"k": model.smallest_class, "of": "subjects with the same set of classes"}
+    return Promise("linked_classes", wanted, shared, model.holds(shared))
+
+
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:
     """How many records of the source were suppressed: left out, or kept with every `*`.
 

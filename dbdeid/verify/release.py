@@ -300,8 +300,10 @@ def _bare(
     checks.append(Check("order", True, told))
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
     found = promises.models(session, written, quasi_identifiers, (model,), counting)
-    kept = tuple(replace(p, declared=p.declared | counting.declared) for p in found)
-    return Verification(kept, tuple(checks))
+    kept = [replace(p, declared=p.declared | counting.declared) for p in found]
+    if counting.subject is not None:
+        kept.append(promises.linked(session, written, quasi_identifiers, model, counting.subject))
+    return Verification(tuple(kept), tuple(checks))
 
 
 def _bare_database(

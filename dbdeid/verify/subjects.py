@@ -137,7 +137,9 @@ def _linked(
         {"key": keys, "pseudonym": [pseudonym]},
     )
     smallest, shared, suppressed, unowned = session.row(query)
-    odd = f"{unowned} records of no or of several subjects" if unowned else ""
+    odd = ""
+    if unowned:
+        odd = f"{unowned} records of no or of several subjects, or pseudonyms under another key"
     return _Found(smallest, shared, suppressed, odd)
 
 

@@ -9,9 +9,11 @@ import duckdb
 import pytest
 
 import dbdeid
+from dbdeid.privacy.counting import Counting
 from dbdeid.release.existing import export_release
 from dbdeid.release.explain import steps
 from dbdeid.release.specfile import read
+from dbdeid.verify import verify_bare
 
 KEY = "0123456789abcdef" * 2
 QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
@@ -86,6 +88,7 @@ def test_what_does_not_go_together(changes: dict[str, Any], place: str, words: s
 
 
 UNFIT = [
+    ({"columns": columns(visit=PSEUDONYM)}, "columns.visit", "12 subjects have several texts"),
     ({"subject": "pateint"}, "subject", "did you mean 'patient'"),
     ({"columns": columns(patient={"role": "insensitive", "reason": "x"})}, "subject", "released"),
     ({"subject": "ward", "columns": columns(mrn=PSEUDONYM, ward="drop")}, "columns.mrn", ""),
@@ -169,6 +172,95 @@ def test_everything_that_is_done_with_a_release(
         dbdeid.verify(given)
 
 
+def test_equal_subjects_of_different_text_have_no_pseudonym(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY)
+    con.execute(
+        """CREATE TABLE s AS SELECT * FROM (VALUES (INTERVAL 1 MONTH, 'x'), (INTERVAL 30 DAY, 'x'),
+        (INTERVAL 2 DAY, 'y'), (INTERVAL 3 DAY, 'y')) AS v(patient, ward)"""
+    )
+    given = spec(source="s", columns={"patient": PSEUDONYM, "ward": QI})
+    with pytest.raises(dbdeid.SpecError, match="1 subjects have several texts") as refused:
+        dbdeid.run(given, con)
+    assert "cast the column to text" in str(refused.value)
+    dropped = dbdeid.run(given | {"columns": {"patient": "drop", "ward": QI}}, con)
+    assert dropped.source_subjects == 3
+
+
+def test_subjects_that_change_while_they_are_read(con: Any) -> None:
+    query = "SELECT * REPLACE ((random() * 1e6)::INTEGER AS patient) FROM visits"
+    given = spec(source={"sql": query, "name": "v"}, privacy=[{"model": "k_anonymity", "k": 1}])
+    with pytest.raises(dbdeid.DataError, match="different rows each time"):
+        dbdeid.run(given, con)
+
+
+def test_the_finest_subjects_are_told_apart(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE fine AS SELECT ward, age, TIMESTAMP_NS '2020-01-01 00:00:00.000000001' + "
+        "INTERVAL 0 DAY AS patient FROM visits UNION ALL SELECT ward, age, "
+        "TIMESTAMP_NS '2020-01-01 00:00:00.000000002' FROM visits"
+    )
+    given = spec(source="fine")
+    given["columns"] = {n: given["columns"][n] for n in ("ward", "age")} | {"patient": "drop"}
+    assert dbdeid.run(given, con).source_subjects == 2
+
+
+def test_too_many_patterns_of_missing_values(con: Any) -> None:
+    cells = ", ".join(f"CASE WHEN i >> {j} & 1 = 1 THEN 1 END AS c{j}" for j in range(8))
+    con.execute(f"CREATE TABLE holes AS SELECT {cells} FROM range(256) AS r(i)")
+    given = {
+        "release": "public",
+        "source": "holes",
+        "null_policy": "wildcard",
+        "columns": {f"c{j}": QI for j in range(8)},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": "full_domain",
+    }
+    with pytest.raises(dbdeid.DataError, match="256 different combinations"):
+        dbdeid.run(given, con)
+
+
+def test_what_stands_in_the_way_is_told(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE few AS FROM (VALUES ('x', 1), ('x', 2), ('y', 3)) AS v(ward, patient)"
+    )
+    ward = {**QI, "max_level": 0}
+    given = spec(source="few", columns={"ward": ward, "patient": "drop"})
+    given["method"] = {"name": "full_domain", "suppression_limit": 1.0, "suppressed": "keep"}
+    with pytest.raises(dbdeid.Unsatisfiable, match="would form a class of 1"):
+        dbdeid.run(given, con)
+    con.execute("UPDATE few SET ward = NULL")
+    with pytest.raises(dbdeid.Unsatisfiable, match="would suppress all 3 subjects"):
+        dbdeid.run(given | {"null_policy": "exclude"}, con)
+
+
+def test_a_view_withholds_suppressed_records_that_become_too_few(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE few AS "
+        "FROM (VALUES ('x', 1), ('x', 2), ('y', 3), ('z', 4)) AS v(ward, patient)"
+    )
+    given = spec(source="few", columns={"ward": QI, "patient": "drop"}, output={"as": "view"})
+    given["method"] = {"name": "full_domain", "suppression_limit": 0.5, "suppressed": "keep"}
+    dbdeid.run(given, con)
+    assert sorted(con.execute("FROM public").fetchall()) == [("*",), ("*",), ("x",), ("x",)]
+    con.execute("DELETE FROM few WHERE ward = 'z'")
+    assert con.execute("FROM public").fetchall() == [("x",), ("x",)]
+    con.execute("INSERT INTO few VALUES ('x', NULL)")
+    assert con.execute("FROM public").fetchall() == [("x",), ("x",)]
+
+
+def test_a_file_that_links_records_is_verified_as_that(tmp_path: Path) -> None:
+    path = tmp_path / "linked.parquet"
+    rows = "('x', 1), ('y', 1), ('x', 2), ('y', 3), ('x', 4), ('y', 5)"
+    duckdb.sql(f"COPY (FROM (VALUES {rows}) AS v(a, s) ORDER BY ALL) TO '{path}'")
+    found = verify_bare(path, ("a",), 2, counting=Counting(subject="s"))
+    assert [(p.model, p.found, p.holds) for p in found.promises] == [
+        ("k_anonymity", 3, True),
+        ("linked_classes", 1, False),
+    ]
+
+
 def test_a_view_withholds_classes_of_too_few_people(con: Any) -> None:
     result = dbdeid.run(
         spec(output={"as": "view"}, privacy=[{"model": "k_anonymity", "k": 3}]), con
@@ -197,6 +289,8 @@ def test_the_steps_are_shown_with_subjects(tmp_path: Path, linked: bool) -> None
     assert ("deid_kept" in names) == linked
     counted = shown[names.index("deid_counted")].text()
     assert ("COUNT(DISTINCT" in counted) != linked
+    assert ('"source"."mrn"' in shown[0].text()) == linked  # only to look its pseudonym up
+    assert ("p0.pseudonym AS" in shown[0].text()) == linked
 
 
 DIABETES = ("race", "gender", "age", "medical_specialty", "admission_type_id")
