@@ -322,6 +322,7 @@ ODD: tuple[Odd, ...] = (
     ("truths to suppress", "BOOLEAN", "i % 2 = 0", ONE),
     ("maps that are dropped", "MAP(VARCHAR, INTEGER)", "MAP {'KANARI': i}", "drop"),
     ("structs that are dropped", 'STRUCT("a, b" VARCHAR)', "{'a, b': 'KANARI'}", "drop"),
+    ("unions that are dropped", "UNION(a INTEGER, b VARCHAR)", "i::INTEGER", "drop"),
     ("blobs that are dropped", "BLOB", "'\\xAA'", "drop"),
     ("lists that are identifiers", "VARCHAR[]", "['KANARI ' || i]", "identifier"),
     ("empty text beside NULL", "VARCHAR", "CASE WHEN i % 2 = 0 THEN '' END", ONE),
