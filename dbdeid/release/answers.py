@@ -148,8 +148,35 @@ def _shared_identifiers(prepared: Prepared, session: Session) -> Iterator[str]:
             )
 
 
-def beforehand(prepared: Prepared) -> Iterator[str]:
+def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
+    """Columns that are dropped and look like whose record it is: many values, some repeated."""
+    spec, columns = prepared.bound.spec, prepared.bound.columns
+    if spec.subject is not None or spec.accept == "rows":
+        return
+    dropped = [
+        c.name for c in columns if c.spec.role == "drop" and c.column.family in LIKE_IDENTIFIERS
+    ]
+    if not dropped or prepared.rows < FEW_ROWS:
+        return
+    counts: list[exp.Expr] = []
+    for name in dropped:
+        value = column(name, "source")
+        counts += [
+            exp.Count(this=value),
+            exp.Count(this=exp.Distinct(expressions=[value.copy()])),
+        ]
+    found = session.row(exp.select(*counts).from_(prepared.bound.source.subquery("source")))
+    for name, known, distinct in zip(dropped, found[::2], found[1::2], strict=True):
+        if NEAR_UNIQUE * known < distinct < known:
+            yield (
+                f"{name}: dropped, with {distinct} values in {known} records; if it tells whose "
+                f"record it is, say `subject: {name}`, for k counts records now"
+            )
+
+
+def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
     """What an owner should think about before the first run."""
+    yield from _dropped_subjects(prepared, session)
     names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
@@ -166,12 +193,14 @@ def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Ite
     """How large the accepted risk is: classes of a written table that share one sensitive value."""
     names = [q.name for q in prepared.quasi_identifiers]
     accepted = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
+    wild = prepared.counting.null_policy == "wildcard"
+    beside = ", those with NULL in the same places" if wild else ""
     for name in accepted:
         query = step("homogeneous_classes", {"rel": released}, {"qi": names, "sens": [name]})
         classes, records = session.row(query)
         yield (
             f"{name}: homogeneity accepted; {records} records in {classes} classes share its value "
-            "with their whole class"
+            f"with their whole class{beside}"
         )
 
 

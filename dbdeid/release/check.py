@@ -55,7 +55,7 @@ def check(
                 f"k = {prepared.parameters.k} is more than the {prepared.subjects} {who} there are",
                 hint="choose a smaller k",
             )
-        warnings = (*answers.beforehand(prepared), *answers.require(prepared, session))
+        warnings = (*answers.beforehand(prepared, session), *answers.require(prepared, session))
         found = risk_before(prepared, session)
         return {
             "release": file.spec.release,

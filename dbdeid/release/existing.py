@@ -27,7 +27,7 @@ from dbdeid.release.workplace import (
     private_of,
     workplace,
 )
-from dbdeid.verify import Content, Declared, Verification, stored_content, verify_table
+from dbdeid.verify import Check, Content, Declared, Verification, stored_content, verify_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,10 @@ def _require(found: Verification) -> None:
 def _reopened(path: Path, declared: Declared, expected: Content | None) -> Verification:
     if not path.exists():
         raise DataError(f"{path.name} is gone", hint="run the spec again")
-    return export.reopened(companions(path), declared, expected)
+    try:
+        return export.reopened(companions(path), declared, expected)
+    except DataError as error:  # somebody has damaged it
+        return Verification((), (Check("readable", False, error.message),))
 
 
 def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
@@ -203,5 +204,7 @@ def _check_limits(spec: HierarchySpec, kind: type, words: str) -> None:
 def short_hierarchy(value: Any) -> Any:
     """`suppress` or a path, written short for a mapping."""
     if isinstance(value, str):
+        if value != "suppress" and get_close_matches(value, ["suppress"], cutoff=0.8):
+            raise problem(f"unknown hierarchy {value!r}", did_you_mean(value, ["suppress"]))
         return {"suppress": True} if value == "suppress" else {"path": value}
     return value

@@ -18,19 +18,45 @@ def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
     table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
     file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
     relation = _text(file) if file else _name(record["release"])
-    grouped = _fill([_name(name) for name in names], ",", "    ")
+    policy, subject = record.get("null_policy") or "own_category", pseudonym_of(record)
     options = [f"--qi {shlex.quote(name)}" for name in names]
+    more = ""
+    if subject is not None:
+        options.append(f"--subject {shlex.quote(subject)}")
+        more += f", subject := {_text(subject)}"
+    if policy != "own_category":
+        options.append(f"--null-policy {policy}")
+        more += f", null_policy := {_text(policy)}"
     found = {
-        "macros": f"SELECT deid.k({table}, [{listed}]);\n"
-        f"FROM deid.risk({table}, [{listed}], k := {k});\n"
-        f"SELECT deid.check({table}, [{listed}], {k});",
-        "sql": f"SELECT min(class_size) AS k\nFROM (\n  SELECT count(*) AS class_size\n"
-        f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;",
+        "macros": f"SELECT deid.k({table}, [{listed}]{more});\n"
+        f"FROM deid.risk({table}, [{listed}], k := {k}{more});\n"
+        f"SELECT deid.check({table}, [{listed}], {k}{more});",
     }
+    if policy != "wildcard":
+        found["sql"] = _plain(relation, [_name(name) for name in names], policy, subject)
     if exports:
         words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
         found["shell"] = _fill(words, "", "  ", end=" \\")
     return found
+
+
+def _plain(relation: str, names: list[str], policy: str, subject: str | None) -> str:
+    """The smallest class in SQL that every database speaks."""
+    grouped = _fill(names, ",", "    ")
+    size = "count(*)" if subject is None else f"count(DISTINCT {_name(subject)})"
+    if policy == "exclude":  # a row with a NULL would be a class of 0
+        missing = _fill([f"{name} IS NULL" for name in names], " OR", "    ")
+        size = f"CASE WHEN\n    {missing}\n  THEN 0 ELSE {size} END"
+    return (
+        f"SELECT min(class_size) AS k\nFROM (\n  SELECT {size} AS class_size\n"
+        f"  FROM {relation}\n  GROUP BY\n    {grouped}\n) AS classes;"
+    )
+
+
+def pseudonym_of(record: Mapping[str, Any]) -> str | None:
+    """The released column that stands for the subject, if there is one."""
+    columns = record.get("columns") or ()
+    return next((c["name"] for c in columns if c.get("pseudonym")), None)
 
 
 def k_of(record: Mapping[str, Any]) -> int | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.report import terms
 from dbdeid.report.audience import about, public
 from dbdeid.report.charts import bar_chart, bars
-from dbdeid.report.commands import commands, k_of
+from dbdeid.report.commands import commands, k_of, pseudonym_of
 from dbdeid.report.record import Audience, Record
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
         "commands": commands(shown),
+        "pseudonym": pseudonym_of(shown),
         "terms": terms,
     }
     view["sections"] = _sections(view)

@@ -16,6 +16,7 @@ A `.parquet` file:
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -37,8 +38,15 @@ from dbdeid.verify.declared import Check
 HEADER_BYTES = 3 * 4096  # a database file opens with its header, twice
 MACROS = "deid"
 
-# What other writers add to Parquet files; it holds names and types, not looked into.
+# What other writers add to Parquet files: names and types, and nothing else is let pass in them.
 BENIGN_KEYS = frozenset({"ARROW:schema", "pandas"})
+_FIELD_KEYS = frozenset({b"PARQUET:field_id"})
+_PANDAS_KEYS = frozenset(
+    {
+        *("index_columns", "column_indexes", "columns", "attributes"),
+        *("partition_columns", "creator", "pandas_version"),
+    }
+)
 
 
 def objects(session: Session, tables: Sequence[Relation]) -> Check:
@@ -205,9 +213,31 @@ def parquet(session: Session, paths: Sequence[Path], *, ours: bool) -> Check:
         if size != accounted:
             text = f"{abs(size - accounted)} bytes outside its columns and footer"
             (wrong if ours or by_duckdb else told).append(text)
+        if noted_fields := _noted_fields(path):
+            wrong.append(f"metadata on {quoted(noted_fields)}")
         if holders := _unused_values(path):
             wrong.append(f"values that do not occur in the dictionary of {quoted(holders)}")
     return Check("metadata", not wrong, "; ".join(wrong + told))
+
+
+def _noted_fields(path: Path) -> list[str]:
+    """What other writers noted beside names and types of columns: in Arrow's schema, in pandas'."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def noted(field: pa.Field) -> bool:
+        inner = [field.type.field(i) for i in range(field.type.num_fields)]
+        return bool(set(field.metadata or ()) - _FIELD_KEYS) or any(map(noted, inner))
+
+    schema = pq.read_schema(path)
+    found = [field.name for field in schema if noted(field)]
+    try:
+        about = dict(json.loads((schema.metadata or {}).get(b"pandas", b"{}")))
+    except (ValueError, TypeError):
+        return [*found, "pandas"]
+    if set(about) - _PANDAS_KEYS or about.get("attributes"):
+        found.append("pandas")
+    return found
 
 
 def _unused_values(path: Path) -> list[str]:

@@ -129,6 +129,14 @@ def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
     assert not any("belong to several" in w for w in dbdeid.run(spec(), con).warnings)
 
 
+def test_a_dropped_column_that_repeats_is_told(con: Any) -> None:
+    dropped = columns(patient="drop", mrn="drop", visit="drop")
+    con.execute("UPDATE visits SET patient = visit // 1.5")
+    told = dbdeid.check(spec(subject=None, columns=dropped), con)["warnings"]
+    (about,) = (warning for warning in told if "subject" in warning)
+    assert about.startswith("patient: dropped, with 16 values in 24 records")
+
+
 def test_pseudonyms_that_would_link_people_are_refused(
     con: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +175,12 @@ def test_everything_that_is_done_with_a_release(
         names = [row[0] for row in con.execute("DESCRIBE public").fetchall()]
     assert all(len(v) == 64 for v in values)
     assert "deid_subject" not in names
+    with (tmp_path / "public.csv").open("a") as file:
+        file.write('"no end')
+    found = dbdeid.verify(given)
+    assert [c.check for c in found.hygiene if not c.holds] == ["readable (public.csv)"]
+    monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", KEY[::-1])
+    assert any("under another key" in text for text in dbdeid.verify(given).failures)
     monkeypatch.delenv("DBDEID_PSEUDONYM_KEY")
     with pytest.raises(dbdeid.DataError, match="DBDEID_PSEUDONYM_KEY"):
         dbdeid.verify(given)

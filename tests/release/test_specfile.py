@@ -381,3 +381,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.yml", latin, "a\0b", "x" * 5000):
         with pytest.raises(SpecError, match="cannot be read"):
             read(path)
+
+
+def test_a_misspelt_word_is_no_path() -> None:
+    with pytest.raises(SpecError) as refused:
+        read(changed("columns", "sex", "hierarchy", to="supress"))
+    (mistake,) = refused.value.mistakes
+    assert mistake.place == "columns.sex.hierarchy"
+    assert "did you mean 'suppress'" in mistake.hint

@@ -194,6 +194,27 @@ def test_commands_quote_hostile_names() -> None:
     assert '"o\'neil ""x""; $(rm)", "age"' in text
 
 
+def test_commands_count_as_the_release_was_made() -> None:
+    record = full()
+    record["null_policy"] = "exclude"
+    text = render(record, "public")
+    assert "--null-policy exclude" in text
+    assert "null_policy := &#39;exclude&#39;" in text
+    assert "IS NULL" in text
+    record["null_policy"] = "wildcard"
+    text = render(record, "public")
+    assert "--null-policy wildcard" in text
+    assert "In plain SQL" not in text
+    record["null_policy"], record["source_subjects"] = "own_category", 25_000
+    assert "count records; the promise counts subjects" in render(record, "public")
+    record["columns"][0] |= {"pseudonym": True, "released_type": "VARCHAR"}
+    text = render(record, "public")
+    assert "--subject name" in text
+    assert "subject := &#39;name&#39;" in text
+    assert "count(DISTINCT &#34;name&#34;)" in text
+    assert "count records; the promise" not in text
+
+
 def test_is_deterministic_and_leaves_its_record_alone() -> None:
     record = full()
     for audience in ("internal", "public"):

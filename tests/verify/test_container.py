@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from handmade import Release, detail, failed, handmade
 
@@ -370,3 +372,30 @@ def test_verifying_leaves_no_trace(tmp_path: Path) -> None:
     release.verify()
     left = release.con.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
     assert left == []
+
+
+NOTES = [
+    pytest.param({"age": b"Jane Roe"}, None, "metadata on 'age'", id="a note on a column"),
+    pytest.param({}, b'{"attributes": {"note": "Jane Roe"}}', "'pandas'", id="of a pandas frame"),
+    pytest.param({}, b'{"columns": [], "note": "Jane Roe"}', "'pandas'", id="in what pandas says"),
+    pytest.param({}, b"Jane Roe", "'pandas'", id="in place of what pandas says"),
+    pytest.param({}, b'{"columns": [], "creator": {}}', "", id="nothing beside names and types"),
+]
+
+
+@pytest.mark.parametrize(("fields", "pandas", "told"), NOTES)
+def test_notes_in_a_parquet_file_of_another_writer(
+    tmp_path: Path, fields: dict[str, bytes], pandas: bytes | None, told: str
+) -> None:
+    rows = pa.table({"age": [1, 1, 2, 2]})
+    schema = rows.schema.with_metadata({b"pandas": pandas} if pandas else None)
+    for name, note in fields.items():
+        at = schema.get_field_index(name)
+        schema = schema.set(at, schema.field(at).with_metadata({b"note": note}))
+    path = tmp_path / "noted.parquet"
+    pq.write_table(rows.cast(schema), path)
+    found = verify_bare(path, ("age",), 2)
+    (metadata,) = (c for c in found.hygiene if c.check == "metadata")
+    assert metadata.holds == (not told)
+    assert told in metadata.detail
+    assert "Jane" not in metadata.detail
