@@ -301,7 +301,7 @@ def _bare(
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
     found = promises.models(session, written, quasi_identifiers, (model,), counting)
     kept = [replace(p, declared=p.declared | counting.declared) for p in found]
-    if counting.subject is not None:
+    if counting.subject is not None and counting.null_policy != "wildcard":
         kept.append(promises.linked(session, written, quasi_identifiers, model, counting.subject))
     return Verification(tuple(kept), tuple(checks))
 

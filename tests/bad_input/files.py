@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,7 +204,7 @@ KINDS = (
 
 def _after_run(folder: Path) -> None:
     subprocess.run(
-        [shutil.which("python") or "python", "-m", "dbdeid", "run", "spec.yml", "-q"],
+        [sys.executable, "-m", "dbdeid", "run", "spec.yml", "-q"],
         cwd=folder,
         check=True,
     )
