@@ -1,20 +1,41 @@
 """The command `dbdeid`, also as `python -m dbdeid`."""
 
+import atexit
 import os
 import signal
+import sys
+
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Load and run the command line; Ctrl-C ends it quietly from the first moment on."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until a command works, and after it, there is nothing to clean up.
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from dbdeid.cli import main as run
 
     try:
         run()
+    except SystemExit as ended:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if ended.code == INTERRUPTED:
+            _end()
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but to end
+
+
+def _end() -> None:
+    """End with the code of an interrupt, not by its signal.
+
+    Where the interrupt met Python code that an extension module ran, Python holds it for unhandled
+    whatever was done about it, and would end by the signal.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

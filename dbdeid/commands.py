@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import logging
+import os
 import signal
 import sys
 import threading
@@ -177,11 +178,26 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
+    ignored = sys.unraisablehook
     try:
+        sys.unraisablehook = _interrupt_again(ignored)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        sys.unraisablehook = ignored
+
+
+def _interrupt_again(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Ctrl-C that meets a callback of Python's own, which may not raise, comes again after it."""
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+        else:
+            otherwise(unraisable)
+
+    return hook
 
 
 def _from_interrupt(error: BaseException | None) -> bool:

@@ -11,6 +11,8 @@ import select
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from specs import PEOPLE, small
+
+from dbdeid.commands import interruptible
 
 QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
 RUN_KEYS = {
@@ -482,3 +486,21 @@ def test_help_shows_an_example(command: str) -> None:
     said = call(command, "--help").stdout
     assert f"\n  dbdeid {command} " in said
     assert "--json" in said
+
+
+def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:
+    class Dying:
+        pass
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    def work() -> None:
+        gone = Dying()
+        watched = weakref.ref(gone, interrupted)
+        del gone
+        assert watched() is None
+        time.sleep(5)
+
+    with interruptible(), pytest.raises(KeyboardInterrupt):
+        work()
