@@ -502,5 +502,10 @@ def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:
         assert watched() is None
         time.sleep(5)
 
-    with interruptible(), pytest.raises(KeyboardInterrupt):
-        work()
+    # a job in the background of a shell inherits a deaf ear
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interruptible(), pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        signal.signal(signal.SIGINT, before)
