@@ -226,19 +226,17 @@ def _unsatisfiable(
     lost = checker.check(parameters.transformation or lattice.top).suppressed_subjects
     if lost <= limit and people >= parameters.k:
         return _unacceptable(lost, people, who, parameters)
-    node = parameters.transformation or lattice.top
     what = "the given transformation" if parameters.transformation else "the most general one"
-    check = checker.check(node)
     if parameters.k > people:
         hint = f"k can be at most {people}, the number of {who}"
     elif parameters.transformation:
         hint = "use higher levels, a smaller k or a larger suppression_limit"
     else:
-        share = math.ceil(check.suppressed_subjects / people * 10_000) / 10_000
+        share = math.ceil(lost / people * 10_000) / 10_000
         hint = f"allow suppression_limit: {share}, a smaller k, or higher max_level"
     return Unsatisfiable(
         f"no transformation reaches k = {parameters.k} with at most {limit} of {people} {who} "
-        f"suppressed; {what} would suppress {check.suppressed_subjects}",
+        f"suppressed; {what} would suppress {lost}",
         hint=hint,
     )
 

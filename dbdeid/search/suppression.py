@@ -172,8 +172,9 @@ class _People:
         start = np.cumsum(size) - size
         number = class_[start]
         largest = np.argsort(-size, kind="stable")
+        shrinking = -size[largest]
         for place in range(1, int(size.max(initial=1))):
-            more = largest[: np.searchsorted(-size[largest], -place)]  # whose set has more classes
+            more = largest[: np.searchsorted(shrinking, -place)]  # whose set has more classes
             if len(more) < 2:  # told apart by its size
                 break
             _, number[more] = np.unique(

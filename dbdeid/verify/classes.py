@@ -47,7 +47,7 @@ def companions(table: Relation, declared: Declared, name: str) -> dict[str, str]
 
 
 def _suppressed(declared: Declared) -> exp.Expr:
-    if not declared.keeps_suppressed or declared.all_top:
+    if not declared.stars_suppressed:
         return exp.false()
     return all_star(column(f"value_{i}") for i in range(len(declared.quasi_identifiers)))
 

@@ -54,6 +54,11 @@ class Declared:
         """Whether the transformation itself makes every quasi-identifier `*`."""
         return all(self.level(name) >= self.tops[name] for name in self.quasi_identifiers)
 
+    @property
+    def stars_suppressed(self) -> bool:
+        """Whether a record with every quasi-identifier `*` is one that was suppressed but kept."""
+        return self.keeps_suppressed and not self.all_top
+
     def level(self, name: str) -> int:
         """The declared level of a quasi-identifier."""
         return self.transformation[name]

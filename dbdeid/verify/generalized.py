@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column
-from dbdeid.verify.classes import STAR, as_text
+from dbdeid.verify.classes import STAR, all_star, as_text
 from dbdeid.verify.declared import Declared
 
 
@@ -25,6 +25,12 @@ def renamed(source: exp.Query | Relation, columns: Sequence[Column]) -> exp.Sele
     origin = source.table if isinstance(source, Relation) else source.copy().subquery("origin")
     names = zip(columns, names_of(columns), strict=True)
     return exp.select(*(exp.alias_(column(c.name), alias) for c, alias in names)).from_(origin)
+
+
+def all_starred(columns: Sequence[Column], declared: Declared) -> exp.Expr:
+    """Whether every quasi-identifier is `*`."""
+    names = zip(columns, names_of(columns), strict=True)
+    return all_star(column(n) for c, n in names if c.name in declared.quasi_identifiers)
 
 
 def generalized(

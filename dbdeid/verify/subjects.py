@@ -22,9 +22,8 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity
 from dbdeid.privacy.counting import Counting
-from dbdeid.verify.classes import all_star
 from dbdeid.verify.declared import Declared, Promise
-from dbdeid.verify.generalized import generalized, names_of, renamed
+from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
 from dbdeid.verify.promises import allowed
 
 SOURCE, PEOPLE, RELEASED = "verify_subject_source", "verify_people", "verify_released"
@@ -56,7 +55,7 @@ def promises(
         known = generalized(raw, columns, declared, hierarchies).select(column("subject", "s"))
         keys = names_of(columns)
         people = session.run(Step(PEOPLE, _counted(known, [*keys, "subject"])))
-        written = _counted(renamed(_bare(table), columns), keys)
+        written = _counted(renamed(table, columns), keys)
         released = session.run(Step(RELEASED, written))
         total = exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
         subjects = int(session.row(exp.select(total).from_(raw.table))[0])
@@ -81,10 +80,6 @@ class _Found:
     odd: str
 
 
-def _bare(table: Relation) -> Relation:
-    return Relation(table.name, table.columns, table.schema, table.catalog)
-
-
 def _counted(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
     columns = [column(key) for key in keys]
     return (
@@ -96,10 +91,7 @@ def _counted(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
 
 def _stars(columns: Sequence[Column], declared: Declared) -> exp.Expr:
     """Whether a released class is that of the suppressed records that are kept."""
-    if not declared.keeps_suppressed or declared.all_top:
-        return exp.false()
-    names = zip(columns, names_of(columns), strict=True)
-    return all_star(column(n) for c, n in names if c.name in declared.quasi_identifiers)
+    return all_starred(columns, declared) if declared.stars_suppressed else exp.false()
 
 
 def _by_class(

@@ -11,9 +11,8 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
-from dbdeid.verify.classes import all_star
 from dbdeid.verify.declared import Declared, Promise
-from dbdeid.verify.generalized import generalized, names_of, renamed
+from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
 
 SOURCE, BALANCE = "verify_source", "verify_balance"
 
@@ -46,7 +45,7 @@ def truthfulness(
         generalized, released, invented = (
             int(n) for n in session.row(_invented(columns, declared))
         )
-        if _keeps(declared):
+        if declared.stars_suppressed:
             invented += int(session.row(_unlike(columns, declared))[0])
     finally:
         session.drop_temp(SOURCE)
@@ -58,10 +57,6 @@ def truthfulness(
         "invented_records": invented,
     }
     return Promise("truthfulness", wanted, found, found == wanted and released <= rows)
-
-
-def _keeps(declared: Declared) -> bool:
-    return declared.keeps_suppressed and not declared.all_top
 
 
 def _count(table: Relation) -> exp.Select:
@@ -80,7 +75,7 @@ def _balance(
     zero, one = exp.Literal.number(0), exp.Count(this=exp.Star())
     grouped = [column(name) for name in names]
     expected = generalized(raw, columns, declared, hierarchies)
-    written = renamed(Relation(table.name, table.columns, table.schema, table.catalog), columns)
+    written = renamed(table, columns)
     both = exp.union(
         _counted(expected, names, one, zero), _counted(written, names, zero, one), distinct=False
     )
@@ -107,8 +102,8 @@ def _counted(
 
 def _invented(columns: list[Column], declared: Declared) -> exp.Select:
     excess: exp.Expr = _excess()
-    if _keeps(declared):
-        excess = exp.If(this=exp.not_(_star(columns, declared)), true=excess).copy()
+    if declared.stars_suppressed:
+        excess = exp.If(this=exp.not_(all_starred(columns, declared)), true=excess).copy()
         excess = exp.Case(ifs=[excess], default=exp.Literal.number(0))
     sums = (exp.Sum(this=e) for e in (column("generalized"), column("released"), excess))
     zero = exp.Literal.number(0)
@@ -120,11 +115,6 @@ def _invented(columns: list[Column], declared: Declared) -> exp.Select:
 def _excess() -> exp.Expr:
     difference = exp.Sub(this=column("released"), expression=column("generalized"))
     return exp.Greatest(this=exp.Literal.number(0), expressions=[difference])
-
-
-def _star(columns: list[Column], declared: Declared) -> exp.Expr:
-    names = zip(columns, names_of(columns), strict=True)
-    return all_star(column(n) for c, n in names if c.name in declared.quasi_identifiers)
 
 
 def _unlike(columns: list[Column], declared: Declared) -> exp.Select:
