@@ -1,0 +1,186 @@
+"""Special uniques: records that few of their quasi-identifiers already single out (SUDA2).
+
+A minimal sample unique (MSU) of a record is a set of quasi-identifiers on which it is alone, and
+on no part of which it is. Many and small ones make a record risky: Elliot, Manning, Mayes, Gurd &
+Bane 2005, "SUDA: A program for detecting special uniques"; Manning, Haglin & Keane 2008, "A
+recursive search algorithm for statistical disclosure assessment", Data Mining and Knowledge
+Discovery 16. The scores are those of sdcMicro's `suda2`; DIS is Skinner & Elliot 2002, JRSS B 64(4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DIS_FRACTION = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialUniques:
+    """The special uniques of a table, summed up.
+
+    Attributes:
+        largest_set: the most quasi-identifiers that a set of them could have.
+        records: records that have a minimal sample unique.
+        minimal_sample_uniques: how many there are of each size, 1 first.
+        highest_score: the SUDA score of the riskiest record; 0 where there is none.
+        sampling_fraction: share of the population that the DIS score takes the table for.
+        highest_dis_score: the riskiest record's probability of a correct match.
+    """
+
+    largest_set: int
+    records: int
+    minimal_sample_uniques: tuple[int, ...]
+    highest_score: float
+    sampling_fraction: float
+    highest_dis_score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The special uniques as JSON shows them."""
+        return asdict(self)
+
+
+def summed(
+    codes: NDArray[np.int64],
+    records: NDArray[np.int64],
+    largest_set: int,
+    sampling_fraction: float = DIS_FRACTION,
+) -> SpecialUniques:
+    """The special uniques of a table of distinct combinations; arguments as `msus` has them."""
+    width = codes.shape[1]
+    largest_set = min(largest_set, width)
+    found = msus(codes, records, largest_set)
+    score = scores(found, width)
+    dis = dis_scores(score, records, width, sampling_fraction)
+    return SpecialUniques(
+        largest_set,
+        int((found.sum(axis=1) > 0).sum()),
+        tuple(found.sum(axis=0).tolist()),
+        float(score.max(initial=0.0)),
+        sampling_fraction,
+        float(dis.max(initial=0.0)),
+    )
+
+
+def msus(
+    codes: NDArray[np.int64], records: NDArray[np.int64], largest_set: int
+) -> NDArray[np.int64]:
+    """How many minimal sample uniques of each size each combination has: combinations × sizes.
+
+    Args:
+        codes: distinct combinations × quasi-identifiers; a negative code equals nothing, and is in
+            no minimal sample unique.
+        records: records of each combination.
+        largest_set: the largest size to look for.
+    """
+    import numpy as np
+
+    alone: dict[int, NDArray[np.uint8]] = {}  # by set of columns, a bit each: who is unique on it
+    found = np.zeros((len(codes), largest_set), dtype=np.int64)
+    for columns, key in _sets(codes, largest_set):
+        known = key >= 0
+        times = np.bincount(key[known], weights=records[known])
+        unique = np.zeros(len(codes), dtype=bool)
+        unique[known] = times[key[known]] == 1
+        members = [bit for bit in range(codes.shape[1]) if columns >> bit & 1]
+        minimal = unique.copy()
+        for bit in members:
+            if part := columns & ~(1 << bit):
+                minimal &= np.unpackbits(alone[part], count=len(codes)) == 0
+        found[:, len(members) - 1] += minimal
+        if len(members) < largest_set:
+            alone[columns] = np.packbits(unique)
+    return found
+
+
+def _sets(codes: NDArray[np.int64], largest_set: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Every set of columns as bits, after all its parts, with the combinations numbered on it.
+
+    A set grows by columns before its first, so that only the numbers of one chain are held.
+    """
+    import numpy as np
+
+    def numbered(key: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+        joint = np.where((key < 0) | (more < 0), -1, key * (more.max(initial=0) + 1) + more)
+        values, dense = np.unique(joint, return_inverse=True)
+        return dense - int(values[0] < 0) if len(values) else dense
+
+    def grown(
+        columns: int, first: int, size: int, key: NDArray[np.int64]
+    ) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        yield columns, key
+        if size < largest_set:
+            for more in range(first):
+                joint = numbered(key, codes[:, more])
+                yield from grown(columns | 1 << more, more, size + 1, joint)
+
+    for first in range(codes.shape[1]):
+        start = np.zeros(len(codes), dtype=np.int64)
+        yield from grown(1 << first, first, 1, numbered(start, codes[:, first]))
+
+
+def scores(found: NDArray[np.int64], width: int, *, original: bool = True) -> NDArray[np.float64]:
+    """The SUDA score of each combination.
+
+    A minimal sample unique of size s among m quasi-identifiers, none looked for above size M, adds
+    (m-s)·(m-s-1)·… down to m-M, or 1 where M = m (Elliot et al.); otherwise, as the program of the
+    IHSN has it, (2^(m-s) - 1) · s!(m-s)!/m!.
+
+    Args:
+        found: minimal sample uniques by size, as `msus` gives them.
+        width: how many quasi-identifiers there are.
+        original: score as Elliot et al., sdcMicro's default.
+    """
+    import numpy as np
+
+    largest = found.shape[1]
+    sizes = range(1, largest + 1)
+    last = min(largest, width - 1)
+    weights = np.array(
+        [
+            float(math.prod(width - i for i in range(s, last + 1)))
+            if original
+            else (2.0 ** (width - s) - 1) / math.comb(width, s)
+            for s in sizes
+        ]
+    )
+    total: NDArray[np.float64] = found @ weights
+    return total
+
+
+def dis_scores(
+    score: NDArray[np.float64],
+    records: NDArray[np.int64],
+    width: int,
+    sampling_fraction: float = DIS_FRACTION,
+) -> NDArray[np.float64]:
+    """The chance that a match on each combination is right, from its SUDA score (DIS-SUDA).
+
+    The chance over all unique records, U·π / (U·π + P·(1-π)) for U uniques and P records in pairs,
+    is spread over them so that higher scores get more of it.
+
+    Args:
+        score: SUDA scores; 0 gives 0.
+        records: records of each combination.
+        width: how many quasi-identifiers there are.
+        sampling_fraction: share π of the population that the table holds.
+    """
+    import numpy as np
+
+    uniques, pairs = float((records == 1).sum()), float(2 * (records == 2).sum())
+    special = score > 0
+    chance = np.zeros(len(score))
+    if not special.any():
+        return chance
+    right = uniques * sampling_fraction
+    all_right = right / (right + pairs * (1 - sampling_fraction))
+    power = score[special] ** (1 + (8 - width) / 20)
+    wrong = uniques / all_right - uniques
+    chance[special] = 1 / (1 + wrong / (power * (1 / power).sum()))
+    return chance
