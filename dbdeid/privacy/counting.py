@@ -76,6 +76,37 @@ def classes(
     )
 
 
+def weighted_classes(
+    table: Relation, quasi_identifiers: Sequence[str], weight: str, counting: Counting = ROWS
+) -> exp.Query:
+    """As `classes`, with `weight`: the sum of a column over the records that class_size counts.
+
+    Combinations that are no class are left out.
+
+    Raises:
+        ValueError: the counting has a subject, whose records have no common weight.
+    """
+    if counting.subject is not None:
+        raise ValueError("weights are of records, not of subjects")
+    keys = _keys(quasi_identifiers)
+    total = exp.Sum(this=cast(exp.column("weight"), "DOUBLE"))
+    records = exp.alias_(exp.Count(this=exp.Star()), "records")
+    found = _renamed(table, quasi_identifiers, None).select(exp.alias_(column(weight), "weight"))
+    groups = (
+        exp.select(*keys, records, exp.alias_(total, "weight"))
+        .from_(found.subquery("found"))
+        .group_by(*keys)
+    )
+    if counting.null_policy == "wildcard":
+        groups = groups.select(_cells(keys))
+        return _as_query(step("wildcard_weights", {"groups": groups}, {"qi": keys}))
+    query = exp.select("*", exp.alias_(exp.column("records"), "class_size"))
+    query = query.from_(groups.subquery("groups"))
+    if counting.null_policy == "exclude":
+        query = query.where(*(_known(key) for key in keys))
+    return query
+
+
 def members(table: Relation, quasi_identifiers: Sequence[str], counting: Counting) -> exp.Query:
     """A query of who is in which class: `subject`, `class_size`, one row for each such pair.
 

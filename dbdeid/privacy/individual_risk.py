@@ -8,8 +8,15 @@ estimation in µ-Argus: a review"; the approximation is the default of sdcMicro'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.privacy.counting import ROWS, Counting, weighted_classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +31,12 @@ class IndividualRisk:
     """The individual risks of a sample, summed up.
 
     Attributes:
-        population: the sum of the weights.
         highest: of the most exposed record.
         mean: over the records; the share that an attacker is expected to find.
         expected_reidentifications: their sum.
         approximate_mean: the mean by the approximation for frequencies above two.
     """
 
-    population: float
     highest: float | None
     mean: float | None
     expected_reidentifications: float
@@ -40,6 +45,28 @@ class IndividualRisk:
     def to_dict(self) -> dict[str, Any]:
         """The risks as JSON shows them."""
         return asdict(self)
+
+
+def measure(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    weight: str,
+    counting: Counting = ROWS,
+) -> IndividualRisk:
+    """The individual risks of a table whose records have survey weights of at least 1.
+
+    Records that have no class are left out. The records are people: no subject is counted.
+    """
+    found = weighted_classes(table, quasi_identifiers, weight, counting)
+    rows = session.arrays(
+        exp.select("records", "class_size", "weight").from_(found.subquery("weighted"))
+    )
+    return summed(
+        rows["records"].astype("int64"),
+        rows["class_size"].astype("int64"),
+        rows["weight"].astype("float64"),
+    )
 
 
 def individual_risk(
@@ -73,10 +100,7 @@ def individual_risk(
 
 
 def summed(
-    records: NDArray[np.int64],
-    frequency: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    total: float,
+    records: NDArray[np.int64], frequency: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> IndividualRisk:
     """The individual risks of all records.
 
@@ -84,15 +108,14 @@ def summed(
         records: records of each class.
         frequency: records of the sample that each class counts.
         weight: the sum of the weights of those.
-        total: the sum of all weights.
     """
     number = int(records.sum())
     if not number:
-        return IndividualRisk(total, None, None, 0.0, None)
+        return IndividualRisk(None, None, 0.0, None)
     risk = individual_risk(frequency, weight)
     expected = float(records @ risk)
     rough = float(records @ individual_risk(frequency, weight, approximate=True))
-    return IndividualRisk(total, float(risk.max()), expected / number, expected, rough / number)
+    return IndividualRisk(float(risk.max()), expected / number, expected, rough / number)
 
 
 def _approximation(f: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:

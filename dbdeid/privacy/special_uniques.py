@@ -4,15 +4,22 @@ A minimal sample unique (MSU) of a record is a set of quasi-identifiers on which
 on no part of which it is. Many and small ones make a record risky: Elliot, Manning, Mayes, Gurd &
 Bane 2005, "SUDA: A program for detecting special uniques"; Manning, Haglin & Keane 2008, "A
 recursive search algorithm for statistical disclosure assessment", Data Mining and Knowledge
-Discovery 16. The scores are those of sdcMicro's `suda2`; DIS is Skinner & Elliot 2002, JRSS B 64(4).
+Discovery 16. The scores are those of sdcMicro's `suda2`; DIS is Skinner & Elliot 2002, Journal of
+the Royal Statistical Society B 64(4).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.privacy.counting import ROWS, Counting, classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +51,43 @@ class SpecialUniques:
     def to_dict(self) -> dict[str, Any]:
         """The special uniques as JSON shows them."""
         return asdict(self)
+
+
+def measure(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    largest_set: int,
+    sampling_fraction: float = DIS_FRACTION,
+    counting: Counting = ROWS,
+) -> SpecialUniques:
+    """The special uniques of a table, over sets of at most so many quasi-identifiers.
+
+    Where NULLs are excluded, a NULL is in no minimal sample unique and equals nothing, as sdcMicro
+    has it; else it is a value. It takes records, one of a person, and no wildcards.
+    """
+    import numpy as np
+
+    if counting.subject is not None or counting.null_policy == "wildcard":
+        raise ValueError("special uniques are records of classes that do not overlap")
+    keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
+    found = session.arrays(
+        exp.select(*(exp.alias_(_number(key, counting), key) for key in keys), "records").from_(
+            classes(table, quasi_identifiers).subquery("classes")
+        )
+    )
+    codes = np.stack([found[key].astype(np.int64) for key in keys], axis=1)
+    return summed(codes, found["records"].astype(np.int64), largest_set, sampling_fraction)
+
+
+def _number(key: str, counting: Counting) -> exp.Expr:
+    """The number of a value in its column, -1 where it equals nothing."""
+    order = exp.Order(expressions=[exp.Ordered(this=exp.column(key))])
+    number = exp.Window(this=exp.DenseRank(), order=order)
+    if counting.null_policy != "exclude":
+        return number
+    unknown = exp.Is(this=exp.column(key), expression=exp.null())
+    return exp.Case().when(unknown, exp.Literal.number(-1)).else_(number)
 
 
 def summed(

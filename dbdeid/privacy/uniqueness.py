@@ -7,10 +7,12 @@ the sampling fraction; ARX 3.9 does so too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbdeid.privacy import pitman, slide_binomial
+from dbdeid.privacy.risk import SizeCount
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +54,18 @@ class PopulationUniqueness:
     def to_dict(self) -> dict[str, Any]:
         """The estimates as JSON shows them."""
         return asdict(self)
+
+
+def estimated(histogram: Sequence[SizeCount], fraction: float) -> PopulationUniqueness:
+    """The uniqueness of a population by the class histogram of a sample of it.
+
+    The models are of people with one record each, in classes that do not overlap.
+    """
+    import numpy as np
+
+    sizes = np.array([size.class_size for size in histogram], dtype=np.int64)
+    classes = np.array([size.classes for size in histogram], dtype=np.int64)
+    return population_uniqueness(sizes, classes, fraction)
 
 
 def sample_uniqueness(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> float:
