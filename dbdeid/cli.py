@@ -202,23 +202,51 @@ def risk(
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
     qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="A column that is not to be learned; repeat it."),
+    ] = None,
     k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
     subject: Subject = None,
     null_policy: Nulls = "own_category",
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Share of a population: how much of it is unique."),
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COL", help="Survey weights: individual risks.")
+    ] = None,
+    special_uniques: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="SIZE", help="Records that SIZE quasi-identifiers or fewer single out."
+        ),
+    ] = None,
     options: Options,
 ) -> None:
-    """Measure the re-identification risk of any table or file.
+    """Measure the risk of any table or file: of re-identification, and of what is learned.
 
-    dbdeid risk hospital.duckdb visits --qi age --qi zip --k 5
+    dbdeid risk hospital.duckdb visits --qi age --qi zip --k 5 --sensitive diagnosis
 
     dbdeid risk hospital.duckdb visits --qi age --qi zip --subject patient_nbr
+
+    dbdeid risk survey.csv --qi age --qi zip --sampling-fraction 0.01 --weight w --special-uniques 3
     """
     from dbdeid.privacy import Counting
-    from dbdeid.release.risk import risk_of
+    from dbdeid.release.risk import Asked, assess
 
-    counting = Counting(null_policy, subject)
-    found = risk_of(Path(source), table, qi, k, counting, options.settings)
-    show(options, found.to_dict(), texts().risk(found, qi, k, subject))
+    asked = Asked(
+        tuple(qi),
+        k,
+        Counting(null_policy, subject),
+        tuple(sensitive or ()),
+        sampling_fraction,
+        weight,
+        special_uniques,
+        options.show_values,
+    )
+    found = assess(Path(source), table, asked, options.settings)
+    show(options, found.to_dict(), texts().risk(found, asked))
 
 
 @command(app)

@@ -71,7 +71,7 @@ _COMMON: dict[str, Any] = {
     "threads": Annotated[int | None, typer.Option(min=1, max=1024, help="Threads of the engine.")],
     "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
     "show_values": Annotated[
-        bool, typer.Option("--show-values", help="Name values of quasi-identifiers in errors.")
+        bool, typer.Option("--show-values", help="Name values of quasi-identifiers.")
     ],
 }
 _DEFAULTS: dict[str, Any] = {

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dbdeid.engine.catalog import Entry
     from dbdeid.engine.console import Table
-    from dbdeid.privacy.risk import Risk
+    from dbdeid.privacy.disclosure import Block, Disclosure
+    from dbdeid.privacy.individual_risk import IndividualRisk
+    from dbdeid.privacy.special_uniques import SpecialUniques
+    from dbdeid.privacy.uniqueness import PopulationUniqueness
     from dbdeid.release.demo import Demo, Rows
     from dbdeid.release.result import RunResult
+    from dbdeid.release.risk import Asked, Assessment
     from dbdeid.verify import Promise, Verification
 
 
@@ -199,21 +203,125 @@ _NULLS = {
 }
 
 
-def risk(found: Risk, qi: Sequence[str], k: int, subject: str | None = None) -> str:
+def risk(found: Assessment, asked: Asked) -> str:
     """The risk of a table, with what counts and what a NULL equals."""
-    people = [] if subject is None else [(f"subjects ({subject})", f"{found.subjects:,}")]
+    seen, subject = found.risk, asked.counting.subject
+    people = [] if subject is None else [(f"subjects ({subject})", f"{seen.subjects:,}")]
     rows = [
-        ("records", f"{found.records:,}"),
+        ("records", f"{seen.records:,}"),
         *people,
-        ("classes", f"{found.classes:,}"),
-        ("k (smallest class)", str(found.k)),
-        ("highest risk", _share(found.highest_risk)),
-        ("average risk", _share(found.average_risk)),
-        ("unique records", f"{found.unique_records:,}"),
-        (f"records in classes below {k}", f"{found.records_at_risk:,}"),
+        ("classes", f"{seen.classes:,}"),
+        ("k (smallest class)", str(seen.k)),
+        ("highest risk", _share(seen.highest_risk)),
+        ("average risk", _share(seen.average_risk)),
+        ("unique records", f"{seen.unique_records:,}"),
+        (f"records in classes below {asked.k}", f"{seen.records_at_risk:,}"),
     ]
-    told = f"null_policy {found.null_policy}: {_NULLS[found.null_policy]}"
-    return f"risk over {', '.join(qi)} ({told})\n" + _grid(("", ""), rows)
+    if found.histogram:
+        few = [f"{size.classes:,} of {size.class_size:,}" for size in found.histogram[:SIZES_SHOWN]]
+        more = len(found.histogram) - len(few)
+        few += [f"{more:,} greater sizes"] if more else []
+        rows.append(("smallest classes", ", ".join(few)))
+    told = f"null_policy {seen.null_policy}: {_NULLS[seen.null_policy]}"
+    head = f"risk over {', '.join(asked.quasi_identifiers)} ({told})"
+    parts = [head + "\n" + _grid(("", ""), rows)]
+    if found.smallest:
+        cells = [
+            (str(c.class_size), *("NULL" if v is None else v for v in c.values.values()))
+            for c in found.smallest
+        ]
+        parts.append(_grid(("class size", *found.smallest[0].values), cells))
+    parts += [_disclosure(told) for told in found.disclosures]
+    if found.population is not None:
+        parts.append(_population(found.population))
+    if found.individual is not None:
+        parts.append(_individual(found.individual, str(asked.weight)))
+    if found.special is not None:
+        parts.append(_special(found.special, len(asked.quasi_identifiers)))
+    return "\n\n".join(parts)
+
+
+SIZES_SHOWN = 5
+
+
+def _disclosure(found: Disclosure) -> str:
+    """What is learned of a sensitive column, under the names of the models."""
+    delta = f"{_number(found.delta_present)} bits"
+    if found.classes_lacking_a_value:
+        lacking = f"{found.classes_lacking_a_value:,} classes lack a value"
+        delta = f"infinite: {lacking} ({delta} over the values they have)"
+    enhanced = _number(found.enhanced_beta)
+    if found.enhanced_beta is None and found.basic_beta is not None:
+        enhanced = "none will do"
+    rows = [
+        ("distinct l", _number(found.distinct_l)),
+        ("entropy l", _number(found.entropy_l)),
+        (f"recursive c (l = {found.distinct_l})", f"above {_number(found.recursive_c)}"),
+        (f"t ({found.t_distance})", _number(found.t)),
+        ("alpha (greatest confidence)", _share(found.alpha)),
+        ("basic beta", _number(found.basic_beta)),
+        ("enhanced beta", enhanced),
+        ("delta", delta),
+        ("homogeneous, l = 1", _block(found.homogeneous)),
+        ("open to background knowledge, l = 2", _block(found.background)),
+        ("diverse, l > 2", _block(found.diverse)),
+    ]
+    return f"what is learned of {found.sensitive}\n" + _grid(("", ""), rows)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6g}"
+
+
+def _block(block: Block) -> str:
+    return f"{block.classes:,} classes, {block.records:,} records"
+
+
+_MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
+
+
+def _population(found: PopulationUniqueness) -> str:
+    """How much of a population is unique, by each model."""
+
+    def chosen(value: float, model: str | None) -> str:
+        return _share(value) + (f" ({_MODELS[model]})" if model else "")
+
+    rows = [
+        ("of the sample", _share(found.sample_uniqueness)),
+        *((name, _share(getattr(found, key)) or "does not fit") for key, name in _MODELS.items()),
+        ("Dankar's choice, as ARX", chosen(found.dankar, found.model)),
+    ]
+    if found.model_solved != found.model or found.dankar_solved != found.dankar:
+        rows.append(("the same with SNB solved", chosen(found.dankar_solved, found.model_solved)))
+    head = f"estimated to be unique in the population of {found.population:,}"
+    return head + "\n" + _grid(("", ""), rows)
+
+
+def _individual(found: IndividualRisk, weight: str) -> str:
+    """The individual risks of a weighted sample."""
+    rows = [
+        ("highest", _share(found.highest)),
+        ("mean", _share(found.mean)),
+        ("expected re-identifications", f"{found.expected_reidentifications:,.2f}"),
+    ]
+    return f"individual risk, weights {weight}\n" + _grid(("", ""), rows)
+
+
+def _special(found: SpecialUniques, width: int) -> str:
+    """The special uniques of a table."""
+    sizes = [
+        f"{count:,} of {size}"
+        for size, count in enumerate(found.minimal_sample_uniques, start=1)
+        if count
+    ]
+    rows = [
+        ("records with one", f"{found.records:,}"),
+        ("minimal sample uniques", ", ".join(sizes) or "none"),
+        ("highest score", f"{found.highest_score:,.6g}"),
+        (f"highest DIS, at {found.sampling_fraction:.4g}", _share(found.highest_dis_score)),
+    ]
+    head = f"special uniques by {found.largest_set} of {width} quasi-identifiers or fewer"
+    return head + "\n" + _grid(("", ""), rows)
 
 
 def entry(found: Entry) -> dict[str, Any]:

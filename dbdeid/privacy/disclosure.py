@@ -79,8 +79,10 @@ class Disclosure:
     diverse: Block
 
     def to_dict(self) -> dict[str, Any]:
-        """The disclosure as JSON shows it."""
-        return asdict(self)
+        """The disclosure as JSON shows it, under the name of the column."""
+        found = asdict(self)
+        del found["sensitive"]
+        return found
 
 
 def measure(

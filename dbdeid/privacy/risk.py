@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from dbdeid.engine.relation import Relation
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, cast
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.counting import ROWS, Counting, NullPolicy, classes, members
@@ -57,6 +59,15 @@ class SizeCount:
     records: int
 
 
+@dataclass(frozen=True, slots=True)
+class SmallClass:
+    """A class: its size, its records, and its quasi-identifiers as text."""
+
+    class_size: int
+    records: int
+    values: dict[str, str | None]
+
+
 def measure(
     session: Session,
     table: Relation,
@@ -86,3 +97,26 @@ def histogram(
     """The classes of a table counted by size, smallest first; records are rows."""
     query = step("histogram", {"classes": classes(table, quasi_identifiers, counting)})
     return tuple(SizeCount(*row) for row in session.rows(query))
+
+
+def smallest(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    counting: Counting = ROWS,
+    limit: int = 10,
+) -> tuple[SmallClass, ...]:
+    """The smallest classes of a table with their values, at most so many."""
+    keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
+    known = exp.Is(this=exp.column("class_size"), expression=exp.null()).not_()
+    query = (
+        exp.select("class_size", "records", *(cast(exp.column(key), "VARCHAR") for key in keys))
+        .from_(classes(table, quasi_identifiers, counting).subquery("classes"))
+        .where(known)
+        .order_by("class_size", *keys)
+        .limit(limit)
+    )
+    return tuple(
+        SmallClass(size, records, dict(zip(quasi_identifiers, values, strict=True)))
+        for size, records, *values in session.rows(query)
+    )
