@@ -29,16 +29,23 @@ def population_uniques(
         classes: how many classes have each size.
         population: members of the population.
     """
+    found = fit(sizes, classes)
+    if found is None:
+        return None
+    theta, alpha = found
+    if alpha == 0 or theta + alpha <= 0:
+        return None
+    uniques = math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population)
+    return math.exp(uniques) if uniques <= math.log(population) else None
+
+
+def fit(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[float, float] | None:
+    """The most likely theta and alpha; None where no start leads to them."""
     score = _score(sizes, classes)
     for start in (_guess(sizes, classes), *starts()):
         found = newton(score, start, ITERATIONS, lambda theta, alpha: theta >= 0)
         if found is not None:
-            theta, alpha = found
-            if alpha == 0 or theta + alpha <= 0:
-                return None
-            log = math.lgamma(theta + 1) - math.lgamma(theta + alpha)
-            uniques = log + alpha * math.log(population)
-            return math.exp(uniques) if uniques <= math.log(population) else None
+            return found
     return None
 
 

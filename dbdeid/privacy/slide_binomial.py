@@ -37,16 +37,26 @@ def population_uniques(
 ) -> float | None:
     """Unique members of the population; None where no parameters fit the sample.
 
-    Given β the two equations' ratio is quadratic in α with one positive root, so that only β is
-    searched for, by bisection.
-
     Args:
         sizes: class sizes of the sample, ascending and distinct.
         classes: how many classes have each size.
         fraction: share of the population that was sampled.
     """
     sample = _sample(sizes, classes, fraction)
-    if sample is None or not sample.pairs:
+    found = None if sample is None else fit(sample)
+    if sample is None or found is None:
+        return None
+    alpha, beta = found
+    return sample.classes * math.pow(beta, alpha)
+
+
+def fit(sample: Sample) -> tuple[float, float] | None:
+    """The α and β under which a sample has the observed uniques and pairs; None if none do.
+
+    Given β the ratio of the two equations is quadratic in α with one positive root, so that only β
+    is searched for, by bisection.
+    """
+    if not sample.pairs or not 0 < sample.fraction < 1:
         return None
     low = 0.0
     for step in range(1, STEPS):
@@ -58,7 +68,7 @@ def population_uniques(
         return None
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (low, middle) if _excess(sample, middle) >= 0 else (middle, high)
-    return sample.classes * math.pow(high, _alpha(sample, high))
+    return _alpha(sample, high), high
 
 
 def _alpha(sample: Sample, beta: float) -> float:

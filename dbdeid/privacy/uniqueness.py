@@ -127,12 +127,14 @@ def zayatz(sizes: NDArray[np.int64], classes: NDArray[np.int64], population: int
     import numpy as np
 
     records = int(sizes @ classes)
+    alone = float(classes[sizes == 1].sum())
+    if not alone:
+        return 0.0
     # the chance that of a class of 1, 2, … members just one is drawn: hypergeometric
     others = np.arange(int(sizes[-1]) - 1, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         missed = np.maximum(population - records - others, 0) / (population - 1 - others)
     missed = np.nan_to_num(missed)
     chance = sizes * (records / population) * np.concatenate(([1.0], np.cumprod(missed)))[sizes - 1]
-    alone = float(classes[sizes == 1].sum())
     certain = alone * (records / population) / float(classes @ chance)
     return float(alone * certain / records)
