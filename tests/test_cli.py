@@ -154,6 +154,7 @@ def test_two_runs_give_one_list(place: Path) -> None:
 def test_risk_as_json(place: Path) -> None:
     found = document("risk", "owner.duckdb", "people", "--qi", "age", "--qi", "sex", "--k", "3")
     assert set(found) == {
+        "histogram",
         "null_policy",
         "records",
         "subjects",
@@ -166,6 +167,7 @@ def test_risk_as_json(place: Path) -> None:
     }
     assert found["records"] == 200
     assert found["null_policy"] == "own_category"
+    assert sum(size["records"] for size in found["histogram"]) == 200
     assert document("risk", "owner.duckdb", "people", "--qi", "sex", "--subject", "NAME")["k"] > 1
 
 

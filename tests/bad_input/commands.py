@@ -32,6 +32,10 @@ USAGE = tuple(
         (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "-1"), "--k"),
         (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "two"), "--k"),
         (("risk", "owner.duckdb", "people", "--qi", "age", "--k", "2.5"), "--k"),
+        (("risk", "x.csv", "--qi", "age", "--sensitive"), "--sensitive", "requires an argument"),
+        (("risk", "x.csv", "--qi", "age", "--sampling-fraction", "1%"), "--sampling-fraction"),
+        (("risk", "x.csv", "--qi", "age", "--special-uniques", "0"), "--special-uniques"),
+        (("risk", "x.csv", "--qi", "age", "--special-uniques", "all"), "--special-uniques"),
         (("list",), "DATABASE"),
         (("sql",), "DATABASE"),
         (("macros", "install"), "DATABASE"),
@@ -60,6 +64,49 @@ USAGE = tuple(
         (("search", "spec.yml"), "search", "not yet available"),
         (("query", "spec.yml", "SELECT 1"), "query", "not yet available"),
         (("frontier", "spec.yml"), "frontier", "not yet available"),
+    )
+)
+
+_WEIGHTS = "CREATE TABLE survey AS SELECT *, {} AS w FROM people; "
+
+RISKS = tuple(
+    Case(
+        name=f"dbdeid risk {' '.join(words)}"[:90] + (f", {sql}" if sql else ""),
+        words=("risk", "owner.duckdb", "survey" if sql else "people", "--qi", "age", *words),
+        place=place,
+        hint=hint,
+        sql=_WEIGHTS.format(sql) if sql else "",
+    )
+    for sql, words, place, hint in (
+        ("", ("--sensitive", "ilness"), "ilness", "did you mean 'illness'?"),
+        ("", ("--sensitive", ""), "no column ''", "Known"),
+        ("", ("--sensitive", "AGE"), "'age' is given as quasi-identifier", "named once"),
+        ("", ("--qi", "sex", "--qi", "SEX"), "'sex' is given as quasi-identifier", "named once"),
+        ("", ("--sensitive", "illness", "--sensitive", "illness"), "'illness'", "named once"),
+        ("", ("--sensitive", "name", "--subject", "name"), "as subject", "named once"),
+        ("", ("--sensitive", "illness", "--null-policy", "wildcard"), "--sensitive", "exclude"),
+        ("", ("--sampling-fraction", "0"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "-0.1"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "1.01"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "nan"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "inf"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "1e-300"), "--sampling-fraction", "0.05"),
+        ("", ("--sampling-fraction", "0.1", "--subject", "name"), "--sampling-fraction", "leave"),
+        ("", ("--sampling-fraction", "1", "--null-policy", "wildcard"), "overlap", "exclude"),
+        ("", ("--special-uniques", "2", "--null-policy", "wildcard"), "overlap", "exclude"),
+        ("", ("--special-uniques", "2", "--subject", "name"), "--special-uniques", "leave"),
+        ("", ("--special-uniques", "9", *("--qi", "x") * 30), "sets of 31", "fewer --qi"),
+        ("", ("--weight", "weight"), "no column 'weight'", "Known"),
+        ("", ("--weight", "zip"), "'zip' is no number", "survey weights"),
+        ("", ("--weight", "wage", "--sensitive", "wage"), "and as weight", "named once"),
+        ("", ("--weight", "age"), "and as weight", "named once"),
+        ("", ("--weight", "wage", "--subject", "name"), "--weight", "leave"),
+        ("CASE WHEN age > 70 THEN NULL ELSE 3 END", ("--weight", "w"), "missing", "stands for"),
+        ("CASE WHEN age > 70 THEN 'nan'::DOUBLE ELSE 3 END", ("--weight", "w"), "finite", "stands"),
+        ("'inf'::FLOAT", ("--weight", "w"), "200 of 200 values are missing or not", "stands"),
+        ("age - 21", ("--weight", "w"), "values are below 1", "itself included"),
+        ("-1.5", ("--weight", "w"), "200 of 200 values are below 1", "itself included"),
+        ("0.99", ("--weight", "w"), "200 of 200 values are below 1", "itself included"),
     )
 )
 
@@ -254,6 +301,7 @@ def _as_process(case: Case) -> Case:
 CASES = (
     *USAGE,
     *FILES,
+    *RISKS,
     *SETTINGS,
     *ODD,
     *(_as_process(case) for case in (*USAGE, *FILES) if case.words in REAL),

@@ -74,6 +74,11 @@ COMMANDS = {
     "export": ["export", "{spec}", "{folder}/again.csv", "--json"],
     "internal report": ["report", "{spec}", "-o", "{folder}/internal.html"],
     "risk": ["risk", "{folder}/owner.duckdb", "source", "--qi", "code", "--qi", "kind", "--json"],
+    "risk of sensitive columns": [
+        *("risk", "{folder}/owner.duckdb", "source", "--qi", "code", "--qi", "kind", "-vv"),
+        *("--sensitive", "illness", "--sensitive", "amount", "--special-uniques", "2"),
+        *("--sampling-fraction", "0.1"),
+    ],
 }
 
 

@@ -186,7 +186,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(tables, st.sampled_from(["own_category", "exclude"]), st.booleans(), st.booleans())
 def test_every_number_by_brute_force(
     session: Session, rows: list[Row], policy: Any, people: bool, ordered: bool
