@@ -273,7 +273,7 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
         ["list", "missing.duckdb"],
         ["init", "missing.parquet"],
         ["risk", "owner.duckdb", "people", "--qi", "agee"],
-        ["risk", "owner.duckdb", "people", "--qi", "age", "--sensitive", "illness"],
+        ["risk", "owner.duckdb", "people", "--qi", "age", "--sensitive", "ilness"],
         ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", "nam"],
         ["risk", "owner.duckdb", "people", "--qi", "age", "--subject", ""],
         ["risk", "owner.duckdb", "people", "--qi", "age", "--null-policy", "ignore"],
