@@ -11,7 +11,7 @@ the Royal Statistical Society B 64(4).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,48 +125,56 @@ def msus(
     """
     import numpy as np
 
+    width = codes.shape[1]
     alone: dict[int, NDArray[np.uint8]] = {}  # by set of columns, a bit each: who is unique on it
     found = np.zeros((len(codes), largest_set), dtype=np.int64)
-    for columns, key in _sets(codes, largest_set):
-        known = key >= 0
-        times = np.bincount(key[known], weights=records[known])
-        unique = np.zeros(len(codes), dtype=bool)
-        unique[known] = times[key[known]] == 1
-        members = [bit for bit in range(codes.shape[1]) if columns >> bit & 1]
+
+    def grow(
+        columns: int,
+        first: int,
+        rows: NDArray[np.int64],
+        key: NDArray[np.int64],
+        settled: NDArray[np.bool_],
+    ) -> None:
+        """Look at a set of columns, then at those with one more column before its first.
+
+        So every set comes after all its parts, and only one chain of sets is held. Who is unique
+        on a set has no larger one and meets nobody there, so that few `rows` are left.
+        """
+        unique = np.bincount(key, weights=records[rows])[key] == 1
         minimal = unique.copy()
-        for bit in members:
-            if part := columns & ~(1 << bit):
-                minimal &= np.unpackbits(alone[part], count=len(codes)) == 0
-        found[:, len(members) - 1] += minimal
-        if len(members) < largest_set:
-            alone[columns] = np.packbits(unique)
+        for bit in range(first, width):
+            if columns >> bit & 1 and (part := columns & ~(1 << bit)):
+                minimal &= np.unpackbits(alone[part], count=len(codes))[rows] == 0
+        size = columns.bit_count()
+        found[rows, size - 1] += minimal
+        if size == largest_set:
+            return
+        settled = settled.copy()
+        settled[rows] = unique
+        alone[columns] = np.packbits(settled)
+        rows, key = rows[~unique], key[~unique]
+        for more in range(first):
+            known = codes[rows, more] >= 0
+            joint = _numbered(key[known], codes[rows[known], more])
+            grow(columns | 1 << more, more, rows[known], joint, settled)
+
+    nobody = np.zeros(len(codes), dtype=bool)
+    for first in range(width):
+        rows = np.flatnonzero(codes[:, first] >= 0)
+        grow(1 << first, first, rows, codes[rows, first], nobody)
     return found
 
 
-def _sets(codes: NDArray[np.int64], largest_set: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Every set of columns as bits, after all its parts, with the combinations numbered on it.
-
-    A set grows by columns before its first, so that only the numbers of one chain are held.
-    """
+def _numbered(key: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of the pairs of two columns of numbers, small enough to count by."""
     import numpy as np
 
-    def numbered(key: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-        joint = np.where((key < 0) | (more < 0), -1, key * (more.max(initial=0) + 1) + more)
-        values, dense = np.unique(joint, return_inverse=True)
-        return dense - int(values[0] < 0) if len(values) else dense
-
-    def grown(
-        columns: int, first: int, size: int, key: NDArray[np.int64]
-    ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        yield columns, key
-        if size < largest_set:
-            for more in range(first):
-                joint = numbered(key, codes[:, more])
-                yield from grown(columns | 1 << more, more, size + 1, joint)
-
-    for first in range(codes.shape[1]):
-        start = np.zeros(len(codes), dtype=np.int64)
-        yield from grown(1 << first, first, 1, numbered(start, codes[:, first]))
+    joint = key * (more.max(initial=0) + 1) + more
+    if joint.max(initial=0) < 8 * len(joint):
+        return joint
+    dense: NDArray[np.int64] = np.unique(joint, return_inverse=True)[1]
+    return dense
 
 
 def scores(found: NDArray[np.int64], width: int, *, original: bool = True) -> NDArray[np.float64]:
