@@ -170,7 +170,7 @@ def _numbered(key: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int
     """Numbers of the pairs of two columns of numbers, small enough to count by."""
     import numpy as np
 
-    joint = key * (more.max(initial=0) + 1) + more
+    joint: NDArray[np.int64] = key * (more.max(initial=0) + 1) + more
     if joint.max(initial=0) < 8 * len(joint):
         return joint
     dense: NDArray[np.int64] = np.unique(joint, return_inverse=True)[1]
