@@ -3,8 +3,9 @@
 All take and give Arrow columns, know NULL, are deterministic, and never quote a cell in an error.
 A view on one of them fails when the file is opened without dbdeid: use them while a release is
 made, never in it. Those with a twin in pure SQL (`deid.generalize`, `deid.lca`, `deid.label_loss`,
-`deid.overlap`) give what the macro gives, but take text where the macro takes anything: write
-`deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no number to text by itself.
+`deid.overlap`, `deid.entropy_l`, `deid.emd`) give what the macro gives, but take text where the macro
+takes anything: write `deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no number to text
+by itself.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import keyed, stored
+from .diversity import emd, entropy_l
 from .overlap import overlap
 
 # Arrow writes the infinite dates of DuckDB as the ends of a 32-bit number.
@@ -151,6 +153,21 @@ def _overlap(_: stored.Store) -> Callable[..., Any]:
     return deid_overlap
 
 
+def _entropy_l(_: stored.Store) -> Callable[..., Any]:
+    def deid_entropy_l(counts: Any) -> Any:
+        return _numbers([entropy_l(one) for one in counts.to_pylist()])
+
+    return deid_entropy_l
+
+
+def _emd(_: stored.Store) -> Callable[..., Any]:
+    def deid_emd(p: Any, q: Any, kind: Any) -> Any:
+        rows = zip(p.to_pylist(), q.to_pylist(), kind.to_pylist(), strict=True)
+        return _numbers([emd(*row) for row in rows])
+
+    return deid_emd
+
+
 def _text(values: Sequence[str | None]) -> Any:
     import pyarrow as pa
 
@@ -205,5 +222,19 @@ FUNCTIONS: tuple[Function, ...] = (
         "DOUBLE",
         "share of an interval that lies in a range: deid_overlap(label, lower, upper)",
         _overlap,
+    ),
+    Function(
+        "deid_entropy_l",
+        ("BIGINT[]",),
+        "DOUBLE",
+        "exponential of the entropy of some counts: deid_entropy_l(counts)",
+        _entropy_l,
+    ),
+    Function(
+        "deid_emd",
+        ("DOUBLE[]", "DOUBLE[]", "VARCHAR"),
+        "DOUBLE",
+        "earth mover's distance, kind equal or ordered: deid_emd(p, q, kind)",
+        _emd,
     ),
 )

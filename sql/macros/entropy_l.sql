@@ -1,0 +1,23 @@
+-- entropy_l: the exponential of the entropy of some counts, as which entropy l-diversity knows them
+-- reads   counts    a list with the count of every value of a class; zeros are no values
+-- gives   DOUBLE from 1, where there is one value, to the number of values, where all are as
+--         frequent; NULL for NULL and for a list without a count above 0; an error for a count that
+--         is negative, NULL or not finite
+CREATE OR REPLACE MACRO deid.entropy_l(counts) AS
+list_transform(
+  [CAST(counts AS DOUBLE[])],
+  lambda given: CASE
+    WHEN len(list_filter(given, lambda one: coalesce(one >= 0 AND isfinite(one), false)))
+      < len(given)
+      THEN error('deid.entropy_l: counts must be finite, 0 or more, and none of them NULL')
+    WHEN list_sum(given) = 0 THEN NULL
+    -- exact, which exp(ln(3)) is not
+    WHEN list_min(list_filter(given, lambda one: one > 0)) = list_max(given)
+      THEN len(list_filter(given, lambda one: one > 0))
+    ELSE exp(
+      ln(list_sum(given))
+      - list_sum(list_transform(given, lambda one: CASE WHEN one > 0 THEN one * ln(one) ELSE 0 END))
+      / list_sum(given)
+    )
+  END
+)[1];

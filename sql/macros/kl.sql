@@ -1,0 +1,44 @@
+-- kl: the Kullback-Leibler divergence of an estimated distribution from the true one, in nats
+-- reads   truth       a table, view, CTE or file: one row per record
+--         estimate    another, such as a release; its number of records may differ
+--         cols        the columns whose joint distribution is compared, of the same names in both
+-- gives   kl, combinations (of truth), missing (of them in estimate)    one row: the sum over the
+--         combinations of p ln(p / q); 0 where the shares are equal, infinite where one is missing,
+--         NULL where truth is empty. NULL is a value of its own; columns of two types are compared
+--         in the type that holds both, numbers and text as text (Kullback and Leibler 1951)
+CREATE OR REPLACE MACRO deid.kl(truth, estimate, cols) AS TABLE
+SELECT
+  CASE
+    WHEN count(*) FILTER (__true > 0 AND __estimated = 0) > 0 THEN CAST('Infinity' AS DOUBLE)
+    ELSE greatest(
+      0,
+      sum(__true * ln(__true / __estimated)) FILTER (__true > 0) / sum(__true)
+      + ln(sum(__estimated) / nullif(sum(__true), 0))
+    )
+  END AS kl,
+  count(*) FILTER (__true > 0) AS combinations,
+  count(*) FILTER (__true > 0 AND __estimated = 0) AS missing
+FROM (
+  SELECT
+    count(*) FILTER (__of_truth) AS __true,
+    count(*) FILTER (NOT __of_truth) AS __estimated,
+    COLUMNS(lambda name: name <> '__of_truth')
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        true AS __of_truth,
+        COLUMNS(CAST(cols AS VARCHAR[]))
+      FROM query_table(truth)
+    )
+    UNION ALL BY NAME
+    SELECT *
+    FROM (
+      SELECT
+        false AS __of_truth,
+        COLUMNS(CAST(cols AS VARCHAR[]))
+      FROM query_table(estimate)
+    )
+  )
+  GROUP BY ALL
+);

@@ -1,0 +1,79 @@
+-- l_diversity: how many sensitive values the classes have, in the three senses of l-diversity
+-- reads   tbl            a table, view, CTE or file: one row per record
+--         qis            its quasi-identifiers, a list of column names
+--         sensitive      the sensitive column; NULL is a value of its own
+--         subject        the column that tells whose record it is: distinct values of it count,
+--                        and a NULL for nobody; '': every record counts
+--         null_policy    what a NULL in a quasi-identifier equals: own_category (NULL) or exclude
+--                        (nothing: such a record is in no class); wildcard is refused
+-- gives   classes, smallest_class, distinct_l, entropy_l (the least exp(entropy) of a class, not
+--         rounded), recursive_c (the table is recursive (c, l)-diverse for l = distinct_l and every
+--         c above it)    one row; NULL where there is no class. No l exceeds the subjects of a
+--         class; it is 1 where some value is that of all of them, for it is then known of each,
+--         and 0, with an infinite c, where nobody is in a class (Machanavajjhala et al. 2007)
+CREATE OR REPLACE MACRO deid.l_diversity(
+  tbl, qis, sensitive, subject := '', null_policy := 'own_category'
+) AS TABLE
+SELECT
+  count(*) AS classes,
+  min(__size) AS smallest_class,
+  min(__distinct) AS distinct_l,
+  min(CASE
+    WHEN __distinct <= 1 THEN __distinct
+    -- exact, which exp(ln(3)) is not
+    WHEN __counts[1] = __counts[-1] THEN __distinct
+    ELSE least(exp(ln(__pairs) - __weighted / __pairs), __size)
+  END) AS entropy_l,
+  max(CASE
+    WHEN __size = 0 THEN CAST('Infinity' AS DOUBLE)
+    ELSE __counts[1] / list_sum(__counts[greatest(__l, 1):])
+  END) AS recursive_c
+FROM (
+  SELECT
+    *,
+    min(__distinct) OVER () AS __l
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN __size = 0 THEN 0
+        WHEN __counts[1] = __size THEN 1
+        ELSE least(len(__counts), __size)
+      END AS __distinct
+    FROM (
+      SELECT
+        list_reverse_sort(list(__n) FILTER (__n > 0)) AS __counts,
+        sum(__n) AS __pairs,
+        sum(__n * ln(greatest(__n, 1))) AS __weighted,
+        CASE
+          WHEN subject = '' THEN CAST(sum(__n) AS BIGINT)
+          ELSE len(list_distinct(flatten(list(__people))))
+        END AS __size,
+        COLUMNS(lambda name: name NOT IN ('__rows', '__n', '__people', '__value'))
+      FROM (
+        -- the values of each class: records with one, or subjects
+        SELECT
+          count(*) AS __rows,
+          CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
+          CASE WHEN subject = '' THEN NULL ELSE list(DISTINCT __who) END AS __people,
+          COLUMNS(lambda name: name <> '__who')
+        FROM (
+          SELECT
+            COLUMNS([CASE
+              WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
+              ELSE CAST(subject AS VARCHAR)
+            END]) AS __who,
+            COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value,
+            COLUMNS(CASE
+              WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
+              ELSE ['null_policy must be own_category or exclude']
+            END)
+          FROM query_table(tbl)
+          WHERE null_policy = 'own_category' OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
+        )
+        GROUP BY ALL
+      )
+      GROUP BY ALL
+    )
+  )
+);
