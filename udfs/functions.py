@@ -3,9 +3,9 @@
 All take and give Arrow columns, know NULL, are deterministic, and never quote a cell in an error.
 A view on one of them fails when the file is opened without dbdeid: use them while a release is
 made, never in it. Those with a twin in pure SQL (`deid.generalize`, `deid.lca`, `deid.label_loss`,
-`deid.overlap`, `deid.entropy_l`, `deid.emd`) give what the macro gives, but take text where the macro
-takes anything: write `deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no number to text
-by itself.
+`deid.overlap`, `deid.entropy_l`, `deid.emd`) give what the macro gives, but take text where the
+macro takes anything: write `deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no number to
+text by itself.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ SELECT
   max(CASE WHEN __size = 0 THEN 1 ELSE __most / __size END) AS largest_confidence
 FROM (
   SELECT
-    *,
+    __records,
+    __most,
+    __size,
     CASE WHEN __most = __size THEN 1 ELSE least(__values, __size) END AS __distinct
   FROM (
     SELECT

@@ -1,4 +1,4 @@
--- entropy_l: the exponential of the entropy of some counts, as which entropy l-diversity knows them
+-- entropy_l: how many values some counts are as diverse as, the exponential of their entropy
 -- reads   counts    a list with the count of every value of a class; zeros are no values
 -- gives   DOUBLE from 1, where there is one value, to the number of values, where all are as
 --         frequent; NULL for NULL and for a list without a count above 0; an error for a count that

@@ -9,11 +9,12 @@
 CREATE OR REPLACE MACRO deid.kl(truth, estimate, cols) AS TABLE
 SELECT
   CASE
+    WHEN count(*) FILTER (__true > 0) = 0 THEN NULL
     WHEN count(*) FILTER (__true > 0 AND __estimated = 0) > 0 THEN CAST('Infinity' AS DOUBLE)
     ELSE greatest(
       0,
       sum(__true * ln(__true / __estimated)) FILTER (__true > 0) / sum(__true)
-      + ln(sum(__estimated) / nullif(sum(__true), 0))
+      + ln(sum(__estimated) / sum(__true))
     )
   END AS kl,
   count(*) FILTER (__true > 0) AS combinations,

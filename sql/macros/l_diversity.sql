@@ -34,7 +34,10 @@ FROM (
     min(__distinct) OVER () AS __l
   FROM (
     SELECT
-      *,
+      __size,
+      __counts,
+      __pairs,
+      __weighted,
       CASE
         WHEN __size = 0 THEN 0
         WHEN __counts[1] = __size THEN 1

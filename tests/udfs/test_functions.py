@@ -20,6 +20,8 @@ def test_registering_twice_is_fine_and_cursors_see_them() -> None:
         assert functions.register(con) == made
         assert {one.name for one in made} == {
             "deid_date_shift",
+            "deid_emd",
+            "deid_entropy_l",
             "deid_generalize",
             "deid_lca",
             "deid_loss",
