@@ -46,8 +46,8 @@ FROM (
       -- the values of each class: records with one, or subjects
       SELECT
         count(*) AS __rows,
-        CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
-        CASE WHEN subject = '' THEN NULL ELSE list(DISTINCT __who) END AS __people,
+        CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
+        list_distinct(list(__who)) AS __people,
         COLUMNS(lambda name: name <> '__who')
       FROM (
         SELECT

@@ -37,8 +37,8 @@ FROM (
       -- the values of each class: records with one, or subjects
       SELECT
         count(*) AS __rows,
-        CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
-        CASE WHEN subject = '' THEN NULL ELSE list(DISTINCT __who) END AS __people,
+        CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
+        list_distinct(list(__who)) AS __people,
         COLUMNS(lambda name: name <> '__who')
       FROM (
         SELECT
@@ -62,7 +62,7 @@ FROM (
         __value
       FROM (
         SELECT
-          CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
+          CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
           __value
         FROM (
           SELECT
@@ -73,10 +73,12 @@ FROM (
             COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
           FROM query_table(tbl)
         )
-        GROUP BY __value
+        GROUP BY ALL
       )
     ) AS whole
-      ON whole.__value IS NOT DISTINCT FROM pair.__value
+      -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
+      ON hash(whole.__value) = hash(pair.__value)
+      AND whole.__value IS NOT DISTINCT FROM pair.__value
   )
   GROUP BY ALL
 );

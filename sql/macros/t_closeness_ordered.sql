@@ -65,8 +65,8 @@ FROM (
             -- the values of each class: records with one, or subjects
             SELECT
               count(*) AS __rows,
-              CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
-              CASE WHEN subject = '' THEN NULL ELSE list(DISTINCT __who) END AS __people,
+              CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
+              list_distinct(list(__who)) AS __people,
               COLUMNS(lambda name: name <> '__who')
             FROM (
               SELECT
@@ -97,7 +97,7 @@ FROM (
                 __value
               FROM (
                 SELECT
-                  CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
+                  CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
                   __value
                 FROM (
                   SELECT
@@ -108,13 +108,18 @@ FROM (
                     COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
                   FROM query_table(tbl)
                 )
-                GROUP BY __value
+                GROUP BY ALL
               )
               WHERE __n > 0
-              WINDOW by_value AS (ORDER BY __value NULLS LAST)
+              WINDOW by_value AS (
+                ORDER BY __value NULLS LAST, hash(__value)
+                ROWS UNBOUNDED PRECEDING
+              )
             )
           ) AS whole
-            ON whole.__value IS NOT DISTINCT FROM pair.__value
+            -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
+            ON hash(whole.__value) = hash(pair.__value)
+            AND whole.__value IS NOT DISTINCT FROM pair.__value
         )
       )
       WINDOW
@@ -138,7 +143,7 @@ FROM (
           __value
         FROM (
           SELECT
-            CASE WHEN subject = '' THEN count(*) ELSE count(DISTINCT __who) END AS __n,
+            CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
             __value
           FROM (
             SELECT
@@ -149,10 +154,13 @@ FROM (
               COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
             FROM query_table(tbl)
           )
-          GROUP BY __value
+          GROUP BY ALL
         )
         WHERE __n > 0
-        WINDOW by_value AS (ORDER BY __value NULLS LAST)
+        WINDOW by_value AS (
+          ORDER BY __value NULLS LAST, hash(__value)
+          ROWS UNBOUNDED PRECEDING
+        )
       )
     ) AS whole
       ON class.__held >= whole.__upto

@@ -176,9 +176,7 @@ def group(members: list[tuple[Any, Any]], people: bool) -> Group:
     if not people:
         return Group(len(members), len(members), Counter(value for value, _ in members))
     pairs = {(value, who) for value, who in members if who is not None}
-    return Group(
-        len(members), len({who for _, who in pairs}), Counter(value for value, _ in pairs)
-    )
+    return Group(len(members), len({who for _, who in pairs}), Counter(value for value, _ in pairs))
 
 
 def near(pick: Callable[..., Any], found: Iterator[float]) -> Any:
@@ -299,9 +297,7 @@ def test_without_a_class_there_is_no_number(shelf: Con) -> None:
             assert rows(shelf, f"FROM deid.l_diversity{call}") == [(0, None, None, None, None)]
             assert rows(shelf, f"FROM deid.t_closeness{call}") == [(0, None)]
             assert rows(shelf, f"FROM deid.t_closeness_ordered{call}") == [(0, None)]
-            assert rows(shelf, f"FROM deid.disclosure{call}") == [
-                (0, 0, 0, 0, 0, 0, 0, None, None)
-            ]
+            assert rows(shelf, f"FROM deid.disclosure{call}") == [(0, 0, 0, 0, 0, 0, 0, None, None)]
         shelf.execute("INSERT INTO t VALUES (NULL, 1, 1), (NULL, 2, 2)")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import duckdb
 import pytest
+import scipy.stats
+from dbdeid.udfs.diversity import emd, entropy_l
 from dbdeid.udfs.overlap import overlap
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,6 +81,59 @@ def test_overlap(con: Con, label: str | None, lower: float | None, upper: float 
     ((macro, udf),) = con.execute(query, [label, lower, upper]).fetchall()
     assert macro == udf == overlap(label, lower, upper)
     assert udf is None or 0 <= udf <= 1
+
+
+def about(con: Con, query: str, arguments: list[Any]) -> Any:
+    """The number, or what dbdeid says of the arguments."""
+    try:
+        ((found,),) = con.execute(query, arguments).fetchall()
+    except duckdb.InvalidInputException as error:
+        return str(error).rpartition("deid")[2].partition(": ")[2].partition("\n")[0]
+    return None if found is None else pytest.approx(found, rel=1e-12, abs=1e-12)
+
+
+counts = st.one_of(st.none(), st.lists(st.one_of(st.none(), st.integers(-1, 50)), max_size=6))
+natural = st.lists(st.integers(0, 10**6), max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(counts, natural))
+def test_entropy_l(con: Con, given_counts: list[int | None] | None) -> None:
+    macro = about(con, "SELECT deid.entropy_l($1::BIGINT[])", [given_counts])
+    udf = about(con, "SELECT deid_entropy_l($1::BIGINT[])", [given_counts])
+    assert macro == udf
+    if not isinstance(udf, str):
+        assert entropy_l(given_counts) == udf
+        present = [count for count in given_counts or () if count]
+        if present:
+            assert udf == pytest.approx(math.exp(scipy.stats.entropy(present)), rel=1e-9)
+
+
+amounts = st.floats(0, 1e6, allow_subnormal=False).map(lambda one: round(one, 3))
+odd = st.sampled_from([None, -1.0, math.inf, math.nan, 0.0])
+shares = st.one_of(st.none(), st.lists(st.one_of(amounts, odd), max_size=4))
+pairs = st.lists(st.tuples(amounts, amounts), min_size=1, max_size=9).map(
+    lambda two: [[a for a, _ in two], [b for _, b in two]]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(st.tuples(shares, shares), pairs),
+    st.sampled_from(["equal", "ordered", "ordered", "Equal", None]),
+)
+def test_emd(con: Con, two: list[Any], kind: str | None) -> None:
+    arguments = [*two, kind]
+    macro = about(con, "SELECT deid.emd($1::DOUBLE[], $2::DOUBLE[], $3::VARCHAR)", arguments)
+    udf = about(con, "SELECT deid_emd($1::DOUBLE[], $2::DOUBLE[], $3::VARCHAR)", arguments)
+    assert macro == udf
+    if not isinstance(udf, str):
+        p, q = two
+        assert emd(p, q, kind) == udf
+        if udf is not None and kind == "ordered":
+            places = range(len(p))
+            moved = scipy.stats.wasserstein_distance(places, places, p, q)
+            assert udf == pytest.approx(moved / max(len(p) - 1, 1), rel=1e-9, abs=1e-9)
 
 
 def test_whole_columns_agree(con: Con) -> None:
