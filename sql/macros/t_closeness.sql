@@ -37,7 +37,11 @@ FROM (
       -- the values of each class: records with one, or subjects
       SELECT
         count(*) AS __rows,
-        CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
+        CASE
+          WHEN subject = '' THEN count(*)
+          -- not count(DISTINCT): DuckDB would count them even where there is no subject
+          ELSE len(list_distinct(list(__who)))
+        END AS __n,
         list_distinct(list(__who)) AS __people,
         COLUMNS(lambda name: name <> '__who')
       FROM (
@@ -62,7 +66,11 @@ FROM (
         __value
       FROM (
         SELECT
-          CASE WHEN subject = '' THEN count(*) ELSE len(list_distinct(list(__who))) END AS __n,
+          CASE
+            WHEN subject = '' THEN count(*)
+            -- not count(DISTINCT): DuckDB would count them even where there is no subject
+            ELSE len(list_distinct(list(__who)))
+          END AS __n,
           __value
         FROM (
           SELECT
