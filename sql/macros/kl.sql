@@ -13,7 +13,8 @@ SELECT
     WHEN count(*) FILTER (__true > 0 AND __estimated = 0) > 0 THEN CAST('Infinity' AS DOUBLE)
     ELSE greatest(
       0,
-      sum(__true * ln(__true / __estimated)) FILTER (__true > 0) / sum(__true)
+      -- 1 for 0, which then adds nothing: older DuckDB takes the logarithm of what FILTER drops
+      sum(__true * ln(greatest(__true, 1) / greatest(__estimated, 1))) / sum(__true)
       + ln(sum(__estimated) / sum(__true))
     )
   END AS kl,

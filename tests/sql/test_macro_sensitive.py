@@ -494,7 +494,10 @@ def test_what_cannot_be_compared_is_an_error(shelf: Con, call: str, message: str
 # -- counts and shares in lists ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["given", "found", "one", "pair", "before", "next", "p", "counts"])
+@pytest.mark.parametrize(
+    "name",
+    ["given", "summed", "found", "one", "pair", "before", "next", "p", "q", "kind", "counts"],
+)
 def test_columns_of_the_caller_are_not_captured(shelf: Con, name: str) -> None:
     query = f"""SELECT deid.entropy_l("{name}"), deid.emd("{name}", x."{name}"),
       deid.emd("{name}", [0, 0, 1], kind := 'ordered')
