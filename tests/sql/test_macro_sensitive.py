@@ -96,6 +96,14 @@ def test_a_value_that_everybody_has_is_known_however_many_others_there_are(shelf
     assert (told["diverse_records"], told["largest_confidence"]) == (5, 2 / 3)
 
 
+def test_a_value_that_nobody_has_makes_no_class_more_diverse(shelf: Con) -> None:
+    fill(shelf, "s VARCHAR, p INTEGER", [("flu", 1), ("flu", 2), ("cold", 3), ("gout", None)])
+    call = "('one', ['q'], 's', subject := 'p')"
+    shelf.execute("CREATE OR REPLACE VIEW one AS SELECT 1 AS q, * FROM t")
+    assert record(shelf, f"FROM deid.l_diversity{call}")["distinct_l"] == 2
+    assert record(shelf, f"FROM deid.disclosure{call}")["background_records"] == 4
+
+
 def test_disclosure_sorts_the_classes_into_blocks(shelf: Con) -> None:
     classes = {"one": "aaa", "two": "aab", "three": "abc", "null": [None, None]}
     fill(shelf, "q VARCHAR, s VARCHAR", [(q, s) for q, values in classes.items() for s in values])
