@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from dbdeid.privacy.alpha_k import AlphaK
+from dbdeid.privacy.beta_likeness import BasicBeta, EnhancedBeta
 from dbdeid.privacy.counting import ROWS, Counting, NullPolicy
+from dbdeid.privacy.delta_disclosure import DeltaDisclosure
+from dbdeid.privacy.delta_presence import DeltaPresence
 from dbdeid.privacy.k_anonymity import KAnonymity
+from dbdeid.privacy.k_map import KMap
+from dbdeid.privacy.l_diversity import LDiversity
+from dbdeid.privacy.max_risk import MaxRisk
+from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.t_closeness import TCloseness
 
-__all__ = ["MODELS", "NOT_YET", "ROWS", "Counting", "KAnonymity", "NullPolicy"]
+__all__ = [
+    "MODELS",
+    "NOT_YET",
+    "ROWS",
+    "Counting",
+    "KAnonymity",
+    "Model",
+    "NullPolicy",
+    "OfSensitive",
+]
 
-MODELS = {"k_anonymity": KAnonymity}
+Model: TypeAlias = (
+    KAnonymity
+    | LDiversity
+    | TCloseness
+    | AlphaK
+    | BasicBeta
+    | EnhancedBeta
+    | DeltaDisclosure
+    | DeltaPresence
+    | KMap
+    | MaxRisk
+)
+
+MODELS = {
+    "k_anonymity": KAnonymity,
+    "l_diversity": LDiversity,
+    "t_closeness": TCloseness,
+    "alpha_k": AlphaK,
+    "basic_beta": BasicBeta,
+    "enhanced_beta": EnhancedBeta,
+    "delta_disclosure": DeltaDisclosure,
+    "delta_presence": DeltaPresence,
+    "k_map": KMap,
+    "max_risk": MaxRisk,
+}
 
 # Models that the specification knows and this version cannot enforce.
-NOT_YET = (
-    "l_diversity",
-    "t_closeness",
-    "alpha_k",
-    "basic_beta",
-    "enhanced_beta",
-    "delta_disclosure",
-    "delta_presence",
-    "k_map",
-    "max_risk",
-    "cluster_size",
-)
+NOT_YET = ("cluster_size",)

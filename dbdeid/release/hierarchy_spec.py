@@ -22,12 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dbdeid.data.dates import UNITS
+from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-
-
-def problem(message: str, hint: str = "") -> PydanticCustomError:
-    """A mistake with a hint; pydantic adds the place."""
-    return PydanticCustomError("dbdeid", "{message}", {"message": message, "hint": hint})
 
 
 def not_yet(what: str) -> PydanticCustomError:

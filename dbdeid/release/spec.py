@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import MODELS, NOT_YET, KAnonymity
 from dbdeid.privacy.counting import NullPolicy
@@ -29,7 +30,6 @@ from dbdeid.release.hierarchy_spec import (
     Text,
     not_yet,
     plain,
-    problem,
     short_hierarchy,
 )
 

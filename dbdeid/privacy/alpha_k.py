@@ -1,0 +1,62 @@
+"""(α, k)-anonymity: of no class can a sensitive value be concluded with more than confidence α.
+
+Wong, Li, Fu & Wang 2006, definition 3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
+from dbdeid.privacy.sensitive import OfSensitive
+
+
+def _texts(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    if any(isinstance(v, list | tuple | dict) for v in value):
+        raise problem("values are listed one by one", 'as in values: ["HIV", "hepatitis"]')
+    return tuple(v if v is None or isinstance(v, str) else str(v) for v in value)
+
+
+class AlphaK(OfSensitive):
+    """Every class has k subjects, and at most a share alpha of them has the same sensitive value.
+
+    Attributes:
+        values: the values that are sensitive, as text; all by default.
+    """
+
+    model: Literal["alpha_k"]
+    k: int = Field(ge=1)
+    alpha: float = Field(gt=0, le=1)
+    values: (
+        Annotated[
+            tuple[str | None, ...], BeforeValidator(_texts), Field(strict=False, min_length=1)
+        ]
+        | None
+    ) = None
+
+    @property
+    def smallest_class(self) -> int:
+        """The number of subjects below which a class fails."""
+        return self.k
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        # both sides are rounded once, so that equal numbers stay equal
+        too_many = classes.confidence > self.alpha
+        if self.values is not None:
+            meant = np.array([label in self.values for label in classes.whole.labels], np.bool_)
+            too_many &= meant[classes.value]
+        return (classes.sizes >= self.k) & ~classes.any(too_many)
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges: 1/α values, where all count."""
+        enough = classes.sizes >= 0
+        if self.values is None:
+            enough = classes.distinct >= 1 / self.alpha - CLOSE
+        return np.asarray(enough)

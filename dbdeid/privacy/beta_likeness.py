@@ -1,0 +1,67 @@
+"""β-likeness: no sensitive value becomes much more likely by knowing the class of a subject.
+
+Cao & Karras 2012, definitions 2 (basic) and 3 (enhanced).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, at_most
+from dbdeid.privacy.sensitive import OfSensitive
+
+
+class BasicBeta(OfSensitive):
+    """The share p of a value in a class exceeds its share q in the source by at most β · q."""
+
+    model: Literal["basic_beta"]
+    beta: float = Field(gt=0, le=1e9)
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        return ~classes.any(~_gains_at_most(classes, self.beta))
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges."""
+        return _could_gain(classes, self.beta)
+
+
+class EnhancedBeta(OfSensitive):
+    """As basic β-likeness, and for a common value by no more than -ln q · q."""
+
+    model: Literal["enhanced_beta"]
+    beta: float = Field(gt=0, le=1e9)
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        whole = classes.whole
+        # a logarithm of a share below 1 is irrational: never equal to a gain, which is a fraction
+        allowed = -np.log(whole.counts / whole.people)[classes.value]
+        common = classes.gain > 1 + allowed + CLOSE * (allowed == 0)
+        return ~classes.any(~_gains_at_most(classes, self.beta) | common)
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges."""
+        return _could_gain(classes, self.beta)
+
+
+def _gains_at_most(classes: Histogram, beta: float) -> Mask:
+    """Of each entry, whether its share is at most (1 + β) times that in the source."""
+    limit = 1 + Fraction(repr(beta))
+    return at_most(
+        classes.gain, float(limit), lambda entry: Fraction(*classes.entry_gain(entry)) <= limit
+    )
+
+
+def _could_gain(classes: Histogram, beta: float) -> Mask:
+    """Whether the values of each class could be shared among its subjects within β.
+
+    Every subject has a value, so that the shares of a class add up to 1 or more; each is at most
+    (1 + β) times that of the source, and values only become present as classes merge.
+    """
+    share = classes.whole.counts / classes.whole.people
+    return np.asarray(classes.summed(share[classes.value]) * (1 + beta) >= 1 - CLOSE)

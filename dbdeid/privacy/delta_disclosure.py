@@ -1,0 +1,45 @@
+"""δ-disclosure privacy: every class has every sensitive value about as often as the source has.
+
+Brickell & Shmatikov 2008, definition 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
+from dbdeid.privacy.sensitive import OfSensitive
+
+LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided in integers
+
+
+class DeltaDisclosure(OfSensitive):
+    """|log2(p/q)| < δ for every value of the source, strictly; one that a class lacks breaks it."""
+
+    model: Literal["delta_disclosure"]
+    delta: float = Field(gt=0, le=1e3)
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        change = np.abs(np.log2(classes.gain))
+        below = change < self.delta
+        for entry in np.flatnonzero(np.abs(change - self.delta) <= CLOSE):
+            below[entry] = _less(*classes.entry_gain(int(entry)), self.delta)
+        return self.necessary(classes) & ~classes.any(~below)
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges: every value."""
+        return np.asarray(classes.distinct == len(classes.whole.counts))
+
+
+def _less(numerator: int, denominator: int, delta: float) -> bool:
+    """|log2(numerator / denominator)| < δ, in integers where δ is a short fraction."""
+    limit = Fraction(repr(delta))
+    if limit.denominator > LARGEST:
+        return abs(float(np.log2(numerator / denominator))) < delta
+    more, less = max(numerator, denominator), min(numerator, denominator)
+    return more**limit.denominator < 2**limit.numerator * less**limit.denominator

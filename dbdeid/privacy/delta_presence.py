@@ -1,0 +1,49 @@
+"""δ-presence: whether a person is in the table at all stays uncertain.
+
+Nergiz, Atzori & Clifton 2007, definition 3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.population import OfPopulation
+
+
+class DeltaPresence(OfPopulation):
+    """Of the people who fit a class, a share between min and max is in it.
+
+    A class that fits fewer people than it has subjects is not of this population, and fails.
+    """
+
+    model: Literal["delta_presence"]
+    min: float = Field(0.0, ge=0, le=1)
+    max: float = Field(ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> DeltaPresence:
+        if self.min > self.max:
+            raise problem("min is above max", "as in {min: 0.01, max: 0.2}")
+        return self
+
+    @property
+    def smallest_class(self) -> int:
+        """A class may hold one subject: it is the population that counts."""
+        return 1
+
+    def satisfied(self, sizes: Ints, people: Ints) -> Mask:
+        """Which classes of these subjects and people of the population hold."""
+        # rounded once, as the limits were, so that equal numbers stay equal
+        share = sizes / np.maximum(people, 1)
+        return np.asarray((people >= sizes) & (share >= self.min) & (share <= self.max))
+
+    def necessary(self, sizes: Ints, people: Ints) -> Mask:
+        """What a class needs to hold, and keeps as it merges: 1/max people for one subject."""
+        least = 1 / Fraction(repr(self.max)) if self.max else None
+        return np.asarray(people >= float(least)) if least else np.zeros(len(sizes), np.bool_)

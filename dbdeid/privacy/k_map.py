@@ -1,0 +1,31 @@
+"""k-map: every released record fits at least k people of a population (Sweeney 2002, section 4)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.population import OfPopulation
+
+
+class KMap(OfPopulation):
+    """Every class is that of at least k people of the population."""
+
+    model: Literal["k_map"]
+    k: int = Field(ge=1)
+
+    @property
+    def smallest_class(self) -> int:
+        """A class may hold one subject: it is the population that counts."""
+        return 1
+
+    def satisfied(self, sizes: Ints, people: Ints) -> Mask:
+        """Which classes of these subjects and people of the population hold."""
+        return np.asarray(people >= self.k)
+
+    def necessary(self, sizes: Ints, people: Ints) -> Mask:
+        """What a class needs to hold, and keeps as it merges."""
+        return self.satisfied(sizes, people)

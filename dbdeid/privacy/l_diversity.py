@@ -1,0 +1,97 @@
+"""l-diversity: no class gives away the sensitive value of its subjects.
+
+Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, definitions 3.1 (distinct), 4.1 (entropy)
+and 4.2 (recursive).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from math import ceil, gcd
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import Histogram, Mask, at_most
+from dbdeid.privacy.sensitive import OfSensitive
+
+
+class LDiversity(OfSensitive):
+    """Every class has at least l well-represented sensitive values, and l subjects.
+
+    - distinct: l different values.
+    - entropy: the exponential of the entropy of its values is at least l.
+    - recursive: with counts r_1 >= r_2 >= …, r_1 < c · (r_l + r_{l+1} + …), strictly.
+
+    A class in which every subject has the same value holds for no l above 1: subjects of several
+    records can have several values, and then share one for all their diversity.
+    """
+
+    model: Literal["l_diversity"]
+    l: float = Field(ge=1, le=1e9)  # noqa: E741
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = Field(None, gt=0, le=1e9)
+
+    @model_validator(mode="after")
+    def _whole_numbers(self) -> LDiversity:
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise problem(f"l of kind {self.kind} is a whole number", "as in l: 3")
+        if self.kind == "recursive" and self.c is None:
+            raise problem("kind: recursive needs c", "as in {kind: recursive, l: 3, c: 2}")
+        if self.kind != "recursive" and self.c is not None:
+            raise problem("c only goes with kind: recursive", "drop it")
+        return self
+
+    @property
+    def smallest_class(self) -> int:
+        """Each of l values is that of a subject, and they are not all the same one."""
+        return ceil(self.l)
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        held = self.necessary(classes) & (~classes.uniform | (self.l == 1))
+        if self.kind == "entropy":
+            held &= self._by_entropy(classes)
+        if self.kind == "recursive":
+            held &= self._by_counts(classes)
+        return held
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges: values and subjects become more."""
+        return np.asarray((classes.distinct >= self.l) & (classes.sizes >= self.l))
+
+    def _by_entropy(self, classes: Histogram) -> Mask:
+        share = classes.count / classes.pairs[classes.of_class]
+        negative = classes.summed(share * np.log(share))
+
+        def exact(class_: int) -> bool:
+            counts = classes.count[classes.entries(class_)]
+            return _entropy_at_least(tuple(sorted(counts.tolist())), self.l)
+
+        return at_most(negative, -float(np.log(self.l)), exact)
+
+    def _by_counts(self, classes: Histogram) -> Mask:
+        assert self.c is not None
+        order = np.lexsort((-classes.count, classes.of_class))
+        count, of_class = classes.count[order], classes.of_class[order]
+        starts = np.searchsorted(of_class, np.arange(classes.classes))
+        rank = np.arange(len(order)) - starts[of_class]
+        tail = np.bincount(of_class, count * (rank >= self.l - 1), classes.classes)
+        most = np.maximum.reduceat(count, starts) if classes.classes else tail
+        # both sides are rounded once, so that equal numbers stay equal
+        return np.asarray(most / np.maximum(tail, 1) < np.where(tail > 0, self.c, 0))
+
+
+@cache
+def _entropy_at_least(counts: tuple[int, ...], least: float) -> bool:
+    """n^n >= l^n · Π c^c, in integers; counts in proportion have the same entropy."""
+    common = gcd(*counts)
+    counts = tuple(count // common for count in counts)
+    limit, total = Fraction(repr(least)), sum(counts)
+    product = 1
+    for count in counts:
+        product *= count**count
+    return bool((total * limit.denominator) ** total >= limit.numerator**total * product)

@@ -1,0 +1,65 @@
+"""A limit on the chance of re-identification (El Emam 2013, chapter 15)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import Ints, Mask
+
+
+class MaxRisk(BaseModel):
+    """No one is found by more than a chance, by one of three attackers.
+
+    - prosecutor: knows that a person is in the table; 1 / subjects of the class.
+    - journalist: looks for anyone; 1 / people of the population who fit the class.
+    - marketer: matches all records; the mean over the released records of 1 / subjects of the
+      class, of the table as a whole.
+
+    Attributes:
+        population: as in `OfPopulation`, for the journalist.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    model: Literal["max_risk"]
+    attacker: Literal["prosecutor", "journalist", "marketer"]
+    threshold: float = Field(gt=0, le=1)
+    population: str | None = None
+
+    @model_validator(mode="after")
+    def _whose_population(self) -> MaxRisk:
+        if self.attacker == "journalist" and self.population is None:
+            raise problem("a journalist needs a population", "population: a table or file")
+        if self.attacker != "journalist" and self.population is not None:
+            raise problem(f"a {self.attacker} looks at no population", "drop `population`")
+        return self
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The promised parameters, as they are shown."""
+        shown = self.model_dump(exclude_none=True)
+        return {key: value for key, value in shown.items() if key != "model"}
+
+    @property
+    def fewest(self) -> int:
+        """The number whose reciprocal is within the threshold."""
+        return ceil(1 / Fraction(repr(self.threshold)))
+
+    @property
+    def smallest_class(self) -> int:
+        """The number of subjects below which a class fails."""
+        return self.fewest if self.attacker == "prosecutor" else 1
+
+    def satisfied(self, sizes: Ints, people: Ints) -> Mask:
+        """Which classes of these subjects and people of the population hold."""
+        return np.asarray(people >= self.fewest)
+
+    def necessary(self, sizes: Ints, people: Ints) -> Mask:
+        """What a class needs to hold, and keeps as it merges."""
+        return self.satisfied(sizes, people)

@@ -1,0 +1,163 @@
+"""t-closeness: the sensitive values of every class are distributed much as in the whole source.
+
+Li, Li & Venkatasubramanian 2007, section 3 (definition) and 4 (the three distances).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Mask, Whole, at_most
+from dbdeid.privacy.sensitive import OfSensitive
+
+
+class TCloseness(OfSensitive):
+    """The earth mover's distance of each class's distribution to that of the source is at most t.
+
+    - equal: every two values are as far apart; half the sum of |p - q|.
+    - ordered: values are as far apart as their places; the sum of the cumulative differences'
+      absolute values over m - 1, with the m values of the source in their own order, NULL last.
+    - hierarchical: as far apart as their lowest common ancestor in the column's hierarchy is high.
+    """
+
+    model: Literal["t_closeness"]
+    t: float = Field(ge=0, le=1)
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+
+    @model_validator(mode="after")
+    def _one_order(self) -> TCloseness:
+        if self.joint and self.distance != "equal":
+            raise problem(f"joint: true has no {self.distance} distance", "use distance: equal")
+        return self
+
+    def satisfied(self, classes: Histogram) -> Mask:
+        """Which classes hold."""
+        measured = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
+        return at_most(
+            measured[self.distance](classes),
+            self.t,
+            lambda class_: _exact(self.distance, classes, class_) <= Fraction(repr(self.t)),
+        )
+
+    def necessary(self, classes: Histogram) -> Mask:
+        """What a class needs to hold, and keeps as it merges: what it lacks must be moved.
+
+        Only values become present as classes merge. To be moved from, a value is at least one
+        step of its hierarchy away, or of its order; these are as much of the distance as they are
+        of the greatest one.
+        """
+        most = len(classes.whole.counts) - 1
+        farthest = {
+            "equal": 1.0,
+            "ordered": max(most, 1),
+            "hierarchical": max(len(classes.whole.groups), 1),
+        }
+        lacking = (1 - classes.present()) / farthest[self.distance]
+        return np.asarray(lacking <= self.t + CLOSE)
+
+
+def equal(classes: Histogram) -> Floats:
+    """Half the sum of |p - q|: the sum of p - q over the values of which the class has too many."""
+    p = classes.count / classes.pairs[classes.of_class]
+    q = classes.whole.counts / classes.whole.counts.sum()
+    return classes.summed(np.maximum(p - q[classes.value], 0))
+
+
+def ordered(classes: Histogram) -> Floats:
+    """Σ over the values of |cumulative p - cumulative q|, over m - 1.
+
+    Between two values of a class its cumulative share stays and that of the source grows: the sum
+    follows from sums of the source's shares up to each value, and from where the two cross.
+    """
+    total = int(classes.whole.counts.sum())
+    up_to = np.cumsum(classes.whole.counts) / total
+    values = len(up_to)
+    if values < 2 or not len(classes.of_class):
+        return np.zeros(classes.classes)
+    area = np.concatenate([[0.0], np.cumsum(up_to)])  # of the places before
+    share = classes.count / classes.pairs[classes.of_class]
+    first = np.searchsorted(classes.of_class, np.arange(classes.classes))
+    running = np.cumsum(classes.count)
+    before = np.concatenate([[0], running])[first]
+    held = (running - before[classes.of_class]) / classes.pairs[classes.of_class]
+    end = np.full(len(share), values)
+    same = classes.of_class[1:] == classes.of_class[:-1]
+    end[:-1][same] = classes.value[1:][same]
+    start = classes.value
+    cross = np.clip(np.searchsorted(up_to, held, side="right"), start, end)
+    over = held * (cross - start) - (area[cross] - area[start])
+    under = (area[end] - area[cross]) - held * (end - cross)
+    leading = area[classes.value[first]]  # nothing of the class yet
+    return np.asarray((classes.summed(over + under) + leading) / (values - 1))
+
+
+def hierarchical(classes: Histogram) -> Floats:
+    """Σ over the inner nodes of height / greatest height · what is moved between their children.
+
+    At a node of which children have too much, by `more` in all, and others too little, the lesser
+    of both is moved there and the rest above (Li et al. 2007, section 4.3).
+    """
+    levels = classes.whole.groups
+    extra = classes.count / classes.pairs[classes.of_class]
+    q = classes.whole.counts / classes.whole.counts.sum()
+    nodes, of_class, node = q, classes.of_class, classes.value
+    below = np.arange(len(q))
+    found = np.zeros(classes.classes)
+    for height, groups in enumerate(levels, start=1):
+        size = int(groups.max()) + 1
+        parent = np.zeros(len(nodes), np.int64)
+        parent[below] = groups
+        more = np.maximum(extra - nodes[node], 0)
+        key, place = np.unique(of_class * size + parent[node], return_inverse=True)
+        more = np.bincount(place, more, len(key))
+        extra = np.bincount(place, extra, len(key))
+        nodes = np.bincount(parent, nodes, size)
+        of_class, node, below = key // size, key % size, groups
+        less = more - (extra - nodes[node])
+        found += np.bincount(of_class, np.minimum(more, less), len(found)) * height / len(levels)
+    return np.maximum(found, 0)
+
+
+def _exact(distance: str, classes: Histogram, class_: int) -> Fraction:
+    """The distance of one class without rounding."""
+    entries = classes.entries(class_)
+    pairs, whole = int(classes.pairs[class_]), classes.whole
+    total = int(whole.counts.sum())
+    extra = [Fraction(-int(count), total) for count in whole.counts]
+    for value, count in zip(classes.value[entries], classes.count[entries], strict=True):
+        extra[value] += Fraction(int(count), pairs)
+    if distance == "equal":
+        return sum((e for e in extra if e > 0), Fraction())
+    if distance == "ordered":
+        return _exact_ordered(extra)
+    return _exact_hierarchical(extra, whole)
+
+
+def _exact_ordered(extra: list[Fraction]) -> Fraction:
+    running = moved = Fraction()
+    for e in extra:
+        running += e
+        moved += abs(running)
+    return moved / max(len(extra) - 1, 1)
+
+
+def _exact_hierarchical(extra: list[Fraction], whole: Whole) -> Fraction:
+    found = Fraction()
+    of_value = [int(v) for v in range(len(extra))]
+    for height, groups in enumerate(whole.groups, start=1):
+        children = dict(zip(of_value, (int(g) for g in groups), strict=True))
+        size = max(children.values()) + 1
+        more, less = [Fraction()] * size, [Fraction()] * size
+        for child, parent in children.items():
+            more[parent] += max(extra[child], Fraction())
+            less[parent] += max(-extra[child], Fraction())
+        moved = sum((min(a, b) for a, b in zip(more, less, strict=True)), Fraction())
+        found += moved * height / len(whole.groups)
+        extra = [a - b for a, b in zip(more, less, strict=True)]
+        of_value = [int(g) for g in groups]
+    return found
