@@ -23,7 +23,8 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError, Unsatisfiable
 from dbdeid.methods.kept_rows import KeptRows
 from dbdeid.methods.sql_checker import SqlChecker
-from dbdeid.search.checker import Check, Checker, NumpyChecker
+from dbdeid.search.check import Check, Checker
+from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.objectives import OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, Progress, optimal

@@ -11,7 +11,7 @@ from dbdeid.data.classes import TUPLES
 from dbdeid.engine.relation import Relation, cast
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.search.checker import Check
+from dbdeid.search.check import Check
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.suppression import Rule
 

@@ -12,14 +12,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.search.check import Check, Lost
 from dbdeid.search.lattice import Attribute, Lattice, Node, outer_sum
 from dbdeid.search.suppression import Rule, Seen, Suppression
-from dbdeid.search.tuples import Tuples
+from dbdeid.search.tuples import Tuples, Values
+from dbdeid.search.valued import counted
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,45 +36,8 @@ TABLE_BYTES = 128 << 20
 LOOKUP_BYTES = 64 << 20  # lookups kept
 
 
-@dataclass(frozen=True)
-class Check:
-    """What one look at a transformation finds; counts are of records.
-
-    Args:
-        node: the transformation.
-        suppressed: records that do not stay.
-        suppressed_subjects: subjects who lose a record, which is what a limit counts; every
-            record is a subject where none are declared.
-        classes: classes of which records stay.
-        all_classes: kept and suppressed ones.
-        smallest: what k is compared with in the smallest kept class, 0 when none is kept.
-        squares_kept: Σ|E|² over the kept records of each class.
-        squares_all: Σ|E|² over all classes.
-        suppressed_loss: Σ over the suppressed records of the weighted mean of their cells'
-            generalization loss at this node.
-    """
-
-    node: Node
-    suppressed: int
-    suppressed_subjects: int
-    classes: int
-    all_classes: int
-    smallest: int
-    squares_kept: int
-    squares_all: int
-    suppressed_loss: float
-
-
-class Checker(Protocol):
-    """Anything that can look at a transformation."""
-
-    def check(self, node: Node) -> Check:
-        """Count the classes under a node."""
-        ...
-
-
 class NumpyChecker:
-    """Checks k-anonymity with suppression on arrays.
+    """Checks privacy models with suppression on arrays.
 
     Args:
         lattice: the coded quasi-identifiers.
@@ -85,7 +50,8 @@ class NumpyChecker:
         self.records = tuples.records
         self._suppression = Suppression(rule, tuples)
         # Subjects are counted row by row of the tuples, so these are never rolled up.
-        self._by_row = tuples.subjects is not None
+        self._by_subject = tuples.subjects is not None
+        self._by_row = self._by_subject or bool(tuples.values)
         columns = [
             _Column(attribute, share, codes)
             for attribute, share, codes in zip(
@@ -100,11 +66,14 @@ class NumpyChecker:
         self._tables: OrderedDict[Node, _Table] = OrderedDict()
         self._table_bytes = 0
         self._base = self._rows = _Table(
-            tuple(pack.codes(tuples) for pack in self._packs), tuples.weights.astype(np.int64)
+            tuple(pack.codes(tuples) for pack in self._packs),
+            tuples.weights.astype(np.int64),
+            tuples.values,
         )
-        if any(lattice.bottom) and not self._by_row:
+        if any(lattice.bottom) and not self._by_subject:
             lookups = [pack.lookup(lattice.bottom) for pack in self._packs]
-            self._base = self._table(self._counter.count(self._base, lookups), lookups)
+            classes = self._counter.count(self._base, lookups, by_row=self._by_row)
+            self._base = self._table(self._base, classes, lookups)
 
     def check(self, node: Node) -> Check:
         """Count the classes under a node.
@@ -118,20 +87,21 @@ class NumpyChecker:
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(table, lookups, by_row=self._by_row)
         if (
-            not self._by_row
+            not self._by_subject
             and node not in self._tables
             and table.rows >= ROLLED_UP
             and 2 * len(classes.counts) <= table.rows
         ):
-            self._keep(node, self._table(classes, lookups))
-        return self._summary(node, classes, lookups)
+            self._keep(node, self._table(table, classes, lookups))
+        return self._summary(node, table, classes, lookups)
 
     def kept(self, node: Node) -> NDArray[np.bool_]:
         """Which rows of the tuples stay; under a rule that keeps or drops a class whole."""
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(self._rows, lookups, by_row=True)
         assert classes.of_row is not None
-        return (self._suppression(_seen(classes, lookups)).records > 0)[classes.of_row]
+        seen = _seen(self._rows, classes, lookups)
+        return (self._suppression(seen).records > 0)[classes.of_row]
 
     def _source(self, node: Node) -> _Table:
         """The smallest table at hand whose rows do not straddle classes of the node."""
@@ -148,7 +118,7 @@ class NumpyChecker:
         while self._table_bytes > TABLE_BYTES or len(self._tables) > TABLES:
             self._table_bytes -= self._tables.popitem(last=False)[1].nbytes
 
-    def _table(self, classes: _Classes, lookups: Sequence[_Lookup]) -> _Table:
+    def _table(self, rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> _Table:
         """Classes as rows, each super-column by one of the codes that fell together."""
         members = (
             lookup.member[codes].astype(column.dtype)
@@ -156,20 +126,26 @@ class NumpyChecker:
                 lookups, classes.codes(classes.keys), self._base.columns, strict=True
             )
         )
-        return _Table(tuple(members), classes.counts)
+        values = []
+        for of_rows in rows.values:
+            assert classes.of_row is not None
+            found = counted(of_rows, classes.of_row, len(classes.counts))
+            values.append(Values(found.of_class, found.value, found.count, of_rows.cardinality))
+        return _Table(tuple(members), classes.counts, tuple(values))
 
-    def _summary(self, node: Node, classes: _Classes, lookups: Sequence[_Lookup]) -> Check:
+    def _summary(
+        self, node: Node, rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]
+    ) -> Check:
         counts = classes.counts
-        kept = self._suppression(_seen(classes, lookups))
-        lossy = np.flatnonzero(counts != kept.records)
-        dropped = counts[lossy] - kept.records[lossy]
-        loss = 0.0
-        for lookup, codes in zip(lookups, classes.codes(classes.keys[lossy]), strict=True):
-            records = np.bincount(codes, weights=dropped, minlength=len(lookup.loss))
-            loss += float((records * lookup.loss).sum())
+        kept = self._suppression(_seen(rows, classes, lookups))
+        suppressed, loss = _lost(classes, lookups, kept.records)
+        below = Lost(suppressed, kept.impossible_subjects, loss)
+        if kept.possible is not kept.records:
+            records, at_least = _lost(classes, lookups, kept.possible)
+            below = Lost(records, kept.impossible_subjects, at_least)
         return Check(
             node=node,
-            suppressed=int(dropped.sum()),
+            suppressed=suppressed,
             suppressed_subjects=kept.suppressed_subjects,
             classes=int(np.count_nonzero(kept.records)),
             all_classes=len(counts),
@@ -177,13 +153,28 @@ class NumpyChecker:
             squares_kept=_sum_of_squares(kept.records, self.records),
             squares_all=_sum_of_squares(counts, self.records),
             suppressed_loss=loss,
+            chance=kept.chance,
+            rest_holds=kept.rest_holds,
+            below=below,
         )
 
 
-def _seen(classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
+def _lost(classes: _Classes, lookups: Sequence[_Lookup], kept: Ints) -> tuple[int, float]:
+    """The records that are not kept, and the loss of their cells."""
+    lossy = np.flatnonzero(classes.counts != kept)
+    dropped = classes.counts[lossy] - kept[lossy]
+    loss = 0.0
+    for lookup, codes in zip(lookups, classes.codes(classes.keys[lossy]), strict=True):
+        records = np.bincount(codes, weights=dropped, minlength=len(lookup.loss))
+        loss += float((records * lookup.loss).sum())
+    return int(dropped.sum()), loss
+
+
+def _seen(rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
     return Seen(
         classes.counts,
         classes.of_row,
+        rows.values,
         lambda: _by_attribute(classes, lookups),
         lambda: _nulls(classes, lookups),
     )
@@ -220,6 +211,7 @@ class _Table:
 
     columns: tuple[NDArray[np.uint16 | np.uint32], ...]
     weights: Ints
+    values: tuple[Values, ...]
 
     @property
     def rows(self) -> int:
@@ -227,7 +219,8 @@ class _Table:
 
     @property
     def nbytes(self) -> int:
-        return self.weights.nbytes + sum(column.nbytes for column in self.columns)
+        arrays = (self.weights, *self.columns, *self.values)
+        return sum(array.nbytes for array in arrays)
 
 
 class _Column:

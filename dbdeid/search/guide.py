@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.checker import Check
+from dbdeid.search.check import Check
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import Objective
 from dbdeid.search.region import BLOCK, Packed, Packing, Region
@@ -105,20 +105,20 @@ class Guide:
         self._shortlist = self._listed(np.zeros(0, dtype=np.uint64))
         self._cutoff = np.inf
 
-    def observe(self, check: Check, score: float) -> None:
-        """Learn from a check and its score."""
+    def observe(self, check: Check, score: float, lost_below: int) -> None:
+        """Learn from a check, its score, and the subjects that every node below suppresses."""
         packed = self._packing.pack(check.node)
         self._checked.append(packed)
         self._shortlist = self._shortlist.without(packed)
         row = self._features.row(check.node)
-        self._odds.observe(row, self._log_odds(check.suppressed_subjects))
+        self._odds.observe(row, self._log_odds(lost_below))
         if self._objective.estimate is None:
             self._score.observe(row, _log(score))
         if self._objective.above is not None:
             self._above.observe(row, _log(self._objective.above(check, self._records)))
         lows = zip(check.node, self._lattice.bottom, strict=True)
         above = self._most[tuple(slice(level - low, None) for level, low in lows)]
-        np.minimum(above, check.suppressed_subjects, out=above)
+        np.minimum(above, lost_below, out=above)
 
     def choose(self, region: Region, best: float) -> Node:
         """The node whose check promises most.

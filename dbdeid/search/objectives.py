@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.checker import Check, Checker
+from dbdeid.search.check import Check, Checker
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Marginals, Tuples

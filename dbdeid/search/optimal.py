@@ -1,9 +1,10 @@
 """The optimal full-domain generalization, proven, with as few checks as can be.
 
-Three facts close nodes without checking them: what is infeasible makes all below it infeasible; a
-node whose known score is not better than the incumbent's need not be looked at; and a check bounds
-the scores below (and for some objectives above) it. The search first dives from the top to
-a first incumbent, and then checks what is expected to close most open nodes, until none is open.
+Three facts close nodes without checking them: where what every node below suppresses too is beyond
+the limit, all below are infeasible; a node whose known score is not better than the incumbent's
+need not be looked at; and a check bounds the scores below (and for some objectives above) it. The
+search first dives from the top to a first incumbent, and then checks what is expected to close most
+open nodes, until none is open.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.errors import DbdeidError
-from dbdeid.search.checker import Check, Checker
+from dbdeid.search.check import Check, Checker
 from dbdeid.search.guide import Guide
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import Data, Objective, marginals_of, sum_of_terms
@@ -81,6 +82,7 @@ def optimal(
     limit: int,
     objective: Objective,
     accept: Callable[[Check], bool] = lambda _: True,
+    convex: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Found:
     """The feasible node of least score; ties go to the lower total level, then lexicographically.
@@ -92,13 +94,15 @@ def optimal(
         limit: most subjects who may lose a record.
         objective: what is minimized.
         accept: rules out single feasible nodes, and says nothing of those above or below.
+        convex: a class of parts that all hold the rule holds it too. Then what suppresses nothing
+            has nothing above it that does.
         progress: called after every check.
 
     Raises:
         DbdeidError: the lattice is too large.
     """
     require_size(lattice.size)
-    return _Search(lattice, data, checker, limit, objective, accept, progress).run()
+    return _Search(lattice, data, checker, limit, objective, accept, convex, progress).run()
 
 
 def exhaustive(
@@ -111,7 +115,7 @@ def exhaustive(
     accept: Callable[[Check], bool] = lambda _: True,
 ) -> Found:
     """As `optimal`, by checking every node: the judge in tests, and slow."""
-    search = _Search(lattice, data, checker, limit, objective, accept, None)
+    search = _Search(lattice, data, checker, limit, objective, accept, False, None)
     for node in lattice.nodes():
         search.check(node)
     return search.found()
@@ -128,6 +132,7 @@ class _Search:
         limit: int,
         objective: Objective,
         accept: Callable[[Check], bool],
+        convex: bool,
         progress: Callable[[Progress], None] | None,
     ) -> None:
         marginals = marginals_of(lattice, data)
@@ -136,6 +141,7 @@ class _Search:
         self._limit = limit
         self._objective = objective
         self._accept = accept
+        self._inherited = convex and limit == 0
         self._progress = progress
         self._records = marginals.records
         self._terms = objective.terms(lattice, marginals)
@@ -148,8 +154,10 @@ class _Search:
 
     def run(self) -> Found:
         """Search to the end."""
-        if self.check(self._lattice.top):
+        feasible = self.check(self._lattice.top)
+        if feasible:
             self._dive()
+        if feasible or self._lost_below(self._checks[0]) <= self._limit:
             self._region = region = Region(self._packing, self._open_blocks())
             for check in self._checks:
                 self._close(region, check)
@@ -195,9 +203,13 @@ class _Search:
         total = np.array([sum_of_terms(self._lattice, self._terms, node)])
         return float(self._objective.known(total, self._records)[0])
 
+    def _lost_below(self, check: Check) -> int:
+        """How many subjects every node below a checked one suppresses at least."""
+        return check.suppressed_subjects if self._inherited else check.below.subjects
+
     def _known_infeasible(self, node: Node) -> bool:
         return any(
-            check.suppressed_subjects > self._limit
+            self._lost_below(check) > self._limit
             and all(a <= b for a, b in zip(node, check.node, strict=True))
             for check in self._checks
         )
@@ -210,7 +222,7 @@ class _Search:
         score = self._objective.score(total, check, self._records)
         if len(self._checks) == 1:
             self._top_score = score
-        self._guide.observe(check, score)
+        self._guide.observe(check, score, self._lost_below(check))
         feasible = check.suppressed_subjects <= self._limit
         if feasible and self._accept(check) and self._beats(score, node):
             self._best = score, check
@@ -229,7 +241,7 @@ class _Search:
         return (sum(node), node) < (sum(check.node), check.node)
 
     def _open_blocks(self) -> Iterator[tuple[Packed, NDArray[np.float64]]]:
-        infeasible = [c.node for c in self._checks if c.suppressed_subjects > self._limit]
+        infeasible = [c.node for c in self._checks if self._lost_below(c) > self._limit]
         for packed, total in self._packing.blocks(self._terms):
             known = self._objective.known(total, self._records)
             open_ = known <= self._score * (1 + SAME)
@@ -241,12 +253,12 @@ class _Search:
         """Close what the check and the incumbent rule out."""
         packed = self._packing.pack(check.node)
         below = region.below(packed)
-        if check.suppressed_subjects > self._limit:
+        if self._lost_below(check) > self._limit:
             region.keep(~below)
         else:
             if self._objective.below is not None:
                 bounds = self._objective.below(
-                    region.known[below], check.suppressed, check.suppressed_loss, self._records
+                    region.known[below], check.below.records, check.below.loss, self._records
                 )
                 region.bound[below] = np.maximum(region.bound[below], bounds)
             region.keep(region.packed != packed)

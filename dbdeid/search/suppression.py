@@ -1,23 +1,41 @@
-"""Which records stay under a transformation: the rule of k-anonymity on counted classes.
+"""Which records stay under a transformation: the rule of the privacy models on counted classes.
 
 A rule keeps a class whole or not at all, except where rows of a subject are linked: then a subject
-is kept with all its rows or not at all. Under every rule a more general transformation keeps all
-that a less general one keeps, so that suppressed subjects only become fewer.
+is kept with all its rows or not at all. Under a rule of sizes alone a more general transformation
+keeps all that a less general one keeps, so that suppressed subjects only become fewer. Conditions
+on sensitive values are not like that: a class that holds may meet one that does not. They name what
+is necessary and does stay true as classes meet, and that says what every less general
+transformation suppresses too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.tuples import Tuples
+from dbdeid.search.tuples import Tuples, Values
+from dbdeid.search.valued import Entries, counted, counted_subjects
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+
+class Condition(Protocol):
+    """What the values of one sensitive attribute must be like in a class."""
+
+    def __call__(self, sizes: Ints, entries: Entries) -> tuple[Mask, Mask]:
+        """Which classes hold, and which have what is necessary and stays as classes merge.
+
+        Args:
+            sizes: subjects of each class.
+            entries: the values of each class.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +47,15 @@ class Rule:
         null_policy: how NULL forms classes. With `wildcard` a class counts all records that agree
             with it where neither is NULL; with `exclude` a class with a NULL is suppressed.
         linked: a released pseudonym links the rows of a subject; the whole set of classes of each
-            subject must then be that of at least k subjects.
+            subject must then be that of at least k subjects, and in each of these classes the
+            values of those subjects alone must hold the conditions.
+        conditions: of each sensitive attribute of the tuples, in their order.
     """
 
     k: int
     null_policy: Literal["own_category", "wildcard", "exclude"] = "own_category"
     linked: bool = False
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def merges(self) -> bool:
@@ -48,13 +69,15 @@ class Seen:
 
     Attributes:
         counts: records of each class.
-        row_class: the class of each row of the tuples; None where every record is a subject.
+        row_class: the class of each row; None where no rule looks at rows.
+        values: the sensitive attributes of the rows.
         groups: the group of each class on each attribute (attributes, classes), on demand.
         nulls: whether each class has NULL in each attribute (attributes, classes), on demand.
     """
 
     counts: Ints
     row_class: Ints | None
+    values: tuple[Values, ...]
     groups: Callable[[], Ints]
     nulls: Callable[[], Mask]
 
@@ -65,20 +88,28 @@ class Kept:
 
     Attributes:
         records: of each class, how many stay.
+        possible: the same of what no less general transformation keeps more of.
         smallest: what k is compared with in the class that has least of it; 0 if none is kept.
         suppressed_subjects: subjects who lose a record.
+        impossible_subjects: those who lose one under every less general transformation.
+        chance: the sum over the kept records of one over the subjects that they hide among.
+        rest_holds: whether the suppressed records would hold as a class of their own.
     """
 
     records: Ints
+    possible: Ints
     smallest: int
     suppressed_subjects: int
+    impossible_subjects: int
+    chance: float
+    rest_holds: bool
 
 
 class Suppression:
     """Applies a rule to the classes of one table.
 
     Raises:
-        ValueError: the rule needs subjects, or cannot count them.
+        ValueError: the rule needs subjects or values, or cannot count them.
     """
 
     def __init__(self, rule: Rule, tuples: Tuples) -> None:
@@ -86,6 +117,10 @@ class Suppression:
             raise ValueError("linked rows need subjects")
         if tuples.subjects is not None and rule.null_policy == "wildcard":
             raise ValueError("wildcards over subjects are not counted")
+        if rule.conditions and rule.null_policy == "wildcard":
+            raise ValueError("values of wildcard classes are not counted")
+        if len(rule.conditions) != len(tuples.values):
+            raise ValueError(f"{len(rule.conditions)} conditions, {len(tuples.values)} attributes")
         self._rule = rule
         self._weights = tuples.weights
         self._people = _People(tuples) if tuples.subjects is not None else None
@@ -97,29 +132,116 @@ class Suppression:
             return self._by_subject(seen, self._people, seen.row_class)
         if self._rule.null_policy == "wildcard":
             return self._by_wildcard(seen)
-        keep = seen.counts >= self._rule.k
+        enough = seen.counts >= self._rule.k
         if self._rule.null_policy == "exclude":
-            keep = keep & ~self._excluded(seen)
-        lost = int(seen.counts[~keep].sum())
-        return Kept(seen.counts * keep, _least(seen.counts[keep]), lost)
+            enough = enough & ~self._excluded(seen)
+        keep = possible = enough
+        if self._rule.conditions:
+            keep, possible = self._holding(enough, seen.counts, seen.row_class, seen.values)
+        records = seen.counts * keep
+        lost = seen.counts - records
+        return Kept(
+            records,
+            records if possible is keep else seen.counts * possible,
+            _least(seen.counts[keep]),
+            int(lost.sum()),
+            int(seen.counts[~possible].sum()),
+            float(np.count_nonzero(keep)),
+            self._rest_holds(seen, ~keep, int(lost.sum())),
+        )
 
     def _by_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
-        excluded = self._excluded(seen)
-        if not self._rule.linked:
-            subjects = people.in_classes(row_class, len(seen.counts))
-            keep = (subjects >= self._rule.k) & ~excluded
-            lost = people.among(~keep[row_class])
-            return Kept(seen.counts * keep, _least(subjects[keep]), lost)
-        alike = people.sharing(row_class, len(seen.counts), excluded)
-        stays = alike >= self._rule.k
-        weights = self._weights * stays[people.codes]
-        kept = np.rint(np.bincount(row_class, weights, len(seen.counts))).astype(np.int64)
-        return Kept(kept, _least(alike[stays]), int(len(stays) - stays.sum()))
+        if self._rule.linked:
+            return self._by_linked_subject(seen, people, row_class)
+        subjects = people.in_classes(row_class, len(seen.counts))
+        enough = (subjects >= self._rule.k) & ~self._excluded(seen)
+        keep, possible = self._holding(enough, subjects, row_class, seen.values)
+        lost = people.among(~keep[row_class])
+        return Kept(
+            seen.counts * keep,
+            seen.counts * possible,
+            _least(subjects[keep]),
+            lost,
+            people.among(~possible[row_class]),
+            float((seen.counts[keep] / subjects[keep]).sum()),
+            self._rest_holds(seen, ~keep, lost),
+        )
+
+    def _by_linked_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
+        set_, alike = people.sharing(row_class, len(seen.counts), self._excluded(seen))
+        stays = possible = alike >= self._rule.k
+        if self._rule.conditions:
+            pairs, first, pair = np.unique(
+                set_[people.codes] * len(seen.counts) + row_class,
+                return_index=True,
+                return_inverse=True,
+            )
+            sizes = alike[people.codes[first]]
+            held = self._holding(sizes >= self._rule.k, sizes, pair, seen.values)
+            # a subject is kept in all its classes or in none
+            stays, possible = (people.none(~pair_holds[pair]) for pair_holds in held)
+        kept, could = (
+            np.rint(np.bincount(row_class, self._weights * s[people.codes], len(seen.counts)))
+            for s in (stays, possible)
+        )
+        lost = int(len(stays) - stays.sum())
+        by_row = stays[people.codes]
+        chance = float((self._weights[by_row] / alike[people.codes[by_row]]).sum())
+        return Kept(
+            kept.astype(np.int64),
+            could.astype(np.int64),
+            _least(alike[stays]),
+            lost,
+            int(len(possible) - possible.sum()),
+            chance,
+            self._rest_holds(seen, None, lost, by_row),
+        )
 
     def _excluded(self, seen: Seen) -> Mask:
         if self._rule.null_policy != "exclude":
             return np.zeros(len(seen.counts), np.bool_)
         return np.asarray(seen.nulls().any(axis=0))
+
+    def _holding(
+        self, enough: Mask, sizes: Ints, row_class: Ints | None, values: tuple[Values, ...]
+    ) -> tuple[Mask, Mask]:
+        """Which of the classes that have enough subjects hold, and which may be parts of others."""
+        if not self._rule.conditions or not enough.any():
+            return enough, enough
+        assert row_class is not None
+        chosen = np.flatnonzero(enough)
+        place = np.full(len(enough), -1)
+        place[chosen] = np.arange(len(chosen))
+        holds, possible = (np.ones(len(chosen), np.bool_) for _ in range(2))
+        for condition, of_rows in zip(self._rule.conditions, values, strict=True):
+            entries = self._entries(of_rows, place[row_class], len(chosen))
+            held, could = condition(sizes[chosen], entries)
+            holds &= held
+            possible &= could
+        keep, may = enough.copy(), enough.copy()
+        keep[chosen], may[chosen] = holds, possible
+        return keep, may
+
+    def _entries(self, values: Values, place: Ints, classes: int) -> Entries:
+        """The values in some classes, of rows that have a place among them."""
+        if self._people is None:
+            return counted(values, place, classes)
+        return counted_subjects(values, place, self._people.codes, self._people.count)
+
+    def _rest_holds(
+        self, seen: Seen, dropped: Mask | None, subjects: int, kept_rows: Mask | None = None
+    ) -> bool:
+        """Whether the suppressed records would hold the rule as a class of their own."""
+        if not subjects or not self._rule.conditions:
+            return not subjects or subjects >= self._rule.k
+        assert seen.row_class is not None
+        rows = ~kept_rows if kept_rows is not None else np.asarray(dropped)[seen.row_class]
+        place = np.where(rows, 0, -1)
+        sizes = np.array([subjects])
+        return all(
+            bool(condition(sizes, self._entries(values, place, 1))[0][0])
+            for condition, values in zip(self._rule.conditions, seen.values, strict=True)
+        ) and (subjects >= self._rule.k)
 
     def _by_wildcard(self, seen: Seen) -> Kept:
         """Suppress what meets too few until none does: the suppressed do not count for others."""
@@ -131,7 +253,9 @@ class Suppression:
             small = (kept > 0) & (found < self._rule.k)
             if not small.any():
                 lost = int(seen.counts.sum() - kept.sum())
-                return Kept(kept, _least(found[kept > 0]), lost)
+                chance = float((kept[kept > 0] / found[kept > 0]).sum())
+                rest = not lost or lost >= self._rule.k
+                return Kept(kept, kept, _least(found[kept > 0]), lost, lost, chance, rest)
             kept[small] = 0
 
 
@@ -159,12 +283,16 @@ class _People:
 
     def among(self, rows: Mask) -> int:
         """How many subjects some rows have."""
-        return int(np.count_nonzero(np.bincount(self.codes[rows], minlength=self.count)))
+        return self.count - int(np.count_nonzero(self.none(rows)))
 
-    def sharing(self, row_class: Ints, classes: int, excluded: Mask) -> Ints:
-        """How many subjects have the same set of classes as each; 0 for one in an excluded class.
+    def none(self, rows: Mask) -> Mask:
+        """Whether each subject has none of some rows."""
+        return np.bincount(self.codes[rows], minlength=self.count) == 0
 
-        Sets are told apart by numbering them class by class, in the order of the classes.
+    def sharing(self, row_class: Ints, classes: int, excluded: Mask) -> tuple[Ints, Ints]:
+        """The set of classes of each subject, and how many subjects have the same one.
+
+        That is 0 for a subject in an excluded class. Sets are told apart by numbering them class by class, in the order of the classes.
         """
         pairs = np.unique(self.codes * classes + row_class)
         subject, class_ = pairs // max(classes, 1), pairs % max(classes, 1)
@@ -185,7 +313,7 @@ class _People:
         )
         shared: Ints = np.asarray(alike[set_], np.int64)
         shared[subject[excluded[class_]]] = 0
-        return shared
+        return np.asarray(set_, np.int64), shared
 
 
 class _Frequencies:

@@ -25,6 +25,28 @@ class Marginals:
 
 
 @dataclass(frozen=True)
+class Values:
+    """A sensitive attribute of the records behind some rows: each row's distinct values.
+
+    Args:
+        row: the row of each entry, ascending.
+        value: the value code of each entry.
+        count: records of the row with this value, at least 1.
+        cardinality: value codes are below it.
+    """
+
+    row: NDArray[np.int64]
+    value: NDArray[np.int64]
+    count: NDArray[np.int64]
+    cardinality: int
+
+    @property
+    def nbytes(self) -> int:
+        """The memory they take up."""
+        return self.row.nbytes + self.value.nbytes + self.count.nbytes
+
+
+@dataclass(frozen=True)
 class Tuples:
     """Distinct quasi-identifier tuples; with subjects, distinct pairs of tuple and subject.
 
@@ -32,11 +54,13 @@ class Tuples:
         codes: one array per attribute, the value code in each tuple.
         weights: records behind each tuple, at least 1.
         subjects: whose records they are, numbered densely from 0; None: each record is one subject.
+        values: the sensitive attributes that a rule looks at.
     """
 
     codes: tuple[NDArray[np.uint16 | np.uint32], ...]
     weights: NDArray[np.int64]
     subjects: NDArray[np.integer[Any]] | None = None
+    values: tuple[Values, ...] = ()
 
     @cached_property
     def records(self) -> int:

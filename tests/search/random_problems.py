@@ -4,18 +4,57 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
-from dbdeid.search.checker import Check
+from dbdeid.search.check import Check, Lost
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.suppression import Rule
-from dbdeid.search.tuples import Tuples
+from dbdeid.search.tuples import Tuples, Values
+from dbdeid.search.valued import Entries
 
 Key = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """At least `distinct` values, none of them that of more than a share of the subjects."""
+
+    distinct: int
+    share: float
+
+    def __call__(self, sizes: np.ndarray, entries: Entries) -> tuple[np.ndarray, np.ndarray]:
+        found = np.bincount(entries.of_class, minlength=len(sizes))
+        most = np.zeros(len(sizes), np.int64)
+        np.maximum.at(most, entries.of_class, entries.count)
+        necessary = found >= self.distinct
+        return necessary & (most <= self.share * sizes), necessary
+
+    def holds(self, members: list[Record]) -> bool:
+        """The same of the records of one class, one by one."""
+        who = {r.subject for r in members}
+        having: dict[int, set[int]] = {}
+        for r in members:
+            having.setdefault(r.value, set()).add(r.subject)
+        most = max((len(some) for some in having.values()), default=0)
+        return len(having) >= self.distinct and most <= self.share * len(who)
+
+    def could(self, members: list[Record]) -> bool:
+        """What stays true as classes meet."""
+        return len({r.value for r in members}) >= self.distinct
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record under a transformation: its cells, None for NULL, and their loss."""
+
+    key: Key
+    subject: int
+    loss: float
+    value: int
 
 
 @st.composite
@@ -73,6 +112,15 @@ def random_problem(seed: int, width: int, rows: int) -> tuple[Lattice, Tuples]:
     return Lattice(tuple(made)), Tuples(tuple(distinct.T.astype(np.uint16)), weights)
 
 
+def random_values(tuples: Tuples, size: int) -> Values:
+    """Skewed sensitive values of the records behind each tuple."""
+    rng = np.random.default_rng(size)
+    row = np.repeat(np.arange(len(tuples.weights)), tuples.weights)
+    value = np.minimum(rng.geometric(0.4, len(row)) - 1, size - 1)
+    found, count = np.unique(row * size + value, return_counts=True)
+    return Values(found // size, found % size, count, size)
+
+
 @st.composite
 def attributes_with_null(draw: st.DrawFn, name: str) -> Attribute:
     """As `attributes`, and the last value is NULL: a group of its own up to the top."""
@@ -89,10 +137,18 @@ def attributes_with_null(draw: st.DrawFn, name: str) -> Attribute:
 
 @st.composite
 def ruled_problems(draw: st.DrawFn, most_rows: int = 30) -> tuple[Lattice, Tuples, Rule]:
-    """Any rule, with data that it can count: NULLs, and subjects who may have several rows."""
+    """Any rule, with data that it can count.
+
+    There are NULLs, subjects who may have several rows, and sensitive values.
+    """
     policy = draw(st.sampled_from(["own_category", "wildcard", "exclude"]))
     by_subject = policy != "wildcard" and draw(st.booleans())
-    rule = Rule(draw(st.integers(1, 6)), policy, by_subject and draw(st.booleans()))
+    conditions: tuple[Mixed, ...] = ()
+    if policy != "wildcard" and draw(st.booleans()):
+        share = draw(st.sampled_from([0.4, 0.5, 0.7, 1.0]))
+        conditions = (Mixed(draw(st.integers(1, 3)), share),)
+    linked = by_subject and draw(st.booleans())
+    rule = Rule(draw(st.integers(1, 6)), policy, linked, conditions)
     width = draw(st.integers(1, 4))
     made = st.sampled_from([attributes, attributes_with_null, attributes_with_null])
     lattice = Lattice(tuple(draw(draw(made)(name)) for name in "abcd"[:width]))
@@ -105,7 +161,21 @@ def ruled_problems(draw: st.DrawFn, most_rows: int = 30) -> tuple[Lattice, Tuple
     weights = draw(st.lists(st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
     *codes, subjects = np.array(rows, dtype=np.uint16).reshape(len(rows), width + 1).T
     numbered = np.unique(subjects, return_inverse=True)[1] if by_subject else None
-    return lattice, Tuples(tuple(codes), np.array(weights, dtype=np.int64), numbered), rule
+    values = tuple(draw(row_values(weights)) for _ in conditions)
+    made_tuples = Tuples(tuple(codes), np.array(weights, dtype=np.int64), numbered, values)
+    return lattice, made_tuples, rule
+
+
+@st.composite
+def row_values(draw: st.DrawFn, weights: list[int]) -> Values:
+    """A value for each record behind some rows."""
+    size = draw(st.integers(1, 4))
+    found: Counter[tuple[int, int]] = Counter()
+    for row, weight in enumerate(weights):
+        for _ in range(weight):
+            found[row, draw(st.integers(0, size - 1))] += 1
+    entries = np.array([(*key, n) for key, n in sorted(found.items())], np.int64).reshape(-1, 3)
+    return Values(entries[:, 0], entries[:, 1], entries[:, 2], size)
 
 
 @dataclass(frozen=True)
@@ -118,25 +188,41 @@ class RecordChecker:
 
     def check(self, node: Node) -> Check:
         records = [*self._records(node)]
-        kept = self._kept(records)
+        kept = self._kept(records, Mixed.holds)
+        could = self._kept(records, Mixed.could)
+        staying = [r for r, stays in zip(records, kept, strict=True) if stays]
         lost = [r for r, stays in zip(records, kept, strict=True) if not stays]
-        before = Counter(key for key, _, _ in records)
-        after = Counter(r[0] for r, stays in zip(records, kept, strict=True) if stays)
+        always = [r for r, stays in zip(records, could, strict=True) if not stays]
+        before, after = Counter(r.key for r in records), Counter(r.key for r in staying)
+        hidden = [self._hidden(r, staying, records) for r in staying]
         return Check(
             node=node,
             suppressed=len(lost),
-            suppressed_subjects=len({subject for _, subject, _ in lost}),
+            suppressed_subjects=len({r.subject for r in lost}),
             classes=len(after),
             all_classes=len(before),
-            smallest=self._smallest([r for r, s in zip(records, kept, strict=True) if s], records),
+            smallest=min(hidden, default=0),
             squares_kept=sum(n * n for n in after.values()),
             squares_all=sum(n * n for n in before.values()),
-            suppressed_loss=sum(loss for _, _, loss in lost),
+            suppressed_loss=sum(r.loss for r in lost),
+            chance=sum(1 / n for n in hidden),
+            rest_holds=not lost or self._rest_holds(lost),
+            below=Lost(
+                len(always), len({r.subject for r in always}), sum(r.loss for r in always)
+            ),
         )
 
-    def _records(self, node: Node) -> Iterator[tuple[Key, int, float]]:
-        """Generalized cells (None for NULL), subject and loss of each record."""
+    def _rest_holds(self, lost: list[Record]) -> bool:
+        enough = len({r.subject for r in lost}) >= self.rule.k
+        return enough and all(c.holds(lost) for c in self._conditions)
+
+    @property
+    def _conditions(self) -> tuple[Mixed, ...]:
+        return tuple(c for c in self.rule.conditions if isinstance(c, Mixed))
+
+    def _records(self, node: Node) -> Iterator[Record]:
         number = itertools.count(10**6)
+        people = self.tuples.subjects
         for i, weight in enumerate(self.tuples.weights.tolist()):
             cells = zip(self.tuples.codes, self.lattice.attributes, node, strict=True)
             key, loss = [], 0.0
@@ -144,51 +230,75 @@ class RecordChecker:
                 blank = a.null is not None and codes[i] == a.null and level < a.height
                 key.append(None if blank else int(a.groups[level][codes[i]]))
                 loss += share * float(a.loss[level][codes[i]])
-            for _ in range(weight):
-                people = self.tuples.subjects
-                yield tuple(key), next(number) if people is None else int(people[i]), loss
+            for value in self._values(i, weight):
+                subject = next(number) if people is None else int(people[i])
+                yield Record(tuple(key), subject, loss, value)
 
-    def _kept(self, records: list[tuple[Key, int, float]]) -> list[bool]:
+    def _values(self, row: int, weight: int) -> list[int]:
+        if not self.tuples.values:
+            return [0] * weight
+        (of,) = self.tuples.values
+        mine = of.row == row
+        return np.repeat(of.value[mine], of.count[mine]).tolist()
+
+    def _kept(
+        self, records: list[Record], holds: Callable[[Mixed, list[Record]], bool]
+    ) -> list[bool]:
         k = self.rule.k
         kept = [True] * len(records)
         if self.rule.null_policy == "exclude":
-            kept = [None not in key for key, _, _ in records]
+            kept = [None not in r.key for r in records]
         if self.rule.linked:
-            outside = {r[1] for r, stays in zip(records, kept, strict=True) if not stays}
+            outside = {r.subject for r, stays in zip(records, kept, strict=True) if not stays}
             sets = _sets(records)
             alike = Counter(sets.values())
-            return [s not in outside and alike[sets[s]] >= k for _, s, _ in records]
+            failing = {
+                set_
+                for set_ in alike
+                for key in set_
+                for members in [[r for r in records if sets[r.subject] == set_ and r.key == key]]
+                if not all(holds(c, members) for c in self._conditions)
+            }
+            return [
+                r.subject not in outside
+                and alike[sets[r.subject]] >= k
+                and sets[r.subject] not in failing
+                for r in records
+            ]
         while True:
             present = [r for r, stays in zip(records, kept, strict=True) if stays]
-            sizes = {key: self._size(key, present) for key, _, _ in present}
-            still = [s and sizes[r[0]] >= k for r, s in zip(records, kept, strict=True)]
+            sizes = {r.key: self._size(r.key, present) for r in present}
+            fine = {
+                key: size >= k
+                and all(holds(c, [r for r in present if r.key == key]) for c in self._conditions)
+                for key, size in sizes.items()
+            }
+            still = [s and fine[r.key] for r, s in zip(records, kept, strict=True)]
             if still == kept:
                 return kept
             kept = still
 
-    def _size(self, key: Key, records: list[tuple[Key, int, float]]) -> int:
+    def _size(self, key: Key, records: list[Record]) -> int:
         wild = self.rule.null_policy == "wildcard"
         return len(
             {
-                subject
-                for other, subject, _ in records
-                if all(a == b or (wild and None in (a, b)) for a, b in zip(key, other, strict=True))
+                r.subject
+                for r in records
+                if all(a == b or (wild and None in (a, b)) for a, b in zip(key, r.key, strict=True))
             }
         )
 
-    def _smallest(
-        self, kept: list[tuple[Key, int, float]], records: list[tuple[Key, int, float]]
-    ) -> int:
+    def _hidden(self, record: Record, kept: list[Record], records: list[Record]) -> int:
+        """Among how many subjects a kept record hides."""
         if self.rule.linked:
             sets = _sets(records)
-            alike = Counter(sets.values())
-            return min((alike[sets[s]] for _, s, _ in kept), default=0)
-        return min((self._size(key, kept) for key, _, _ in kept), default=0)
+            return Counter(sets.values())[sets[record.subject]]
+        return self._size(record.key, kept)
 
 
-def _sets(records: list[tuple[Key, int, float]]) -> dict[int, frozenset[Key]]:
-    subjects = {subject for _, subject, _ in records}
-    return {s: frozenset(key for key, subject, _ in records if subject == s) for s in subjects}
+def _sets(records: list[Record]) -> dict[int, frozenset[Key]]:
+    subjects = {r.subject for r in records}
+    return {s: frozenset(r.key for r in records if r.subject == s) for s in subjects}
 
 
 @dataclass(frozen=True)
@@ -209,15 +319,19 @@ class CounterChecker:
             classes[key] += weight
             losses[key] = sum(share * a.loss[level][value] for value, a, level, share in cells)
         kept = [n for n in classes.values() if n >= self.rule.k]
+        lost = sum(n for n in classes.values() if n < self.rule.k)
         small = {key: n for key, n in classes.items() if n < self.rule.k}
         return Check(
             node=node,
-            suppressed=sum(small.values()),
-            suppressed_subjects=sum(small.values()),
+            suppressed=lost,
+            suppressed_subjects=lost,
             classes=len(kept),
             all_classes=len(classes),
             smallest=min(kept, default=0),
             squares_kept=sum(n * n for n in kept),
             squares_all=sum(n * n for n in classes.values()),
-            suppressed_loss=sum(n * losses[key] for key, n in small.items()),
+            suppressed_loss=(loss := sum(n * losses[key] for key, n in small.items())),
+            chance=len(kept),
+            rest_holds=lost == 0 or lost >= self.rule.k,
+            below=Lost(lost, lost, loss),
         )

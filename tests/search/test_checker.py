@@ -8,24 +8,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import (
     CounterChecker,
+    Mixed,
     RecordChecker,
     problems,
     random_problem,
+    random_values,
     ruled_problems,
 )
 from realdata import reordered
 
 from dbdeid.search import checker as module
-from dbdeid.search.checker import Check, NumpyChecker
+from dbdeid.search.check import Check, Lost
+from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
 
 def same(found: Check, expected: Check) -> bool:
-    loss = expected.suppressed_loss
-    return replace(found, suppressed_loss=loss) == expected and found.suppressed_loss == (
-        pytest.approx(loss, rel=1e-12, abs=1e-12)
+    """Whether two checks are the same but for rounding."""
+
+    def close(a: float, b: float) -> bool:
+        return a == pytest.approx(b, rel=1e-12, abs=1e-12)
+
+    exact = replace(
+        found,
+        suppressed_loss=expected.suppressed_loss,
+        chance=expected.chance,
+        below=replace(found.below, loss=expected.below.loss),
+    )
+    return (
+        exact == expected
+        and close(found.suppressed_loss, expected.suppressed_loss)
+        and close(found.chance, expected.chance)
+        and close(found.below.loss, expected.below.loss)
     )
 
 
@@ -50,15 +66,15 @@ def test_every_rule_keeps_what_its_definition_keeps(problem):
 
 @given(ruled_problems())
 @settings(max_examples=100, deadline=None)
-def test_more_general_suppresses_fewer_subjects_and_records(problem):
+def test_what_is_suppressed_at_least_only_becomes_less_above(problem):
     lattice, tuples, rule = problem
     checker = NumpyChecker(lattice, tuples, rule)
     for node in list(lattice.nodes())[:20]:
         less = checker.check(node)
         for above in lattice.successors(node):
-            more = checker.check(above)
-            assert more.suppressed <= less.suppressed
-            assert more.suppressed_subjects <= less.suppressed_subjects
+            more = checker.check(above).below
+            assert more.records <= less.below.records <= less.suppressed
+            assert more.subjects <= less.below.subjects <= less.suppressed_subjects
 
 
 @pytest.mark.parametrize("rule", [Rule(2, linked=True), Rule(2, "wildcard")])
@@ -86,10 +102,17 @@ def test_all_paths_find_the_same(path, monkeypatch):
         monkeypatch.setattr(module, name, value)
     lattice, tuples = random_problem(seed=3, width=4, rows=1500)
     found, expected = (maker(lattice, tuples, Rule(4)) for maker in (NumpyChecker, CounterChecker))
+    fewer, some = random_problem(seed=3, width=4, rows=150)
+    valued = replace(some, values=(random_values(some, 6),))
+    rule = Rule(4, conditions=(Mixed(2, 0.6),))
+    makers = NumpyChecker, RecordChecker
+    found_valued, expected_valued = (maker(fewer, valued, rule) for maker in makers)
     rng = np.random.default_rng(1)
     for index in [0, *rng.integers(0, lattice.size, 40), lattice.size - 1]:
         node = lattice.node(int(index))
         assert same(found.check(node), expected.check(node))
+        node = fewer.node(int(index) % fewer.size)
+        assert same(found_valued.check(node), expected_valued.check(node))
 
 
 def wide_problem(weight: int) -> tuple[Lattice, Tuples]:
@@ -140,7 +163,7 @@ def test_no_tuples_no_classes():
     lattice, tuples = random_problem(seed=1, width=3, rows=10)
     empty = Tuples(tuple(c[:0] for c in tuples.codes), tuples.weights[:0])
     assert NumpyChecker(lattice, empty, Rule(2)).check(lattice.bottom) == Check(
-        lattice.bottom, 0, 0, 0, 0, 0, 0, 0, 0.0
+        lattice.bottom, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, True, Lost(0, 0, 0.0)
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_problem, ruled_problems
 from realdata import load, reordered
@@ -95,6 +95,19 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
     found = optimal(lattice, tuples, checker, **asked)
     assert (found.node, found.check) == (expected.node, expected.check)
     assert found.checked <= lattice.size
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@given(ruled_problems())
+@settings(max_examples=60, deadline=None)
+def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
+    lattice, tuples, rule = problem
+    assume(tuples.subjects is None)
+    checker = NumpyChecker(lattice, tuples, rule)
+    asked = {"limit": 0, "objective": under(rule, OBJECTIVES[name])}
+    expected = exhaustive(lattice, tuples, checker, **asked)
+    found = optimal(lattice, tuples, checker, convex=True, **asked)
+    assert (found.node, found.check) == (expected.node, expected.check)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
