@@ -114,6 +114,69 @@ def tuples_step(quasi_identifiers: Sequence[str], subject: Subject | None) -> St
     return Step(TUPLES.name, query)
 
 
+def sensitive_relation(number: int) -> Relation:
+    """The values of one sensitive attribute: value0, value1, …, code, people."""
+    return Relation(f"deid_sensitive_{number}", schema="main", catalog="temp")
+
+
+def sensitive_step(number: int, columns: Sequence[str], subject: Subject | None) -> Step:
+    """Number the values of a sensitive attribute in their own order, NULL last.
+
+    `people` are the subjects of the source with each value, or its records.
+    """
+    values = [exp.alias_(column(name), f"value{i}") for i, name in enumerate(columns)]
+    counted: exp.Expr = exp.Star()
+    if subject is not None:
+        counted = exp.Distinct(expressions=[column(subject.staged)])
+    found = (
+        exp.select(*values, exp.alias_(exp.Count(this=counted), "people"))
+        .from_(CODED.table)
+        .group_by(*(value.this.copy() for value in values))
+    )
+    names = [value.alias for value in values]
+    order = [exp.Ordered(this=exp.column(name), nulls_first=False) for name in names]
+    number_of = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    code = exp.alias_(cast(exp.paren(number_of) - 1, "UINTEGER"), "code")
+    query = exp.select(*names, code, "people").from_(found.subquery("found"))
+    return Step(sensitive_relation(number).name, query)
+
+
+def tuple_values_relation(number: int) -> Relation:
+    """The values of one sensitive attribute behind each tuple: tuple, value, records."""
+    return Relation(f"deid_tuple_values_{number}", schema="main", catalog="temp")
+
+
+def tuple_values_step(
+    number: int,
+    columns: Sequence[str],
+    quasi_identifiers: Sequence[str],
+    subject: Subject | None,
+) -> Step:
+    """Count the records behind each tuple by their sensitive value; a tuple is its row's number."""
+    keys = [(name, f"q{i}") for i, name in enumerate(quasi_identifiers)]
+    keys += [(subject.staged, "subject")] if subject else []
+    tuples, values = exp.column("rowid", "t"), exp.column("code", "v")
+    of_tuple = (column(name, "coded").eq(exp.column(key, "t")) for name, key in keys)
+    of_value = (
+        exp.NullSafeEQ(this=column(name, "coded"), expression=exp.column(f"value{i}", "v"))
+        for i, name in enumerate(columns)
+    )
+    found = exp.alias_(sensitive_relation(number).table, "v", table=True)
+    query = (
+        exp.select(
+            exp.alias_(tuples, "tuple"),
+            exp.alias_(values, "value"),
+            exp.alias_(exp.Count(this=exp.Star()), "records"),
+        )
+        .from_(exp.alias_(CODED.table, "coded", table=True))
+        .join(exp.alias_(TUPLES.table, "t", table=True), on=exp.and_(*of_tuple))
+        .join(found, on=exp.and_(*of_value))
+        .group_by(tuples.copy(), values.copy())
+        .order_by(tuples.copy(), values.copy())
+    )
+    return Step(tuple_values_relation(number).name, query)
+
+
 def values_of(session: Session, number: int) -> list[str | None]:
     """The distinct values of a quasi-identifier as text, in the order of their codes."""
     text = cast(exp.column("value"), "VARCHAR")

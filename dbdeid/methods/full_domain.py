@@ -6,7 +6,6 @@ are suppressed whole. `plan` finds the transformation, `write` makes the table i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dbdeid.data.classes import CODED, TUPLES, labels_relation, values_relation
+from dbdeid.data.classes import (
+    CODED,
+    TUPLES,
+    labels_relation,
+    tuple_values_relation,
+    values_relation,
+)
 from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
-from dbdeid.errors import DataError, Unsatisfiable
+from dbdeid.errors import DataError
+from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.kept_rows import KeptRows
+from dbdeid.methods.parameters import Parameters, acceptable
 from dbdeid.methods.sql_checker import SqlChecker
+from dbdeid.methods.unsatisfiable import unsatisfiable
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.objectives import OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, Progress, optimal
-from dbdeid.search.suppression import Rule
-from dbdeid.search.tuples import Tuples
+from dbdeid.search.tuples import Tuples, Values
 
 STAGED = "deid_staged"
 COUNTED = "deid_counted"
@@ -61,50 +68,17 @@ class QuasiIdentifier:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
-    """How to search and what to do with the suppressed records.
-
-    Attributes:
-        rule: what a class needs to stay.
-        subject: the column of the staged tables with the number of each record's subject; None:
-            each record is one.
-        suppression_limit: allowed share of suppressed subjects.
-        objective: what to minimize.
-        engine: numpy or sql.
-        transformation: a known node instead of a search.
-        keep: release suppressed records with every quasi-identifier `*`.
-    """
-
-    rule: Rule
-    subject: str | None
-    suppression_limit: float
-    objective: str
-    engine: str
-    transformation: Node | None
-    keep: bool
-
-    @property
-    def k(self) -> int:
-        """How many subjects a class needs."""
-        return self.rule.k
-
-    def limit(self, people: int) -> int:
-        """How many subjects may be suppressed: floor(limit · N), exact for decimal shares."""
-        return math.floor(round(self.suppression_limit * people, 9))
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """The transformation found, and what is known of it.
 
-    `kept` are the tuples of codes that stay, where the database does not tell by class sizes.
+    `kept` is what stays, as `KeptRows` takes it, where the database does not tell by class sizes.
     """
 
     node: Node
     check: Check
     metrics: dict[str, float]
     search: dict[str, Any]
-    kept: tuple[NDArray[Any], ...] | None = None
+    kept: dict[str, NDArray[Any]] | None = None
 
 
 def plan(
@@ -119,7 +93,7 @@ def plan(
         Unsatisfiable: none does; the message says what is achievable.
     """
     lattice = Lattice(tuple(_attribute(q) for q in quasi_identifiers))
-    tuples = _tuples(session, len(quasi_identifiers), by_subject=parameters.subject is not None)
+    tuples = _tuples(session, len(quasi_identifiers), parameters)
     if parameters.rule.null_policy == "wildcard":
         _require_few_patterns(lattice, tuples)
     checker = _checker(session, lattice, tuples, parameters)
@@ -133,11 +107,12 @@ def plan(
             checker,
             limit=limit,
             objective=under(parameters.rule, OBJECTIVES[parameters.objective]),
-            accept=lambda check: acceptable(check, parameters),
+            accept=lambda check: acceptable(check, parameters, tuples.records),
+            convex=parameters.convex,
             progress=progress,
         )
     if found.node is None or found.check is None:
-        raise _unsatisfiable(lattice, checker, parameters, limit, tuples.people)
+        raise unsatisfiable(lattice, tuples, checker, parameters, limit)
     search = {
         "lattice_size": found.lattice_size,
         "checked": found.checked,
@@ -145,10 +120,18 @@ def plan(
         "lower_bound": found.lower_bound,
     }
     kept = None
-    if isinstance(checker, NumpyChecker) and parameters.rule.null_policy == "wildcard":
-        stays = checker.kept(found.node)
-        kept = tuple(codes[stays] for codes in tuples.codes)
+    if isinstance(checker, NumpyChecker) and kept_rows(quasi_identifiers, parameters).uploaded:
+        kept = _kept(tuples, checker.kept(found.node), parameters)
     return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search, kept)
+
+
+def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
+    """The subjects or tuples that stay, as `KeptRows` joins them."""
+    if parameters.rule.linked:
+        assert tuples.subjects is not None
+        return {"subject": np.unique(tuples.subjects[rows])}
+    codes = {f"q{i}": codes[rows] for i, codes in enumerate(tuples.codes)}
+    return codes if tuples.subjects is None else {**codes, "subject": tuples.subjects[rows]}
 
 
 def _require_few_patterns(lattice: Lattice, tuples: Tuples) -> None:
@@ -187,12 +170,20 @@ def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
     )
 
 
-def _tuples(session: Session, count: int, *, by_subject: bool) -> Tuples:
+def _tuples(session: Session, count: int, parameters: Parameters) -> Tuples:
     names = [f"q{i}" for i in range(count)]
-    keys = [*names, *(["subject"] if by_subject else [])]
-    found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table))
+    keys = [*names, *(["subject"] if parameters.subject is not None else [])]
+    found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
     codes = tuple(np.asarray(found[name], np.uint32) for name in names)
-    return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"))
+    values = tuple(_values(session, i, s) for i, s in enumerate(parameters.sensitive))
+    return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"), values)
+
+
+def _values(session: Session, number: int, sensitive: Sensitive) -> Values:
+    entries = exp.select("tuple", "value", "records").from_(tuple_values_relation(number).table)
+    found = session.arrays(entries.order_by("tuple", "value"))
+    row, value, count = (np.asarray(found[n], np.int64) for n in ("tuple", "value", "records"))
+    return Values(row, value, count, len(sensitive.whole.counts))
 
 
 def _apply(
@@ -202,7 +193,8 @@ def _apply(
     assert node is not None
     check = checker.check(node)
     score = metrics(lattice, tuples, check)[parameters.objective]
-    kept = check.suppressed_subjects <= limit and acceptable(check, parameters)
+    fine = acceptable(check, parameters, tuples.records)
+    kept = check.suppressed_subjects <= limit and fine
     return Found(
         node=node if kept else None,
         score=score,
@@ -211,49 +203,6 @@ def _apply(
         checked=1,
         proven_optimal=False,
         lower_bound=0.0,
-    )
-
-
-def acceptable(check: Check, parameters: Parameters) -> bool:
-    """Whether anything is released, and suppressed records that stay form a class that holds."""
-    lost = check.suppressed_subjects
-    return check.classes > 0 and (not parameters.keep or lost == 0 or lost >= parameters.k)
-
-
-def _unsatisfiable(
-    lattice: Lattice, checker: Checker, parameters: Parameters, limit: int, people: int
-) -> Unsatisfiable:
-    who = "records" if parameters.subject is None else "subjects"
-    lost = checker.check(parameters.transformation or lattice.top).suppressed_subjects
-    if lost <= limit and people >= parameters.k:
-        return _unacceptable(lost, people, who, parameters)
-    what = "the given transformation" if parameters.transformation else "the most general one"
-    if parameters.k > people:
-        hint = f"k can be at most {people}, the number of {who}"
-    elif parameters.transformation:
-        hint = "use higher levels, a smaller k or a larger suppression_limit"
-    else:
-        share = math.ceil(lost / people * 10_000) / 10_000
-        hint = f"allow suppression_limit: {share}, a smaller k, or higher max_level"
-    return Unsatisfiable(
-        f"no transformation reaches k = {parameters.k} with at most {limit} of {people} {who} "
-        f"suppressed; {what} would suppress {lost}",
-        hint=hint,
-    )
-
-
-def _unacceptable(lost: int, people: int, who: str, parameters: Parameters) -> Unsatisfiable:
-    """Why a transformation within the limit cannot be released."""
-    if lost == people:
-        return Unsatisfiable(
-            f"no transformation reaches k = {parameters.k}: every one would suppress all {people} "
-            f"{who}",
-            hint="choose a smaller k, or higher max_level",
-        )
-    return Unsatisfiable(
-        f"no transformation reaches k = {parameters.k}: the suppressed {who} that are kept would "
-        f"form a class of {lost}",
-        hint="use `suppressed: drop`, or a smaller k",
     )
 
 
@@ -380,7 +329,7 @@ def _sorted(rows: exp.Expr, names: Sequence[str]) -> exp.Select:
 def kept_rows(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> KeptRows:
     """Which rows of the coded source stay."""
     names = tuple(q.name for q in quasi_identifiers)
-    return KeptRows(parameters.rule, names, parameters.subject)
+    return KeptRows(parameters.rule, names, parameters.subject, parameters.valued)
 
 
 def _generalized(

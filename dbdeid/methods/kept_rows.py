@@ -1,13 +1,12 @@
 """Which rows of the coded source stay under a transformation, as SQL on the staged tables.
 
-Class sizes are counted by a window over the groups of the labels. Two rules say more than a size
-can: the subjects who stay with linked rows are listed first, and so are the tuples that stay where
-a NULL matches everything.
+Class sizes are counted by a window over the groups of the labels. Where a rule says more than a
+size can, what stays is listed first: the subjects whose linked rows stay, or the tuples that stay
+where a NULL matches everything or sensitive values count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,30 +30,37 @@ class KeptRows:
         rule: what a class needs to stay.
         names: the quasi-identifiers in `deid_coded`.
         subject: the number of each record's subject there; None: each record is one.
+        valued: sensitive values decide too.
     """
 
     rule: Rule
     names: tuple[str, ...]
     subject: str | None
+    valued: bool
 
     @property
     def listed(self) -> bool:
         """Whether what stays stands in `deid_kept`."""
-        return self.rule.linked or self.rule.null_policy == "wildcard"
+        return self.rule.linked or self.uploaded
 
-    def stage(self, session: Session, tuples: Sequence[NDArray[Any]] | None) -> None:
+    @property
+    def uploaded(self) -> bool:
+        """Whether the database cannot find out by itself what stays."""
+        return self.valued or self.rule.null_policy == "wildcard"
+
+    def stage(self, session: Session, kept: dict[str, NDArray[Any]] | None) -> None:
         """Fill `deid_kept`; the labels are staged already.
 
         Args:
             session: where the source is coded.
-            tuples: the codes of the tuples that stay, one array per quasi-identifier; needed
-                where NULL matches everything.
+            kept: where it is uploaded, the columns of `deid_kept`: `subject` of those whose linked
+                rows stay; or q0, q1, … of the tuples of codes that stay, with `subject` if any.
         """
-        if self.rule.linked:
+        if self.uploaded:
+            assert kept is not None
+            session.upload(KEPT.name, dict(kept))
+        elif self.rule.linked:
             session.run(self.linked_step())
-        elif self.listed:
-            assert tuples is not None
-            session.upload(KEPT.name, {f"q{i}": codes for i, codes in enumerate(tuples)})
 
     def linked_step(self) -> Step:
         """The subjects who stay when a pseudonym links their rows."""
@@ -82,11 +88,9 @@ class KeptRows:
         """Join what stays to the coded source and its labels."""
         if not self.listed:
             return query
-        if self.rule.linked:
-            assert self.subject is not None
-            pairs = [(self.subject, "subject")]
-        else:
-            pairs = [(name, f"q{i}") for i, name in enumerate(self.names)]
+        pairs = [] if self.rule.linked else [(name, f"q{i}") for i, name in enumerate(self.names)]
+        if self.subject is not None:
+            pairs.append((self.subject, "subject"))
         same = exp.and_(*(column(a, "coded").eq(exp.column(b, "kept")) for a, b in pairs))
         table = exp.alias_(KEPT.table, "kept", table=True)
         return query.join(table, on=same, join_type="left")

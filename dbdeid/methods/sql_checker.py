@@ -11,7 +11,7 @@ from dbdeid.data.classes import TUPLES
 from dbdeid.engine.relation import Relation, cast
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.search.check import Check
+from dbdeid.search.check import Check, Lost
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.suppression import Rule
 
@@ -22,16 +22,18 @@ class SqlChecker:
     Args:
         session: where the tuples are staged.
         lattice: the coded quasi-identifiers, in the order of the columns q0, q1, ….
-        rule: what a class needs to be kept; wildcards need the checker on arrays.
+        rule: what a class needs to be kept; wildcards and values need the checker on arrays.
         by_subject: the tuples have a column `subject`, and distinct subjects count.
 
     Raises:
-        ValueError: the rule lets NULL match everything.
+        ValueError: the rule lets NULL match everything, or looks at values.
     """
 
     def __init__(self, session: Session, lattice: Lattice, rule: Rule, *, by_subject: bool) -> None:
         if rule.null_policy == "wildcard":
             raise ValueError("wildcards are not counted in SQL")
+        if rule.conditions:
+            raise ValueError("sensitive values are not counted in SQL")
         self._session = session
         self._lattice = lattice
         self._rule = rule
@@ -54,7 +56,7 @@ class SqlChecker:
             name = "check_linked" if self._rule.linked else "check_subjects"
             rows = self._session.run(Step("deid_class_rows", query))
             query = step(name, {"rows": rows}, values={"k": self._rule.k})
-        *counts, loss = self._session.row(query)
+        *counts, loss, chance = self._session.row(query)
         suppressed, subjects, classes, all_classes, smallest, kept, squares = map(int, counts)
         return Check(
             node=node,
@@ -66,6 +68,9 @@ class SqlChecker:
             squares_kept=kept,
             squares_all=squares,
             suppressed_loss=float(loss),
+            chance=float(chance),
+            rest_holds=subjects == 0 or subjects >= self._rule.k,
+            below=Lost(suppressed, subjects, float(loss)),
         )
 
     def query(self, node: Node) -> exp.Expr:
@@ -126,6 +131,7 @@ class SqlChecker:
             _or_zero(_where(square, kept)),
             _or_zero(square.copy()),
             _or_zero(_where(exp.Sum(this=exp.column("loss")), lost)),
+            _where(counted.copy(), kept),  # a class of n records, each with a chance of 1/n
         ).from_(classes.subquery("classes"))
 
 

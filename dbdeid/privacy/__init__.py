@@ -20,27 +20,29 @@ __all__ = [
     "MODELS",
     "NOT_YET",
     "ROWS",
+    "AlphaK",
+    "BasicBeta",
     "Counting",
+    "DeltaDisclosure",
+    "DeltaPresence",
+    "EnhancedBeta",
     "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "MaxRisk",
     "Model",
     "NullPolicy",
     "OfSensitive",
+    "SensitiveModel",
+    "TCloseness",
 ]
 
-Model: TypeAlias = (
-    KAnonymity
-    | LDiversity
-    | TCloseness
-    | AlphaK
-    | BasicBeta
-    | EnhancedBeta
-    | DeltaDisclosure
-    | DeltaPresence
-    | KMap
-    | MaxRisk
+SensitiveModel: TypeAlias = (
+    LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure
 )
+Model: TypeAlias = KAnonymity | SensitiveModel | DeltaPresence | KMap | MaxRisk
 
-MODELS = {
+MODELS: dict[str, type[Model]] = {
     "k_anonymity": KAnonymity,
     "l_diversity": LDiversity,
     "t_closeness": TCloseness,

@@ -41,6 +41,11 @@ class AlphaK(OfSensitive):
     ) = None
 
     @property
+    def diversifies(self) -> bool:
+        """Whether it keeps the values of a class from being all the same."""
+        return self.alpha < 1
+
+    @property
     def smallest_class(self) -> int:
         """The number of subjects below which a class fails."""
         return self.k

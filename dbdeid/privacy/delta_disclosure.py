@@ -42,4 +42,4 @@ def _less(numerator: int, denominator: int, delta: float) -> bool:
     if limit.denominator > LARGEST:
         return abs(float(np.log2(numerator / denominator))) < delta
     more, less = max(numerator, denominator), min(numerator, denominator)
-    return more**limit.denominator < 2**limit.numerator * less**limit.denominator
+    return bool(more**limit.denominator < 2**limit.numerator * less**limit.denominator)

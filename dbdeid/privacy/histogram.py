@@ -3,7 +3,7 @@
 Counts are of distinct subjects, or of records where every record is a subject. A subject with
 several records may have several values, so that the counts of a class can add up to more than its
 size. Two shares follow: that of the class's subjects who have a value, count / size, which is what
-an attacker may conclude of one of them, and that in the class's distribution, count / sum of counts.
+an attacker may conclude of one of them, and count / sum of counts, that in the distribution.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Histogram:
 
     def summed(self, amounts: Ints | Floats) -> Floats:
         """The sum of the entries' amounts in each class."""
-        return np.bincount(self.of_class, amounts, self.classes)
+        found = np.bincount(self.of_class, amounts, self.classes)
+        return np.asarray(found, np.float64)
 
     def any(self, entries: Mask) -> Mask:
         """Whether some entry of each class is marked."""
@@ -118,7 +119,7 @@ class Histogram:
 
 
 def at_most(found: Floats, limit: Floats | float, exact: Callable[[int], bool]) -> Mask:
-    """Where a number is at most a limit; one very near to it is decided by `exact`, by its place."""
+    """Where a number is at most a limit; one very near to it is decided by `exact` of its place."""
     holds: Mask = found <= limit
     for place in np.flatnonzero(np.abs(found - limit) <= CLOSE * np.maximum(1, np.abs(limit))):
         holds[place] = exact(int(place))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from math import ceil, gcd
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -44,6 +44,17 @@ class LDiversity(OfSensitive):
         if self.kind != "recursive" and self.c is not None:
             raise problem("c only goes with kind: recursive", "drop it")
         return self
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The promised parameters, as they are shown."""
+        least = int(self.l) if self.l == int(self.l) else self.l
+        return {**super().declared, "kind": self.kind, "l": least}
+
+    @property
+    def diversifies(self) -> bool:
+        """Whether it keeps the values of a class from being all the same."""
+        return self.l > 1
 
     @property
     def smallest_class(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.histogram import CLOSE, Ints, Mask
 
 
 class MaxRisk(BaseModel):
@@ -55,6 +55,15 @@ class MaxRisk(BaseModel):
     def smallest_class(self) -> int:
         """The number of subjects below which a class fails."""
         return self.fewest if self.attacker == "prosecutor" else 1
+
+    @property
+    def of_table(self) -> bool:
+        """Whether it is a promise of the table as a whole, not of each class."""
+        return self.attacker == "marketer"
+
+    def holds(self, found: float | None) -> bool:
+        """Whether a measured risk keeps the promise; an empty table exposes nobody."""
+        return found is None or found <= self.threshold + CLOSE
 
     def satisfied(self, sizes: Ints, people: Ints) -> Mask:
         """Which classes of these subjects and people of the population hold."""

@@ -49,6 +49,11 @@ class OfSensitive(BaseModel):
         return 1
 
     @property
+    def diversifies(self) -> bool:
+        """Whether it keeps the values of a class from being all the same."""
+        return True
+
+    @property
     def declared(self) -> dict[str, Any]:
         """The promised parameters, as they are shown."""
         shown = self.model_dump(exclude_defaults=True)

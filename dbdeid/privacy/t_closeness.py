@@ -6,13 +6,13 @@ Li, Li & Venkatasubramanian 2007, section 3 (definition) and 4 (the three distan
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Mask, Whole, at_most
+from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most
 from dbdeid.privacy.sensitive import OfSensitive
 
 
@@ -34,6 +34,16 @@ class TCloseness(OfSensitive):
         if self.joint and self.distance != "equal":
             raise problem(f"joint: true has no {self.distance} distance", "use distance: equal")
         return self
+
+    @property
+    def diversifies(self) -> bool:
+        """Whether it keeps the values of a class from being all the same."""
+        return self.t < 1
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The promised parameters, as they are shown."""
+        return {**super().declared, "distance": self.distance}
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
@@ -104,23 +114,25 @@ def hierarchical(classes: Histogram) -> Floats:
     """
     levels = classes.whole.groups
     extra = classes.count / classes.pairs[classes.of_class]
-    q = classes.whole.counts / classes.whole.counts.sum()
-    nodes, of_class, node = q, classes.of_class, classes.value
-    below = np.arange(len(q))
+    nodes: Floats = classes.whole.counts / classes.whole.counts.sum()
+    of_class, node, below = classes.of_class, classes.value, np.arange(len(nodes))
     found = np.zeros(classes.classes)
     for height, groups in enumerate(levels, start=1):
         size = int(groups.max()) + 1
         parent = np.zeros(len(nodes), np.int64)
         parent[below] = groups
-        more = np.maximum(extra - nodes[node], 0)
         key, place = np.unique(of_class * size + parent[node], return_inverse=True)
-        more = np.bincount(place, more, len(key))
-        extra = np.bincount(place, extra, len(key))
-        nodes = np.bincount(parent, nodes, size)
+        more = _sums(place, np.maximum(extra - nodes[node], 0), len(key))
+        extra = _sums(place, extra, len(key))
+        nodes = _sums(parent, nodes, size)
         of_class, node, below = key // size, key % size, groups
         less = more - (extra - nodes[node])
-        found += np.bincount(of_class, np.minimum(more, less), len(found)) * height / len(levels)
+        found += _sums(of_class, np.minimum(more, less), len(found)) * height / len(levels)
     return np.maximum(found, 0)
+
+
+def _sums(place: Ints, amounts: Floats, places: int) -> Floats:
+    return np.asarray(np.bincount(place, amounts, places), np.float64)
 
 
 def _exact(distance: str, classes: Histogram, class_: int) -> Fraction:

@@ -12,6 +12,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.release.bind import BoundColumn
+from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
 
 # Below this k, or above this share of suppressed records, little is promised or little is left.
@@ -44,14 +45,17 @@ def require(prepared: Prepared, session: Session) -> tuple[str, ...]:
 
 
 def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
+    judged = targets(prepared.bound.models)
     for c in prepared.bound.columns:
-        if c.spec.role == "sensitive" and c.spec.accept != "homogeneity":
+        covered = any(model.diversifies for model in judged.get((c.name,), ()))
+        if c.spec.role == "sensitive" and c.spec.accept != "homogeneity" and not covered:
             yield prepared.bound.file.mistake(
                 f"sensitive column {c.name!r} has no diversity or closeness model: a class whose "
                 "records all share one value would disclose it",
                 "columns",
                 c.name,
-                hint="say `accept: homogeneity` on the column if that is intended",
+                hint=f"add `{{model: l_diversity, column: {c.name}, l: 3}}` to `privacy`, or say "
+                "`accept: homogeneity` on the column if that is intended",
             )
 
 

@@ -18,6 +18,8 @@ from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, id
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
+from dbdeid.privacy import Model
+from dbdeid.release import models
 from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
@@ -56,12 +58,14 @@ class Bound:
         source: a query for all rows of the source.
         columns: all columns of the source, in order.
         subject: the column that tells whose record it is; None: each record is one subject.
+        models: the declared models, with their columns as the source spells them.
     """
 
     file: SpecFile
     source: exp.Query
     columns: tuple[BoundColumn, ...]
     subject: Column | None
+    models: tuple[Model, ...]
 
     @property
     def spec(self) -> ReleaseSpec:
@@ -121,11 +125,14 @@ def bind(file: SpecFile, session: Session) -> Bound:
         columns.append(bound)
     mistakes.extend(_bounds_mistakes(file, columns))
     mistakes.extend(_subject_mistakes(file, columns, found))
+    by_name = {c.name.lower(): c for c in columns}
+    mistakes.extend(models.mistakes(file, by_name))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
     subject = _named(file.spec.subject, columns)
-    return Bound(file, _plain_values(source, released), tuple(columns), subject)
+    declared = models.named(file.spec.privacy, by_name)
+    return Bound(file, _plain_values(source, released), tuple(columns), subject, declared)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:

@@ -55,6 +55,9 @@ def check(
                 f"k = {prepared.parameters.k} is more than the {prepared.subjects} {who} there are",
                 hint="choose a smaller k",
             )
+        for sensitive in prepared.parameters.sensitive:
+            for reason in sensitive.impossible():
+                raise Unsatisfiable(f"no release holds the declared models: {reason}")
         warnings = (*answers.beforehand(prepared, session), *answers.require(prepared, session))
         found = risk_before(prepared, session)
         return {

@@ -46,7 +46,7 @@ def declare(
         quasi_identifiers=tuple(levels),
         bounds=tuple(bounds),
         withheld=bound.withheld,
-        models=spec.privacy,
+        models=bound.models,
         transformation=dict(levels),
         tops=dict(tops),
         source_rows=source_rows,

@@ -63,6 +63,6 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
         full_domain.dictionary_step(quasi_identifiers, staged),
         *(
             Step(f"verify_{model.model}", model.measure(counted, names, counting))
-            for model in bound.spec.privacy
+            for model in bound.models
         ),
     )

@@ -17,12 +17,16 @@ from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.methods.full_domain import Parameters, QuasiIdentifier
+from dbdeid.methods.conditions import Sensitive
+from dbdeid.methods.full_domain import QuasiIdentifier
+from dbdeid.methods.parameters import Parameters
 from dbdeid.privacy import risk
 from dbdeid.privacy.counting import Counting
 from dbdeid.release import pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
 from dbdeid.release.hierarchies import coding_of
+from dbdeid.release.models import targets
+from dbdeid.release.sensitive import Attribute, attributes
 from dbdeid.search.suppression import Rule
 
 HIERARCHIES = "deid_hierarchies_used"
@@ -35,6 +39,7 @@ class Prepared:
     Attributes:
         bound: the bound spec; its source has pseudonyms where they are released.
         quasi_identifiers: ready for search, in order of the source.
+        sensitive: the sensitive attributes that a model is about.
         parameters: of the method.
         rows: records of the source.
         subjects: people behind them; as many as records where none are declared.
@@ -42,6 +47,7 @@ class Prepared:
 
     bound: Bound
     quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: tuple[Attribute, ...]
     parameters: Parameters
     rows: int
     subjects: int
@@ -79,9 +85,10 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     for coded in coding_steps(bound):
         session.run(coded)
     session.drop_temp(classes.SOURCE.name)
-    parameters = parameters_of(bound, quasi_identifiers)
-    subjects = _subjects(parameters, session) if parameters.subject else rows
-    return Prepared(bound, quasi_identifiers, parameters, rows, subjects)
+    subjects = _subjects(session) if bound.subject else rows
+    sensitive = attributes(bound, session, subjects)
+    parameters = parameters_of(bound, quasi_identifiers, [a.sensitive for a in sensitive])
+    return Prepared(bound, quasi_identifiers, sensitive, parameters, rows, subjects)
 
 
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
@@ -123,7 +130,7 @@ def _count_rows(bound: Bound, session: Session) -> int:
     return int(rows)
 
 
-def _subjects(parameters: Parameters, session: Session) -> int:
+def _subjects(session: Session) -> int:
     number = exp.Distinct(expressions=[exp.column("subject")])
     return int(session.row(exp.select(exp.Count(this=number)).from_(classes.TUPLES.table))[0])
 
@@ -134,11 +141,16 @@ def subject_of(bound: Bound) -> classes.Subject | None:
 
 
 def coding_steps(bound: Bound) -> tuple[Step, ...]:
-    """The steps from values to distinct coded tuples."""
+    """The steps from values to distinct coded tuples and the sensitive values behind them."""
     names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
+    sensitive: list[Step] = []
+    for i, target in enumerate(targets(bound.models)):
+        sensitive.append(classes.sensitive_step(i, target, subject))
+        sensitive.append(classes.tuple_values_step(i, target, names, subject))
     return (
         classes.coded_step([c.name for c in bound.released], names, subject),
         classes.tuples_step(names, subject),
+        *sensitive,
     )
 
 
@@ -186,7 +198,11 @@ def uncoded(bound: Bound) -> tuple[QuasiIdentifier, ...]:
     return tuple(_with_coding(bound, c, coding) for c in bound.quasi_identifiers)
 
 
-def parameters_of(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier] | None) -> Parameters:
+def parameters_of(
+    bound: Bound,
+    quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    sensitive: Sequence[Sensitive] = (),
+) -> Parameters:
     """The method's parameters as the search takes them.
 
     A given transformation is held against the hierarchies; without quasi-identifiers it is not
@@ -194,7 +210,8 @@ def parameters_of(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier] | N
     """
     spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
     return Parameters(
-        rule=Rule(spec.smallest_class, spec.null_policy, spec.linked),
+        rule=Rule(spec.smallest_class, spec.null_policy, spec.linked, tuple(sensitive)),
+        models=bound.models,
         subject=subject.staged if subject else None,
         suppression_limit=method.suppression_limit,
         objective=method.objective,
@@ -233,10 +250,12 @@ def _at(bound: Bound, message: str) -> Mistake:
 
 def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
     """The hierarchies in long form, as `deid.hierarchies` keeps them."""
+    named = {q.name: q.coding for q in prepared.quasi_identifiers}
+    named |= {a.sensitive.columns[0]: a.coding for a in prepared.sensitive if a.coding}
     parts = []
-    for q in prepared.quasi_identifiers:
-        rows = as_rows(q.coding.hierarchy, with_null=bool((q.coding.leaf < 0).any()))
-        rows["hierarchy"] = np.full(len(rows["level"]), q.name, np.object_)
+    for name, coding in named.items():
+        rows = as_rows(coding.hierarchy, with_null=coding.null is not None)
+        rows["hierarchy"] = np.full(len(rows["level"]), name, np.object_)
         parts.append(rows)
     columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     return session.upload(HIERARCHIES, _typed(columns, prepared.bound.spec.release))

@@ -22,7 +22,7 @@ from pydantic import (
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.privacy import MODELS, NOT_YET, KAnonymity
+from dbdeid.privacy import MODELS, NOT_YET, Model, OfSensitive
 from dbdeid.privacy.counting import NullPolicy
 from dbdeid.release.hierarchy_spec import (
     HierarchySpec,
@@ -225,7 +225,7 @@ def _known_model(value: Any) -> Any:
     return value
 
 
-Model = Annotated[KAnonymity, BeforeValidator(_known_model)]
+DeclaredModel = Annotated[Model, Field(discriminator="model"), BeforeValidator(_known_model)]
 
 
 class ReleaseSpec(Part):
@@ -243,7 +243,7 @@ class ReleaseSpec(Part):
     subject: Text | None = None
     null_policy: NullPolicy = "own_category"
     columns: dict[str, ColumnSpec] = Field(min_length=1)
-    privacy: Annotated[tuple[Model, ...], Field(strict=False, min_length=1)]
+    privacy: Annotated[tuple[DeclaredModel, ...], Field(strict=False, min_length=1)]
     method: Annotated[FullDomain, BeforeValidator(_short_method)]
     evaluate: Evaluate = Evaluate()
     output: Output = Field(default_factory=lambda: Output.model_validate({}))
@@ -288,6 +288,8 @@ class ReleaseSpec(Part):
             self._check_wildcard()
         if self.linked:
             self._check_linked()
+        if any(model.model != "k_anonymity" for model in self.privacy):
+            self._check_models()
         return self
 
     def _check_wildcard(self) -> None:
@@ -313,6 +315,16 @@ class ReleaseSpec(Part):
                 "keeps in part",
                 "use objective: loss, precision or height",
             )
+
+    def _check_models(self) -> None:
+        if self.output.kind == "view":
+            raise problem("a view previews k_anonymity only", "release it as a table")
+        if any(isinstance(model, OfSensitive) for model in self.privacy):
+            if self.null_policy == "wildcard":
+                hint = "own_category is stricter: what holds under it holds under wildcard too"
+                raise problem("null_policy: wildcard counts no sensitive values", hint)
+            if self.method.engine == "sql":
+                raise problem("engine: sql counts no sensitive values", "use engine: numpy")
 
     @property
     def linked(self) -> bool:

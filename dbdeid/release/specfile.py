@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.privacy import KAnonymity
+from dbdeid.privacy import MODELS
 from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
 from dbdeid.release.spec import (
     QUERY,
@@ -155,15 +155,18 @@ def _meant(errors: list[ErrorDetails]) -> Iterator[Path_]:
     for error in errors:
         if error["type"] == "extra_forbidden":
             place = _place(error)
-            for name in difflib.get_close_matches(str(place[-1]), _known(place), n=1):
+            for name in difflib.get_close_matches(str(place[-1]), _known(error["loc"]), n=1):
                 yield (*place[:-1], name)
 
 
 def _place(error: ErrorDetails) -> Path_:
-    # pydantic names the form of a source and the key of a mapping; neither is a key of the spec.
+    # pydantic names the form of a source, the kind of a model and the key of a mapping; none of
+    # them is a key of the spec.
     place = tuple(error["loc"])
     if place[:1] == ("source",) and place[1:2] in ((TEXT,), (QUERY,)):
         place = place[:1] + place[2:]
+    if place[:1] == ("privacy",) and place[2:3] and place[2] in MODELS:
+        place = place[:2] + place[3:]
     return place[:-1] if place[-1:] == ("[key]",) else place
 
 
@@ -173,7 +176,7 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind == "dbdeid":
         return str(context["message"]), str(context["hint"])
     if kind == "extra_forbidden":
-        return _unknown_key(place)
+        return _unknown_key(error["loc"])
     if kind == "missing":
         return f"the key {str(place[-1])!r} is missing", ""
     if kind == "literal_error":
@@ -233,6 +236,22 @@ _EXAMPLES = {
     "privacy": "[{model: k_anonymity, k: 5}]",
     "model": "k_anonymity",
     "k": "5",
+    "column": "diagnosis",
+    "joint": "true",
+    "l": "3",
+    "kind": "distinct",
+    "c": "2",
+    "t": "0.2",
+    "distance": "equal",
+    "alpha": "0.5",
+    "values": '["HIV", "hepatitis"]',
+    "beta": "2",
+    "delta": "1.5",
+    "population": "census.parquet",
+    "min": "0.01",
+    "max": "0.2",
+    "attacker": "prosecutor",
+    "threshold": "0.09",
     "method": "{name: full_domain, suppression_limit: 0.05}",
     "suppression_limit": "0.05",
     "transformation": "{age: 2, sex: 0}",
@@ -306,8 +325,8 @@ def _owner(place: Path_) -> type[BaseModel]:
             return ColumnSpec
         case ["columns", _, "hierarchy"]:
             return HierarchySpec
-        case ["privacy", *_]:
-            return KAnonymity
+        case ["privacy", _, model] if model in MODELS:
+            return MODELS[model]
         case [name] if name in _PARTS:
             return _PARTS[name]
     return ReleaseSpec

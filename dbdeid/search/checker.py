@@ -96,12 +96,12 @@ class NumpyChecker:
         return self._summary(node, table, classes, lookups)
 
     def kept(self, node: Node) -> NDArray[np.bool_]:
-        """Which rows of the tuples stay; under a rule that keeps or drops a class whole."""
+        """Which rows of the tuples stay."""
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(self._rows, lookups, by_row=True)
         assert classes.of_row is not None
         seen = _seen(self._rows, classes, lookups)
-        return (self._suppression(seen).records > 0)[classes.of_row]
+        return self._suppression.rows(seen)
 
     def _source(self, node: Node) -> _Table:
         """The smallest table at hand whose rows do not straddle classes of the node."""
@@ -219,8 +219,8 @@ class _Table:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.weights, *self.columns, *self.values)
-        return sum(array.nbytes for array in arrays)
+        columns = sum(column.nbytes for column in self.columns)
+        return self.weights.nbytes + columns + sum(values.nbytes for values in self.values)
 
 
 class _Column:

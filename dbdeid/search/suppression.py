@@ -92,6 +92,7 @@ class Kept:
         smallest: what k is compared with in the class that has least of it; 0 if none is kept.
         suppressed_subjects: subjects who lose a record.
         impossible_subjects: those who lose one under every less general transformation.
+        subjects: whether each subject stays, where their rows are linked.
         chance: the sum over the kept records of one over the subjects that they hide among.
         rest_holds: whether the suppressed records would hold as a class of their own.
     """
@@ -101,6 +102,7 @@ class Kept:
     smallest: int
     suppressed_subjects: int
     impossible_subjects: int
+    subjects: Mask | None
     chance: float
     rest_holds: bool
 
@@ -146,9 +148,19 @@ class Suppression:
             _least(seen.counts[keep]),
             int(lost.sum()),
             int(seen.counts[~possible].sum()),
+            None,
             float(np.count_nonzero(keep)),
             self._rest_holds(seen, ~keep, int(lost.sum())),
         )
+
+    def rows(self, seen: Seen) -> Mask:
+        """Which rows stay."""
+        kept = self(seen)
+        if kept.subjects is not None:
+            assert self._people is not None
+            return kept.subjects[self._people.codes]
+        assert seen.row_class is not None
+        return (kept.records > 0)[seen.row_class]
 
     def _by_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
         if self._rule.linked:
@@ -163,6 +175,7 @@ class Suppression:
             _least(subjects[keep]),
             lost,
             people.among(~possible[row_class]),
+            None,
             float((seen.counts[keep] / subjects[keep]).sum()),
             self._rest_holds(seen, ~keep, lost),
         )
@@ -171,7 +184,7 @@ class Suppression:
         set_, alike = people.sharing(row_class, len(seen.counts), self._excluded(seen))
         stays = possible = alike >= self._rule.k
         if self._rule.conditions:
-            pairs, first, pair = np.unique(
+            _, first, pair = np.unique(
                 set_[people.codes] * len(seen.counts) + row_class,
                 return_index=True,
                 return_inverse=True,
@@ -193,6 +206,7 @@ class Suppression:
             _least(alike[stays]),
             lost,
             int(len(possible) - possible.sum()),
+            stays,
             chance,
             self._rest_holds(seen, None, lost, by_row),
         )
@@ -255,7 +269,7 @@ class Suppression:
                 lost = int(seen.counts.sum() - kept.sum())
                 chance = float((kept[kept > 0] / found[kept > 0]).sum())
                 rest = not lost or lost >= self._rule.k
-                return Kept(kept, kept, _least(found[kept > 0]), lost, lost, chance, rest)
+                return Kept(kept, kept, _least(found[kept > 0]), lost, lost, None, chance, rest)
             kept[small] = 0
 
 
@@ -287,12 +301,13 @@ class _People:
 
     def none(self, rows: Mask) -> Mask:
         """Whether each subject has none of some rows."""
-        return np.bincount(self.codes[rows], minlength=self.count) == 0
+        return np.asarray(np.bincount(self.codes[rows], minlength=self.count) == 0)
 
     def sharing(self, row_class: Ints, classes: int, excluded: Mask) -> tuple[Ints, Ints]:
         """The set of classes of each subject, and how many subjects have the same one.
 
-        That is 0 for a subject in an excluded class. Sets are told apart by numbering them class by class, in the order of the classes.
+        That is 0 for a subject in an excluded class. Sets are told apart by numbering them class
+        by class, in the order of the classes.
         """
         pairs = np.unique(self.codes * classes + row_class)
         subject, class_ = pairs // max(classes, 1), pairs % max(classes, 1)

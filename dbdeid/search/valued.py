@@ -1,4 +1,4 @@
-"""Sensitive values counted by class: from the values of rows to those of the classes they are in."""
+"""Sensitive values counted by class: from the values of rows to those of their classes."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdeid.engine.relation import Column
-from dbdeid.privacy import KAnonymity
+from dbdeid.privacy import Model
 from dbdeid.privacy.counting import NullPolicy
 
 
@@ -38,7 +38,7 @@ class Declared:
     quasi_identifiers: tuple[str, ...]
     bounds: tuple[str, ...]
     withheld: tuple[str, ...]
-    models: tuple[KAnonymity, ...]
+    models: tuple[Model, ...]
     transformation: dict[str, int]
     tops: dict[str, int]
     source_rows: int

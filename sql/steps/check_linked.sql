@@ -4,7 +4,8 @@
 --         $k         subjects that must share a whole set of classes
 -- gives   one row: suppressed records, suppressed subjects, classes with a kept record, all
 --         classes, fewest subjects of a kept set, sums of squares of the kept records of each
---         class and of all records, suppressed loss
+--         class and of all records, suppressed loss, sum over the kept records of one over the
+--         subjects of their set
 WITH sets AS (
   SELECT subject, list(class ORDER BY class) AS classes, bool_or(blank) AS blank
   FROM __rows__
@@ -23,7 +24,8 @@ classes AS (
     sum(part.records) AS size,
     coalesce(sum(part.records) FILTER (WHERE kept), 0) AS kept_size,
     sum(part.records) FILTER (WHERE NOT kept) AS lost,
-    sum(part.loss) FILTER (WHERE NOT kept) AS loss
+    sum(part.loss) FILTER (WHERE NOT kept) AS loss,
+    sum(part.records / subjects) FILTER (WHERE kept) AS chance
   FROM __rows__ AS part
   JOIN alike
     ON alike.subject = part.subject
@@ -37,5 +39,6 @@ SELECT
   (SELECT coalesce(min(subjects), 0) FROM alike WHERE kept) AS smallest,
   coalesce(sum(kept_size * kept_size), 0) AS squares_kept,
   coalesce(sum(size * size), 0) AS squares_all,
-  coalesce(sum(loss), 0) AS suppressed_loss
+  coalesce(sum(loss), 0) AS suppressed_loss,
+  coalesce(sum(chance), 0) AS chance
 FROM classes

@@ -3,7 +3,8 @@
 --                    (whether the class has a NULL that excludes it)
 --         $k         subjects that a class needs
 -- gives   one row: suppressed records, subjects who lose one, kept classes, all classes, fewest
---         subjects of a kept class, sums of squares of kept and of all classes, suppressed loss
+--         subjects of a kept class, sums of squares of kept and of all classes, suppressed loss,
+--         sum over the kept records of one over the subjects of their class
 WITH judged AS (
   SELECT
     *,
@@ -28,5 +29,6 @@ SELECT
   coalesce(min(subjects) FILTER (WHERE kept), 0) AS smallest,
   coalesce(sum(size * size) FILTER (WHERE kept), 0) AS squares_kept,
   coalesce(sum(size * size), 0) AS squares_all,
-  (SELECT coalesce(sum(loss), 0) FROM judged WHERE NOT kept) AS suppressed_loss
+  (SELECT coalesce(sum(loss), 0) FROM judged WHERE NOT kept) AS suppressed_loss,
+  coalesce(sum(size / subjects) FILTER (WHERE kept), 0) AS chance
 FROM classes

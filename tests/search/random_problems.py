@@ -207,9 +207,7 @@ class RecordChecker:
             suppressed_loss=sum(r.loss for r in lost),
             chance=sum(1 / n for n in hidden),
             rest_holds=not lost or self._rest_holds(lost),
-            below=Lost(
-                len(always), len({r.subject for r in always}), sum(r.loss for r in always)
-            ),
+            below=Lost(len(always), len({r.subject for r in always}), sum(r.loss for r in always)),
         )
 
     def _rest_holds(self, lost: list[Record]) -> bool:

@@ -1,0 +1,65 @@
+"""Privacy models over sensitive values as the search takes them: conditions on counted classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.privacy import LDiversity, SensitiveModel
+from dbdeid.privacy.histogram import Histogram, Whole
+from dbdeid.privacy.sensitive import Target
+from dbdeid.search.valued import Entries
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensitive:
+    """A sensitive attribute, counted in the whole source, and the models that are about it.
+
+    Attributes:
+        columns: the columns that make it up.
+        models: all of them must hold.
+        whole: its values in the source.
+    """
+
+    columns: Target
+    models: tuple[SensitiveModel, ...]
+    whole: Whole
+
+    def __call__(self, sizes: Ints, entries: Entries) -> tuple[Mask, Mask]:
+        """Which classes hold all models, and which have what is necessary as they merge."""
+        seen = Histogram(sizes, entries.of_class, entries.value, entries.count, self.whole)
+        holds, possible = (np.ones(len(sizes), np.bool_) for _ in range(2))
+        for model in self.models:
+            possible &= model.necessary(seen)
+            holds &= model.satisfied(seen)
+        return holds & possible, possible
+
+    def alone(self) -> Iterator[Sensitive]:
+        """The same attribute under each model alone."""
+        for model in self.models:
+            yield Sensitive(self.columns, (model,), self.whole)
+
+    def impossible(self) -> Iterator[str]:
+        """Why no class of the source can hold a model."""
+        for model in self.models:
+            values = len(self.whole.counts)
+            if isinstance(model, LDiversity) and values < model.l:
+                least = model.declared["l"]
+                yield f"{' and '.join(self.columns)} has {values} values, fewer than l = {least}"
+
+    @property
+    def named(self) -> str:
+        """The attribute and its models for a message."""
+        models = ", ".join(f"{m.model} ({_shown(m)})" for m in self.models)
+        return f"{' and '.join(self.columns)}: {models}"
+
+
+def _shown(model: SensitiveModel) -> str:
+    given = {key: v for key, v in model.declared.items() if key not in ("column", "joint")}
+    return ", ".join(f"{key} {value}" for key, value in given.items())

@@ -1,0 +1,81 @@
+"""How a full-domain generalization is searched, and what is accepted of what is found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dbdeid.methods.conditions import Sensitive
+from dbdeid.privacy import MaxRisk, Model, OfSensitive
+from dbdeid.search.check import Check
+from dbdeid.search.lattice import Node
+from dbdeid.search.suppression import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How to search and what to do with the suppressed records.
+
+    Attributes:
+        rule: what a class needs to stay.
+        models: the declared models that the rule is made of, and those of the table as a whole.
+        subject: the column of the staged tables with the number of each record's subject; None:
+            each record is one.
+        suppression_limit: allowed share of suppressed subjects.
+        objective: what to minimize.
+        engine: numpy or sql.
+        transformation: a known node instead of a search.
+        keep: release suppressed records with every quasi-identifier `*`.
+    """
+
+    rule: Rule
+    models: tuple[Model, ...]
+    subject: str | None
+    suppression_limit: float
+    objective: str
+    engine: str
+    transformation: Node | None
+    keep: bool
+
+    @property
+    def k(self) -> int:
+        """How many subjects a class needs."""
+        return self.rule.k
+
+    @property
+    def sensitive(self) -> tuple[Sensitive, ...]:
+        """The sensitive attributes of the rule."""
+        return tuple(c for c in self.rule.conditions if isinstance(c, Sensitive))
+
+    @property
+    def valued(self) -> bool:
+        """Whether a class stays for more than its size."""
+        return any(isinstance(model, OfSensitive) for model in self.models)
+
+    @property
+    def convex(self) -> bool:
+        """Whether a class of parts that all hold holds too.
+
+        Subjects with records in several parts count once in the whole, which then is no mixture.
+        """
+        return self.subject is None
+
+    def limit(self, people: int) -> int:
+        """How many subjects may be suppressed: floor(limit · N), exact for decimal shares."""
+        return math.floor(round(self.suppression_limit * people, 9))
+
+
+def acceptable(check: Check, parameters: Parameters, records: int) -> bool:
+    """Whether anything is released, and the table as a whole holds the models.
+
+    Suppressed records that stay must form a class that does.
+    """
+    rest = parameters.keep and check.suppressed > 0
+    if check.classes == 0 or (rest and not check.rest_holds):
+        return False
+    kept = records - check.suppressed
+    chance = check.chance
+    if rest:
+        kept, chance = records, chance + check.suppressed / check.suppressed_subjects
+    of_table = (m for m in parameters.models if isinstance(m, MaxRisk) and m.of_table)
+    return all(model.holds(chance / kept) for model in of_table)

@@ -1,0 +1,84 @@
+"""Why no transformation satisfies the declared models, and what would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dbdeid.errors import Unsatisfiable
+from dbdeid.methods.parameters import Parameters
+from dbdeid.search.check import Check, Checker
+from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.lattice import Lattice
+from dbdeid.search.tuples import Tuples
+
+
+def unsatisfiable(
+    lattice: Lattice, tuples: Tuples, checker: Checker, parameters: Parameters, limit: int
+) -> Unsatisfiable:
+    """What is achievable, from a look at the given transformation or the most general one."""
+    who = "records" if parameters.subject is None else "subjects"
+    check = checker.check(parameters.transformation or lattice.top)
+    lost, people = check.suppressed_subjects, tuples.people
+    wanted = _wanted(parameters)
+    impossible = [reason for s in parameters.sensitive for reason in s.impossible()]
+    if impossible:
+        return Unsatisfiable(f"no release holds {wanted}: {impossible[0]}")
+    if lost <= limit and people >= parameters.k:
+        return _unacceptable(check, people, who, parameters)
+    what = "the given transformation" if parameters.transformation else "the most general one"
+    if parameters.k > people:
+        hint = f"k can be at most {people}, the number of {who}"
+    elif parameters.transformation:
+        hint = "use higher levels, weaker models or a larger suppression_limit"
+    else:
+        share = math.ceil(lost / people * 10_000) / 10_000
+        hint = f"allow suppression_limit: {share}, weaker models such as a smaller k, or higher "
+        hint += "max_level"
+    return Unsatisfiable(
+        f"no transformation reaches {wanted} with at most {limit} of {people} {who} "
+        f"suppressed; {what} would suppress {lost}"
+        + "".join(_alone(lattice, tuples, parameters, limit)),
+        hint=hint,
+    )
+
+
+def _wanted(parameters: Parameters) -> str:
+    others = [f"{s.named}" for s in parameters.sensitive]
+    return "; ".join([f"k = {parameters.k}", *others])
+
+
+def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
+    """Which sensitive attributes alone make it suppress too many."""
+    if len(parameters.sensitive) + (parameters.k > 1) < 2:
+        return
+    node = parameters.transformation or lattice.top
+    for number, sensitive in enumerate(parameters.sensitive):
+        for one in sensitive.alone():
+            rule = replace(parameters.rule, k=1, conditions=(one,))
+            of_one = replace(tuples, values=(tuples.values[number],))
+            lost = NumpyChecker(lattice, of_one, rule).check(node).suppressed_subjects
+            if lost > limit:
+                yield f", {lost} for {one.named} alone"
+
+
+def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -> Unsatisfiable:
+    """Why a transformation within the limit cannot be released."""
+    wanted, lost = _wanted(parameters), check.suppressed_subjects
+    if check.classes == 0:
+        return Unsatisfiable(
+            f"no transformation reaches {wanted}: every one would suppress all {people} {who}",
+            hint="choose a smaller k or weaker models, or higher max_level",
+        )
+    if parameters.keep and not check.rest_holds:
+        return Unsatisfiable(
+            f"no transformation reaches {wanted}: the suppressed {who} that are kept would form a "
+            f"class of {lost}" + (" that does not hold" if lost >= parameters.k else ""),
+            hint="use `suppressed: drop`, or weaker models",
+        )
+    return Unsatisfiable(
+        f"no transformation within the suppression limit holds {wanted} and the models of the "
+        "table as a whole",
+        hint="raise the threshold of max_risk",
+    )
