@@ -196,10 +196,7 @@ target: x.db
         *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
             "nonuniform_entropy", "ambiguity", "kl_divergence", "reconstruction_error", "moments",
         )),
-        *((("privacy", 0), {"model": name, "t": 1}, "privacy[0]") for name in (
-            "l_diversity", "t_closeness", "alpha_k", "basic_beta", "enhanced_beta",
-            "delta_disclosure", "delta_presence", "k_map", "max_risk", "cluster_size",
-        )),
+        (("privacy", 0), {"model": "cluster_size", "k": 5}, "privacy[0]"),
         (("method", "time_limit"), 5, "method.time_limit"),
         (("columns", "sex", "order"), ["a"], "columns.sex.order"),
         (("columns", "sex", "role"), "synthesize", "columns.sex.role"),
