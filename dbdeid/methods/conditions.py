@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,12 @@ class Sensitive:
             possible &= model.necessary(seen)
             holds &= model.satisfied(seen)
         return holds & possible, possible
+
+    @property
+    def enough(self) -> int | None:
+        """The number of distinct values that it takes, and that is enough; None: it takes more."""
+        kinds = [m.l for m in self.models if isinstance(m, LDiversity) and m.kind == "distinct"]
+        return ceil(max(kinds)) if len(kinds) == len(self.models) else None
 
     def alone(self) -> Iterator[Sensitive]:
         """The same attribute under each model alone."""

@@ -25,7 +25,6 @@ class Parameters:
         objective: what to minimize.
         engine: numpy or sql.
         transformation: a known node instead of a search.
-        keep: release suppressed records with every quasi-identifier `*`.
     """
 
     rule: Rule
@@ -35,12 +34,16 @@ class Parameters:
     objective: str
     engine: str
     transformation: Node | None
-    keep: bool
 
     @property
     def k(self) -> int:
         """How many subjects a class needs."""
         return self.rule.k
+
+    @property
+    def keep(self) -> bool:
+        """Whether suppressed records are released with every quasi-identifier `*`."""
+        return self.rule.rest
 
     @property
     def sensitive(self) -> tuple[Sensitive, ...]:

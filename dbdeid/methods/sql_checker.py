@@ -69,7 +69,7 @@ class SqlChecker:
             squares_all=squares,
             suppressed_loss=float(loss),
             chance=float(chance),
-            rest_holds=subjects == 0 or subjects >= self._rule.k,
+            rest_holds=not self._rule.rest or subjects == 0 or subjects >= self._rule.k,
             below=Lost(suppressed, subjects, float(loss)),
         )
 

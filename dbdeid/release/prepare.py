@@ -210,14 +210,19 @@ def parameters_of(
     """
     spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
     return Parameters(
-        rule=Rule(spec.smallest_class, spec.null_policy, spec.linked, tuple(sensitive)),
+        rule=Rule(
+            spec.smallest_class,
+            spec.null_policy,
+            spec.linked,
+            tuple(sensitive),
+            method.suppressed == "keep",
+        ),
         models=bound.models,
         subject=subject.staged if subject else None,
         suppression_limit=method.suppression_limit,
         objective=method.objective,
         engine=method.engine,
         transformation=_node(bound, quasi_identifiers) if quasi_identifiers else None,
-        keep=method.suppressed == "keep",
     )
 
 

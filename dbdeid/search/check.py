@@ -34,7 +34,7 @@ class Check:
         suppressed_loss: Σ over the suppressed records of the weighted mean of their cells'
             generalization loss at this node.
         chance: Σ over the kept records of one over the subjects that they hide among.
-        rest_holds: whether the suppressed records would hold as a class of their own.
+        rest_holds: whether the suppressed records hold as a class of their own, if they must.
         below: of what this node suppresses, that which every node below it suppresses too.
     """
 

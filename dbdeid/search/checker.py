@@ -9,8 +9,9 @@ from the classes of a finer transformation where one is at hand (roll-up).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -51,7 +52,7 @@ class NumpyChecker:
         self._suppression = Suppression(rule, tuples)
         # Subjects are counted row by row of the tuples, so these are never rolled up.
         self._by_subject = tuples.subjects is not None
-        self._by_row = self._by_subject or bool(tuples.values)
+        self._valued = bool(tuples.values)
         columns = [
             _Column(attribute, share, codes)
             for attribute, share, codes in zip(
@@ -68,11 +69,11 @@ class NumpyChecker:
         self._base = self._rows = _Table(
             tuple(pack.codes(tuples) for pack in self._packs),
             tuples.weights.astype(np.int64),
-            tuples.values,
+            lambda: tuples.values,
         )
         if any(lattice.bottom) and not self._by_subject:
             lookups = [pack.lookup(lattice.bottom) for pack in self._packs]
-            classes = self._counter.count(self._base, lookups, by_row=self._by_row)
+            classes = self._counter.count(self._base, lookups)
             self._base = self._table(self._base, classes, lookups)
 
     def check(self, node: Node) -> Check:
@@ -85,7 +86,7 @@ class NumpyChecker:
             raise ValueError(f"{node} is outside {self.lattice.bottom}..{self.lattice.top}")
         table = self._source(node)
         lookups = [pack.lookup(node) for pack in self._packs]
-        classes = self._counter.count(table, lookups, by_row=self._by_row)
+        classes = self._counter.count(table, lookups)
         if (
             not self._by_subject
             and node not in self._tables
@@ -98,8 +99,7 @@ class NumpyChecker:
     def kept(self, node: Node) -> NDArray[np.bool_]:
         """Which rows of the tuples stay."""
         lookups = [pack.lookup(node) for pack in self._packs]
-        classes = self._counter.count(self._rows, lookups, by_row=True)
-        assert classes.of_row is not None
+        classes = self._counter.count(self._rows, lookups)
         seen = _seen(self._rows, classes, lookups)
         return self._suppression.rows(seen)
 
@@ -126,12 +126,10 @@ class NumpyChecker:
                 lookups, classes.codes(classes.keys), self._base.columns, strict=True
             )
         )
-        values = []
-        for of_rows in rows.values:
-            assert classes.of_row is not None
-            found = counted(of_rows, classes.of_row, len(classes.counts))
-            values.append(Values(found.of_class, found.value, found.count, of_rows.cardinality))
-        return _Table(tuple(members), classes.counts, tuple(values))
+        if not self._valued:
+            return _Table(tuple(members), classes.counts, tuple)
+        values = partial(_rolled_up, rows, classes)
+        return _Table(tuple(members), classes.counts, values, held=rows.weights.nbytes)
 
     def _summary(
         self, node: Node, rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]
@@ -170,10 +168,20 @@ def _lost(classes: _Classes, lookups: Sequence[_Lookup], kept: Ints) -> tuple[in
     return int(dropped.sum()), loss
 
 
+def _rolled_up(rows: _Table, classes: _Classes) -> tuple[Values, ...]:
+    """The sensitive values of classes, from those of the rows that are in them."""
+    row_class = classes.spread(np.arange(len(classes.counts)))
+    found = [counted(of_rows, row_class, len(classes.counts)) for of_rows in rows.values]
+    return tuple(
+        Values(f.of_class, f.value, f.count, of_rows.cardinality)
+        for f, of_rows in zip(found, rows.values, strict=True)
+    )
+
+
 def _seen(rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
     return Seen(
         classes.counts,
-        classes.of_row,
+        classes.spread,
         rows.values,
         lambda: _by_attribute(classes, lookups),
         lambda: _nulls(classes, lookups),
@@ -205,13 +213,30 @@ def _sum_of_squares(counts: Ints, records: int) -> int:
     return sum(count * count for count in counts.tolist())
 
 
-@dataclass(frozen=True)
 class _Table:
-    """Rows of super-column codes with the records behind each: tuples, or classes of a node."""
+    """Rows of super-column codes with the records behind each: tuples, or classes of a node.
 
-    columns: tuple[NDArray[np.uint16 | np.uint32], ...]
-    weights: Ints
-    values: tuple[Values, ...]
+    Few class tables are ever looked at again, so that their values are made on demand.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[NDArray[np.uint16 | np.uint32], ...],
+        weights: Ints,
+        values: Callable[[], tuple[Values, ...]],
+        held: int = 0,
+    ) -> None:
+        self.columns = columns
+        self.weights = weights
+        self._make_values = values
+        self._held = held  # bytes that the values are made from
+
+    @cached_property
+    def values(self) -> tuple[Values, ...]:
+        """The sensitive attributes of the rows."""
+        made = self._make_values()
+        self._make_values = lambda: made  # what they were made from is not needed any more
+        return made
 
     @property
     def rows(self) -> int:
@@ -219,8 +244,7 @@ class _Table:
 
     @property
     def nbytes(self) -> int:
-        columns = sum(column.nbytes for column in self.columns)
-        return self.weights.nbytes + columns + sum(values.nbytes for values in self.values)
+        return self._held + self.weights.nbytes + sum(column.nbytes for column in self.columns)
 
 
 class _Column:
@@ -355,7 +379,7 @@ class _Classes:
     counts: Ints
     sizes: tuple[int, ...]
     renumbered: dict[int, Ints]
-    of_row: Ints | None = None  # the place in `keys` of each row that was counted
+    spread: Callable[[Ints], Ints]  # from something of each class to that of each row
 
     def codes(self, keys: Ints) -> list[Ints]:
         """The groups of each super-column in the given keys."""
@@ -373,8 +397,8 @@ class _Counter:
     def __init__(self) -> None:
         self._scratch = np.zeros(0, dtype=np.int64)
 
-    def count(self, table: _Table, lookups: Sequence[_Lookup], *, by_row: bool = False) -> _Classes:
-        """The classes that the lookups make of a table, and on demand the class of each row."""
+    def count(self, table: _Table, lookups: Sequence[_Lookup]) -> _Classes:
+        """The classes that the lookups make of a table."""
         shift = int(table.weights.max(initial=1)).bit_length()
         key, space, renumbered = _keys(table, lookups, most=1 << (62 - shift))
         if space <= max(SCANNED * table.rows, 1024):
@@ -383,17 +407,18 @@ class _Counter:
             keys, counts = self._address(key, table.weights, space)
         else:
             keys, counts = _sort(key, table.weights, shift)
-        of_row = self._places(key, keys, space) if by_row else None
-        return _Classes(keys, counts, tuple(lookup.size for lookup in lookups), renumbered, of_row)
+        sizes = tuple(lookup.size for lookup in lookups)
+        spread = partial(self._spread, key=key, keys=keys, space=space)
+        return _Classes(keys, counts, sizes, renumbered, spread)
 
-    def _places(self, key: Ints, keys: Ints, space: int) -> Ints:
-        """The place of each row's key among the distinct keys."""
+    def _spread(self, of_class: Ints, key: Ints, keys: Ints, space: int) -> Ints:
+        """What each row's class is given, from what is given to each of the distinct keys."""
         if space > ADDRESSED:  # then they are sorted
-            return np.searchsorted(keys, key)
-        places = self._zeros(space)
-        places[keys] = np.arange(len(keys))
-        found = places[key]
-        places[keys] = 0
+            return of_class[np.searchsorted(keys, key)]
+        cells = self._zeros(space)
+        cells[keys] = of_class
+        found = cells[key]
+        cells[keys] = 0
         return found
 
     def _scan(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:

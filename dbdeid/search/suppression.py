@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.tuples import Tuples, Values
-from dbdeid.search.valued import Entries, counted, counted_subjects
+from dbdeid.search.valued import Entries, counted, counted_subjects, distinct
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,6 +27,14 @@ Mask = NDArray[np.bool_]
 
 class Condition(Protocol):
     """What the values of one sensitive attribute must be like in a class."""
+
+    @property
+    def enough(self) -> int | None:
+        """The number of distinct values that it takes, and that is enough; None: it takes more.
+
+        It is asked where every record is a subject.
+        """
+        ...
 
     def __call__(self, sizes: Ints, entries: Entries) -> tuple[Mask, Mask]:
         """Which classes hold, and which have what is necessary and stays as classes merge.
@@ -50,12 +58,14 @@ class Rule:
             subject must then be that of at least k subjects, and in each of these classes the
             values of those subjects alone must hold the conditions.
         conditions: of each sensitive attribute of the tuples, in their order.
+        rest: the suppressed records stay as a class of their own, which must hold the rule too.
     """
 
     k: int
     null_policy: Literal["own_category", "wildcard", "exclude"] = "own_category"
     linked: bool = False
     conditions: tuple[Condition, ...] = ()
+    rest: bool = False
 
     @property
     def merges(self) -> bool:
@@ -69,14 +79,14 @@ class Seen:
 
     Attributes:
         counts: records of each class.
-        row_class: the class of each row; None where no rule looks at rows.
+        spread: from something of each class to that of each row's class.
         values: the sensitive attributes of the rows.
         groups: the group of each class on each attribute (attributes, classes), on demand.
         nulls: whether each class has NULL in each attribute (attributes, classes), on demand.
     """
 
     counts: Ints
-    row_class: Ints | None
+    spread: Callable[[Ints], Ints]
     values: tuple[Values, ...]
     groups: Callable[[], Ints]
     nulls: Callable[[], Mask]
@@ -94,7 +104,7 @@ class Kept:
         impossible_subjects: those who lose one under every less general transformation.
         subjects: whether each subject stays, where their rows are linked.
         chance: the sum over the kept records of one over the subjects that they hide among.
-        rest_holds: whether the suppressed records would hold as a class of their own.
+        rest_holds: whether the suppressed records hold as a class of their own, if they must.
     """
 
     records: Ints
@@ -130,8 +140,8 @@ class Suppression:
     def __call__(self, seen: Seen) -> Kept:
         """What stays of the classes."""
         if self._people is not None:
-            assert seen.row_class is not None
-            return self._by_subject(seen, self._people, seen.row_class)
+            row_class = seen.spread(np.arange(len(seen.counts)))
+            return self._by_subject(seen, self._people, row_class)
         if self._rule.null_policy == "wildcard":
             return self._by_wildcard(seen)
         enough = seen.counts >= self._rule.k
@@ -139,18 +149,18 @@ class Suppression:
             enough = enough & ~self._excluded(seen)
         keep = possible = enough
         if self._rule.conditions:
-            keep, possible = self._holding(enough, seen.counts, seen.row_class, seen.values)
+            keep, possible = self._holding(enough, seen.counts, seen.spread, seen.values)
+        lost = int(seen.counts[~keep].sum())
         records = seen.counts * keep
-        lost = seen.counts - records
         return Kept(
             records,
             records if possible is keep else seen.counts * possible,
             _least(seen.counts[keep]),
-            int(lost.sum()),
-            int(seen.counts[~possible].sum()),
+            lost,
+            lost if possible is keep else int(seen.counts[~possible].sum()),
             None,
             float(np.count_nonzero(keep)),
-            self._rest_holds(seen, ~keep, int(lost.sum())),
+            self._rest_holds(seen, ~keep, lost),
         )
 
     def rows(self, seen: Seen) -> Mask:
@@ -159,15 +169,14 @@ class Suppression:
         if kept.subjects is not None:
             assert self._people is not None
             return kept.subjects[self._people.codes]
-        assert seen.row_class is not None
-        return (kept.records > 0)[seen.row_class]
+        return seen.spread(kept.records) > 0
 
     def _by_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
         if self._rule.linked:
             return self._by_linked_subject(seen, people, row_class)
         subjects = people.in_classes(row_class, len(seen.counts))
         enough = (subjects >= self._rule.k) & ~self._excluded(seen)
-        keep, possible = self._holding(enough, subjects, row_class, seen.values)
+        keep, possible = self._holding(enough, subjects, seen.spread, seen.values)
         lost = people.among(~keep[row_class])
         return Kept(
             seen.counts * keep,
@@ -190,7 +199,9 @@ class Suppression:
                 return_inverse=True,
             )
             sizes = alike[people.codes[first]]
-            held = self._holding(sizes >= self._rule.k, sizes, pair, seen.values)
+            held = self._holding(
+                sizes >= self._rule.k, sizes, lambda of_pair: of_pair[pair], seen.values
+            )
             # a subject is kept in all its classes or in none
             stays, possible = (people.none(~pair_holds[pair]) for pair_holds in held)
         kept, could = (
@@ -217,45 +228,63 @@ class Suppression:
         return np.asarray(seen.nulls().any(axis=0))
 
     def _holding(
-        self, enough: Mask, sizes: Ints, row_class: Ints | None, values: tuple[Values, ...]
+        self,
+        enough: Mask,
+        sizes: Ints,
+        spread: Callable[[Ints], Ints],
+        values: tuple[Values, ...],
     ) -> tuple[Mask, Mask]:
-        """Which of the classes that have enough subjects hold, and which may be parts of others."""
+        """Which of the classes that have enough subjects hold, and which have what is necessary.
+
+        The same array twice where these are the same.
+        """
         if not self._rule.conditions or not enough.any():
             return enough, enough
-        assert row_class is not None
         chosen = np.flatnonzero(enough)
-        place = np.full(len(enough), -1)
+        place = np.full(len(enough), len(chosen))
         place[chosen] = np.arange(len(chosen))
+        place = spread(place)
         holds, possible = (np.ones(len(chosen), np.bool_) for _ in range(2))
         for condition, of_rows in zip(self._rule.conditions, values, strict=True):
-            entries = self._entries(of_rows, place[row_class], len(chosen))
-            held, could = condition(sizes[chosen], entries)
+            if self._people is None and condition.enough is not None:
+                held = could = distinct(of_rows, place, len(chosen)) >= condition.enough
+            else:
+                entries = self._entries(of_rows, place, len(chosen))
+                held, could = condition(sizes[chosen], entries)
             holds &= held
             possible &= could
-        keep, may = enough.copy(), enough.copy()
-        keep[chosen], may[chosen] = holds, possible
+        keep = np.zeros(len(enough), np.bool_)
+        keep[chosen[holds]] = True
+        if np.array_equal(holds, possible):
+            return keep, keep
+        may = np.zeros(len(enough), np.bool_)
+        may[chosen[possible]] = True
         return keep, may
 
     def _entries(self, values: Values, place: Ints, classes: int) -> Entries:
-        """The values in some classes, of rows that have a place among them."""
+        """The values in some classes; a row in none of them has their number as its place."""
         if self._people is None:
             return counted(values, place, classes)
-        return counted_subjects(values, place, self._people.codes, self._people.count)
+        people = self._people
+        return counted_subjects(values, place, classes, people.codes, people.count)
 
     def _rest_holds(
         self, seen: Seen, dropped: Mask | None, subjects: int, kept_rows: Mask | None = None
     ) -> bool:
-        """Whether the suppressed records would hold the rule as a class of their own."""
-        if not subjects or not self._rule.conditions:
-            return not subjects or subjects >= self._rule.k
-        assert seen.row_class is not None
-        rows = ~kept_rows if kept_rows is not None else np.asarray(dropped)[seen.row_class]
-        place = np.where(rows, 0, -1)
+        """Whether the suppressed records hold the rule as a class of their own, if they must."""
+        if not subjects or not self._rule.rest:
+            return True
+        if subjects < self._rule.k or not self._rule.conditions:
+            return subjects >= self._rule.k
+        if kept_rows is not None:
+            place = kept_rows.astype(np.int64)
+        else:
+            place = seen.spread(1 - np.asarray(dropped).astype(np.int64))
         sizes = np.array([subjects])
         return all(
             bool(condition(sizes, self._entries(values, place, 1))[0][0])
             for condition, values in zip(self._rule.conditions, seen.values, strict=True)
-        ) and (subjects >= self._rule.k)
+        )
 
     def _by_wildcard(self, seen: Seen) -> Kept:
         """Suppress what meets too few until none does: the suppressed do not count for others."""
@@ -268,7 +297,7 @@ class Suppression:
             if not small.any():
                 lost = int(seen.counts.sum() - kept.sum())
                 chance = float((kept[kept > 0] / found[kept > 0]).sum())
-                rest = not lost or lost >= self._rule.k
+                rest = not self._rule.rest or not lost or lost >= self._rule.k
                 return Kept(kept, kept, _least(found[kept > 0]), lost, lost, None, chance, rest)
             kept[small] = 0
 

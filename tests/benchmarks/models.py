@@ -31,10 +31,10 @@ from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples, Values
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
-ADULT = "sex age race marital-status education native-country workclass salary-class".split()
+ADULT = "sex age race marital-status education native-country workclass salary-class"
 IHIS = json.loads((SHARED / "data/synth/ihis_like.json").read_text())["qis"]
 CASES = {  # file, quasi-identifiers, sensitive attribute
-    "adult": ("adult.csv", ADULT, "occupation"),
+    "adult": ("adult.csv", ADULT.split(), "occupation"),
     "ihis_100k": ("ihis_like_100k.csv", IHIS[:-1], IHIS[-1]),
     "ihis": ("ihis_like.csv", IHIS[:-1], IHIS[-1]),
 }
@@ -76,7 +76,8 @@ def timed(lattice: Lattice, tuples: Tuples, rule: Rule) -> tuple[float, Found]:
     """CPU seconds of a search, and what it found."""
     start = time.process_time()
     limit = int(SHARE * tuples.records)
-    found = optimal(lattice, tuples, NumpyChecker(lattice, tuples, rule), limit=limit, objective=LOSS)
+    checker = NumpyChecker(lattice, tuples, rule)
+    found = optimal(lattice, tuples, checker, limit=limit, objective=LOSS)
     return time.process_time() - start, found
 
 

@@ -26,6 +26,10 @@ class Mixed:
     distinct: int
     share: float
 
+    @property
+    def enough(self) -> int | None:
+        return self.distinct if self.share == 1 else None
+
     def __call__(self, sizes: np.ndarray, entries: Entries) -> tuple[np.ndarray, np.ndarray]:
         found = np.bincount(entries.of_class, minlength=len(sizes))
         most = np.zeros(len(sizes), np.int64)
@@ -148,7 +152,7 @@ def ruled_problems(draw: st.DrawFn, most_rows: int = 30) -> tuple[Lattice, Tuple
         share = draw(st.sampled_from([0.4, 0.5, 0.7, 1.0]))
         conditions = (Mixed(draw(st.integers(1, 3)), share),)
     linked = by_subject and draw(st.booleans())
-    rule = Rule(draw(st.integers(1, 6)), policy, linked, conditions)
+    rule = Rule(draw(st.integers(1, 6)), policy, linked, conditions, draw(st.booleans()))
     width = draw(st.integers(1, 4))
     made = st.sampled_from([attributes, attributes_with_null, attributes_with_null])
     lattice = Lattice(tuple(draw(draw(made)(name)) for name in "abcd"[:width]))
@@ -206,7 +210,7 @@ class RecordChecker:
             squares_all=sum(n * n for n in before.values()),
             suppressed_loss=sum(r.loss for r in lost),
             chance=sum(1 / n for n in hidden),
-            rest_holds=not lost or self._rest_holds(lost),
+            rest_holds=not self.rule.rest or not lost or self._rest_holds(lost),
             below=Lost(len(always), len({r.subject for r in always}), sum(r.loss for r in always)),
         )
 
@@ -330,6 +334,6 @@ class CounterChecker:
             squares_all=sum(n * n for n in classes.values()),
             suppressed_loss=(loss := sum(n * losses[key] for key, n in small.items())),
             chance=len(kept),
-            rest_holds=lost == 0 or lost >= self.rule.k,
+            rest_holds=True,
             below=Lost(lost, lost, loss),
         )
