@@ -79,7 +79,8 @@ def distinct(values: Values, place: Ints, classes: int) -> Ints:
     key += values.value
     marks = np.zeros((classes + 1) * values.cardinality, np.uint8)
     marks[key] = 1
-    return marks.reshape(-1, values.cardinality).sum(axis=1, dtype=np.int64)[:classes]
+    found: Ints = marks.reshape(-1, values.cardinality).sum(axis=1, dtype=np.int64)[:classes]
+    return found
 
 
 def counted_subjects(
