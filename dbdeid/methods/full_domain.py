@@ -120,8 +120,9 @@ def plan(
         "lower_bound": found.lower_bound,
     }
     kept = None
-    if isinstance(checker, NumpyChecker) and kept_rows(quasi_identifiers, parameters).uploaded:
-        kept = _kept(tuples, checker.kept(found.node), parameters)
+    if kept_rows(quasi_identifiers, parameters).uploaded:
+        rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
+        kept = _kept(tuples, rows, parameters)
     return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search, kept)
 
 

@@ -11,6 +11,7 @@ from dbdeid.data.classes import TUPLES
 from dbdeid.engine.relation import Relation, cast
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
+from dbdeid.methods import sql_units
 from dbdeid.search.check import Check, Lost
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.suppression import Rule
@@ -22,18 +23,16 @@ class SqlChecker:
     Args:
         session: where the tuples are staged.
         lattice: the coded quasi-identifiers, in the order of the columns q0, q1, ….
-        rule: what a class needs to be kept; wildcards and values need the checker on arrays.
+        rule: what a class needs to be kept; wildcards need the checker on arrays.
         by_subject: the tuples have a column `subject`, and distinct subjects count.
 
     Raises:
-        ValueError: the rule lets NULL match everything, or looks at values.
+        ValueError: the rule lets NULL match everything.
     """
 
     def __init__(self, session: Session, lattice: Lattice, rule: Rule, *, by_subject: bool) -> None:
         if rule.null_policy == "wildcard":
             raise ValueError("wildcards are not counted in SQL")
-        if rule.conditions:
-            raise ValueError("sensitive values are not counted in SQL")
         self._session = session
         self._lattice = lattice
         self._rule = rule
@@ -52,6 +51,11 @@ class SqlChecker:
     def check(self, node: Node) -> Check:
         """Count the classes under a node."""
         query = self.query(node)
+        if self._rule.conditions:
+            rows = self._session.run(Step("deid_class_rows", query))
+            return sql_units.check(
+                self._session, self._rule, node, rows, by_subject=self._by_subject
+            )
         if self._by_subject:
             name = "check_linked" if self._rule.linked else "check_subjects"
             rows = self._session.run(Step("deid_class_rows", query))
@@ -74,19 +78,27 @@ class SqlChecker:
         )
 
     def query(self, node: Node) -> exp.Expr:
-        """The query of one check; with subjects, that of the rows it is made on."""
+        """The query of one check; with subjects or values, that of the rows it is made on."""
         groups = [exp.column(f"g{level}", f"a{i}") for i, level in enumerate(node)]
         grouped = self._joined(node).group_by(*groups)
         records = exp.Sum(this=exp.column("records", "t"))
         grouped = grouped.select(_alias(self._loss(node), "loss"))
         grouped = grouped.select(_alias(self._blank(node), "blank"))
+        order = exp.Order(expressions=[exp.Ordered(this=group.copy()) for group in groups])
+        number = _alias(exp.Window(this=exp.DenseRank(), order=order), "class")
+        if self._rule.conditions:
+            subject = exp.column("subject", "t") if self._by_subject else exp.null()
+            return self._joined(node).select(
+                _alias(exp.column("rowid", "t"), "tuple"),
+                number,
+                _alias(cast(subject, "BIGINT"), "subject"),
+                "t.records",
+                _alias(self._tuple_loss(node), "loss"),
+                _alias(self._tuple_blank(node), "blank"),
+            )
         if not self._by_subject:
             return self._summary(grouped.select(_alias(records, "size")))
-        order = exp.Order(expressions=[exp.Ordered(this=group.copy()) for group in groups])
-        number = exp.Window(this=exp.DenseRank(), order=order)
-        return grouped.group_by("t.subject").select(
-            _alias(number, "class"), "t.subject", _alias(records, "records")
-        )
+        return grouped.group_by("t.subject").select(number, "t.subject", _alias(records, "records"))
 
     def _joined(self, node: Node) -> exp.Select:
         rows = exp.select().from_(exp.alias_(TUPLES.table, "t", table=True))
@@ -96,15 +108,20 @@ class SqlChecker:
         return rows
 
     def _loss(self, node: Node) -> exp.Expr:
+        return exp.Sum(this=self._tuple_loss(node))
+
+    def _tuple_loss(self, node: Node) -> exp.Expr:
         cell_loss, *others = (exp.column(f"loss{level}", f"a{i}") for i, level in enumerate(node))
         total: exp.Expr = cell_loss
         for loss in others:
             total = exp.Add(this=total, expression=loss)
-        weighted = exp.Mul(this=exp.column("records", "t"), expression=exp.paren(total))
-        return exp.Sum(this=weighted)
+        return exp.Mul(this=exp.column("records", "t"), expression=exp.paren(total))
 
     def _blank(self, node: Node) -> exp.Expr:
         """Whether a class has a NULL that excludes it."""
+        return exp.LogicalOr(this=self._tuple_blank(node))
+
+    def _tuple_blank(self, node: Node) -> exp.Expr:
         blanks = [
             exp.column(f"q{i}", "t").eq(attribute.null)
             for i, (attribute, level) in enumerate(zip(self._lattice.attributes, node, strict=True))
@@ -112,7 +129,7 @@ class SqlChecker:
         ]
         if self._rule.null_policy != "exclude" or not blanks:
             return exp.false()
-        return exp.LogicalOr(this=exp.or_(*blanks))
+        return exp.paren(exp.or_(*blanks))
 
     def _summary(self, classes: exp.Select) -> exp.Select:
         size = exp.column("size")

@@ -319,12 +319,10 @@ class ReleaseSpec(Part):
     def _check_models(self) -> None:
         if self.output.kind == "view":
             raise problem("a view previews k_anonymity only", "release it as a table")
-        if any(isinstance(model, OfSensitive) for model in self.privacy):
-            if self.null_policy == "wildcard":
-                hint = "own_category is stricter: what holds under it holds under wildcard too"
-                raise problem("null_policy: wildcard counts no sensitive values", hint)
-            if self.method.engine == "sql":
-                raise problem("engine: sql counts no sensitive values", "use engine: numpy")
+        valued = any(isinstance(model, OfSensitive) for model in self.privacy)
+        if valued and self.null_policy == "wildcard":
+            hint = "own_category is stricter: what holds under it holds under wildcard too"
+            raise problem("null_policy: wildcard counts no sensitive values", hint)
 
     @property
     def linked(self) -> bool:
