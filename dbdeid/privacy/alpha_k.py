@@ -5,14 +5,18 @@ Wong, Li, Fu & Wang 2006, definition 3.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
 from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.shares import Shares, as_label, within
 
 
 def _texts(value: Any) -> Any:
@@ -20,7 +24,12 @@ def _texts(value: Any) -> Any:
         return value
     if any(isinstance(v, list | tuple | dict) for v in value):
         raise problem("values are listed one by one", 'as in values: ["HIV", "hepatitis"]')
-    return tuple(v if v is None or isinstance(v, str) else str(v) for v in value)
+    return tuple(v if v is None or isinstance(v, str) else _text(v) for v in value)
+
+
+def _text(value: Any) -> str:
+    """A value of YAML as the engine writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class AlphaK(OfSensitive):
@@ -29,6 +38,8 @@ class AlphaK(OfSensitive):
     Attributes:
         values: the values that are sensitive, as text; all by default.
     """
+
+    relative: ClassVar[bool] = False
 
     model: Literal["alpha_k"]
     k: int = Field(ge=1)
@@ -65,3 +76,19 @@ class AlphaK(OfSensitive):
         if self.values is None:
             enough = classes.distinct >= 1 / self.alpha - CLOSE
         return np.asarray(enough)
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The smallest class as k, and the greatest share of a value that is meant as alpha."""
+        held = shares.held.table if isinstance(shares.held, Relation) else shares.held.subquery("h")
+        marked = exp.select("*", exp.alias_(self._meant(), "meant")).from_(held)
+        return step("confidence", {"held": marked})
+
+    def _meant(self) -> exp.Expr:
+        if self.values is None:
+            return exp.true()
+        listed = (exp.convert(value) for value in self.values)
+        return exp.or_(*(exp.NullSafeEQ(this=as_label("value"), expression=v) for v in listed))
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured values keep the promise."""
+        return found["k"] is None or (found["k"] >= self.k and within(found["alpha"], self.alpha))

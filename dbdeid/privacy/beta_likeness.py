@@ -6,13 +6,16 @@ Cao & Karras 2012, definitions 2 (basic) and 3 (enhanced).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
+from sqlglot import exp
 
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, at_most
 from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.shares import Shares, within
 
 
 class BasicBeta(OfSensitive):
@@ -28,6 +31,14 @@ class BasicBeta(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The greatest (p - q) / q."""
+        return step("basic_beta", {"shares": shares.compared})
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise."""
+        return within(found, self.beta)
 
 
 class EnhancedBeta(OfSensitive):
@@ -47,6 +58,14 @@ class EnhancedBeta(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The least β for which the table is so; infinite where a value exceeds -ln q · q."""
+        return step("enhanced_beta", {"shares": shares.compared}, values={"close": CLOSE})
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise."""
+        return within(found, self.beta)
 
 
 def _gains_at_most(classes: Histogram, beta: float) -> Mask:

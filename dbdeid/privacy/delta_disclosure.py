@@ -6,13 +6,17 @@ Brickell & Shmatikov 2008, definition 1.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from math import inf, log2
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
+from sqlglot import exp
 
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
 from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.shares import Shares, finite
 
 LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided in integers
 
@@ -34,6 +38,18 @@ class DeltaDisclosure(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: every value."""
         return np.asarray(classes.distinct == len(classes.whole.counts))
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The greatest of p/q and q/p, whose logarithm is exact where it is a whole number."""
+        return step("disclosure_ratio", {"shares": shares.compared})
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured ratio keeps the promise."""
+        return found is None or (found < inf and log2(found) < self.delta)
+
+    def shown(self, found: Any) -> Any:
+        """The logarithm of the measured ratio, |log2(p/q)|."""
+        return finite(found if found is None or found == inf else log2(found))
 
 
 def _less(numerator: int, denominator: int, delta: float) -> bool:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from math import ceil, gcd
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import Histogram, Mask, at_most
 from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.shares import CLOSE, Shares
 
 
 class LDiversity(OfSensitive):
@@ -29,6 +32,8 @@ class LDiversity(OfSensitive):
     A class in which every subject has the same value holds for no l above 1: subjects of several
     records can have several values, and then share one for all their diversity.
     """
+
+    relative: ClassVar[bool] = False
 
     model: Literal["l_diversity"]
     l: float = Field(ge=1, le=1e9)  # noqa: E741
@@ -73,6 +78,22 @@ class LDiversity(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: values and subjects become more."""
         return np.asarray((classes.distinct >= self.l) & (classes.sizes >= self.l))
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The least l of the table; of kind recursive with the greatest r_1 / (r_l + …) as c."""
+        if self.kind == "recursive":
+            return step("l_recursive", {"held": shares.held}, values={"l": int(self.l)})
+        kinds = {"distinct": "l_distinct", "entropy": "l_entropy"}
+        return step(kinds[self.kind], {"held": shares.held})
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise."""
+        least = found["l"] if self.kind == "recursive" else found
+        if least is None:
+            return True
+        if self.kind == "entropy":
+            return bool(least >= self.l - CLOSE * self.l)
+        return bool(least >= self.l and (self.c is None or found["c"] < self.c))
 
     def _by_entropy(self, classes: Histogram) -> Mask:
         share = classes.count / classes.pairs[classes.of_class]

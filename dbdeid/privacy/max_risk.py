@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy.histogram import CLOSE, Ints, Mask
+from dbdeid.engine.sqltext import step
+from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.shares import Rows, finite, within
 
 
 class MaxRisk(BaseModel):
@@ -61,10 +64,6 @@ class MaxRisk(BaseModel):
         """Whether it is a promise of the table as a whole, not of each class."""
         return self.attacker == "marketer"
 
-    def holds(self, found: float | None) -> bool:
-        """Whether a measured risk keeps the promise; an empty table exposes nobody."""
-        return found is None or found <= self.threshold + CLOSE
-
     def satisfied(self, sizes: Ints, people: Ints) -> Mask:
         """Which classes of these subjects and people of the population hold."""
         return np.asarray(people >= self.fewest)
@@ -72,3 +71,25 @@ class MaxRisk(BaseModel):
     def necessary(self, sizes: Ints, people: Ints) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return self.satisfied(sizes, people)
+
+    def measure(self, classes: Rows) -> exp.Expr:
+        """A query of one row and column: the risk of a written table (NULL if empty).
+
+        Args:
+            classes: records and class_size, in subjects where they count; NULL in excluded records.
+
+        Raises:
+            ValueError: a journalist's risk follows from a population.
+        """
+        if self.attacker == "journalist":
+            raise ValueError("a journalist's risk is not that of the table alone")
+        kinds = {"prosecutor": "greatest_risk", "marketer": "mean_risk"}
+        return step(kinds[self.attacker], {"classes": classes})
+
+    def holds(self, found: float | None) -> bool:
+        """Whether the measured value keeps the promise; an empty table exposes nobody."""
+        return within(found, self.threshold)
+
+    def shown(self, found: float | None) -> Any:
+        """The measured value as it is shown."""
+        return finite(found)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.privacy.shares import Shares, finite
 
 Target = tuple[str, ...]
 """Columns whose values together are one sensitive attribute."""
@@ -18,10 +20,14 @@ class OfSensitive(BaseModel):
     Attributes:
         column: a sensitive column, or several: then each is judged on its own.
         joint: several columns are one attribute, whose values are the combinations of theirs.
+        relative: the model compares with the values of the whole source.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    relative: ClassVar[bool] = True
+
+    model: str
     column: str | Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
     joint: bool = False
 
@@ -58,3 +64,23 @@ class OfSensitive(BaseModel):
         """The promised parameters, as they are shown."""
         shown = self.model_dump(exclude_defaults=True)
         return {key: value for key, value in shown.items() if key != "model"}
+
+    def declared_of(self, target: Target) -> dict[str, Any]:
+        """The promised parameters for one of the attributes."""
+        of_one = {"column": target[0] if len(target) == 1 else list(target)}
+        return {key: of_one.get(key, value) for key, value in self.declared.items()}
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """A query of one row and column: the worst value over all written classes.
+
+        It is NULL for an empty table.
+        """
+        raise NotImplementedError
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise; an empty table gives away nothing."""
+        raise NotImplementedError
+
+    def shown(self, found: Any) -> Any:
+        """The measured value as it is shown."""
+        return finite(found)

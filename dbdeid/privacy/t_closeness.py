@@ -10,10 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most
 from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.shares import Shares, within
 
 
 class TCloseness(OfSensitive):
@@ -69,6 +72,22 @@ class TCloseness(OfSensitive):
         }
         lacking = (1 - classes.present()) / farthest[self.distance]
         return np.asarray(lacking <= self.t + CLOSE)
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """The greatest distance."""
+        compared, whole = shares.compared, shares.of_source
+        if self.distance == "equal":
+            return step("t_equal", {"shares": compared})
+        if self.distance == "ordered":
+            return step("t_ordered", {"shares": compared, "whole": whole})
+        if shares.nodes is None:
+            raise ValueError("a hierarchical distance is measured without a hierarchy")
+        tables = {"shares": compared, "whole": whole, "nodes": shares.nodes}
+        return step("t_hierarchical", tables)
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise."""
+        return within(found, self.t)
 
 
 def equal(classes: Histogram) -> Floats:

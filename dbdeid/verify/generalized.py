@@ -58,11 +58,12 @@ def generalized(
             same = exp.NullSafeEQ(this=value, expression=column("value", labels))
             query = query.join(mapping.subquery(labels), on=same)
             shown = column("label", labels)
-        query = query.select(exp.alias_(_as_written(shown, value, raw, written), name))
+        query = query.select(exp.alias_(as_written(shown, value, raw, written), name))
     return query
 
 
-def _as_written(shown: exp.Expr, value: exp.Expr, raw: Relation, written: Column) -> exp.Expr:
+def as_written(shown: exp.Expr, value: exp.Expr, raw: Relation, written: Column) -> exp.Expr:
+    """What is shown of a value in the type of the released column."""
     origin = raw.find(value.name)
     if shown is value and origin is not None and origin.type == written.type:
         return shown.copy()

@@ -7,35 +7,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import floor
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import ROWS, Counting, KAnonymity
+from dbdeid.privacy import ROWS, Counting, KAnonymity, MaxRisk, Model, OfSensitive
+from dbdeid.privacy.counting import classes as counted_classes
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Declared, Promise
+from dbdeid.verify.sensitive import Found
 
 
 def models(
     session: Session,
     table: Relation,
     quasi_identifiers: tuple[str, ...],
-    declared: tuple[KAnonymity, ...],
+    declared: Sequence[Model],
     counting: Counting = ROWS,
+    sensitive: Found | None = None,
 ) -> Iterator[Promise]:
-    """Each privacy model measured on the table; a missing column breaks all of them."""
+    """Each privacy model measured on the table; a missing column breaks all of them.
+
+    Args:
+        session: sees the table.
+        table: the written table, described.
+        quasi_identifiers: what makes its classes.
+        declared: the models.
+        counting: what a class counts.
+        sensitive: the promises over sensitive attributes, from `verify.sensitive`.
+    """
     counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
     missing = [name for name in counted if table.find(name) is None]
     for model in declared:
-        if missing:
+        if isinstance(model, OfSensitive):
+            yield from (sensitive or {})[model]
+        elif missing:
             found = f"not measurable without {quoted(missing)}"
             yield Promise(model.model, model.declared, found, False)
-        else:
+        elif isinstance(model, KAnonymity):
             smallest = session.row(model.measure(table, quasi_identifiers, counting))[0]
             yield Promise(model.model, model.declared, smallest, model.holds(smallest))
+        elif needs_population(model):
+            yield unmeasured(model)
+        else:
+            assert isinstance(model, MaxRisk)
+            query = model.measure(counted_classes(table, quasi_identifiers, counting))
+            risk = session.row(query)[0]
+            yield Promise(model.model, model.declared, model.shown(risk), model.holds(risk))
+
+
+def needs_population(model: Model) -> bool:
+    """Whether a model compares a release with a population."""
+    return not isinstance(model, KAnonymity) and getattr(model, "population", None) is not None
+
+
+def unmeasured(model: Model) -> Promise:
+    """The promise of a model over a population that is not at hand."""
+    return Promise(model.model, model.declared, "not measurable without its population", False)
 
 
 def linked(

@@ -15,7 +15,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting, KAnonymity
-from dbdeid.verify import container, files, hygiene, promises, subjects
+from dbdeid.verify import container, files, hygiene, promises, sensitive, subjects
 from dbdeid.verify.classes import count_classes
 from dbdeid.verify.content import Content, content, same
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
@@ -56,9 +56,9 @@ def verify_table(
     if declared.subject is not None and by_subject:
         assert source is not None
         assert known is not None
-        in_records = {m.model for m in declared.models}
-        kept = [p for p in kept if p.model not in in_records]
         kept = [*subjects.promises(session, written, declared, source, known), *kept]
+    else:
+        kept = [*_models(session, written, declared, source, known), *kept]
     if source is not None and known is not None and _complete(written, declared):
         kept.append(truthfulness(session, written, declared, source, known))
     tables = [written, listed] if listed else [written]
@@ -175,12 +175,8 @@ def _written(
     dictionary: Relation | None,
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
-    """Promises and checks that every kind of written table has in common."""
-    counting = Counting(declared.null_policy)
-    names = declared.quasi_identifiers
-    kept = list(promises.models(session, table, names, declared.models, counting))
-    if declared.subject is not None:
-        kept = [replace(p, declared={**p.declared, "of": "records"}) for p in kept]
+    """Promises besides its models, and checks, that every kind of written table has in common."""
+    kept: list[Promise] = []
     tables = [table, dictionary] if dictionary else [table]
     checks = [
         hygiene.columns(table, declared.columns, declared.withheld),
@@ -199,6 +195,23 @@ def _written(
                 checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
         session.drop_temp(classes.name)
     return kept, checks
+
+
+def _models(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    source: exp.Query | Relation | None = None,
+    hierarchies: Relation | None = None,
+) -> list[Promise]:
+    """The privacy models, measured in records."""
+    whole = source if declared.subject is None else None
+    models = sensitive.measurable(declared, source=whole is not None)
+    found = sensitive.in_records(session, table, declared, models, whole, hierarchies)
+    names, counting = declared.quasi_identifiers, Counting(declared.null_policy)
+    kept = promises.models(session, table, names, models, counting, found)
+    of = {} if declared.subject is None else {"of": "records"}
+    return [replace(p, declared={**p.declared, **of}) for p in kept]
 
 
 def _with(found: Verification, *checks: Check) -> Verification:
@@ -222,6 +235,7 @@ def _database(
         return Verification((), (Check("objects", False, detail),))
     table, *others = (session.relation(name) for name in expected)
     kept, checks = _written(session, table, declared, others[0] if others else None)
+    kept = [*_models(session, table, declared), *kept]
     checks += _content(session, table, declared, same_as)
     return _with(
         Verification(tuple(kept), tuple(checks)), *_container(session, path, [table, *others])
@@ -256,6 +270,7 @@ def _parquet(
     table = files.parquet(session, path, "verify_rows")
     listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
     kept, checks = _written(session, table, stored, listed)
+    kept = [*_models(session, table, stored), *kept]
     checks += _content(session, table, stored, same_as)
     paths = [path, dictionary] if dictionary else [path]
     metadata = container.parquet(session, paths, ours=True)
@@ -276,6 +291,7 @@ def _csv(
         text = files.exported_csv(session, dictionary, "verify_dictionary_text")
         listed, _ = files.typed(session, text, hygiene.DICTIONARY, "verify_dictionary")
     kept, checks = _written(session, table, declared, listed)
+    kept = [*_models(session, table, declared), *kept]
     checks += _content(session, table, declared, same_as)
     return _with(Verification(tuple(kept), tuple(checks)), types)
 

@@ -12,7 +12,7 @@ subjects are those of the source's class. Where one is, it tells the subject of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,13 +20,20 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import KAnonymity
+from dbdeid.privacy import KAnonymity, MaxRisk, OfSensitive
 from dbdeid.privacy.counting import Counting
+from dbdeid.privacy.shares import class_sizes
+from dbdeid.verify import sensitive
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
-from dbdeid.verify.promises import allowed
+from dbdeid.verify.promises import allowed, needs_population, unmeasured
 
 SOURCE, PEOPLE, RELEASED = "verify_subject_source", "verify_people", "verify_released"
+GENERALIZED = "verify_generalized"
+TEMPORARY = (
+    *(SOURCE, GENERALIZED, PEOPLE, RELEASED),
+    *(sensitive.RECORDS, sensitive.CLASSES, sensitive.MEMBERS),
+)
 
 
 def promises(
@@ -49,12 +56,16 @@ def promises(
     assert declared.subject is not None
     names = [*declared.quasi_identifiers, *declared.pseudonyms[:1]]
     columns = [c for name in names if (c := table.find(name))]
+    values = sensitive.attributes(table, declared.models)
+    every, stored = [*columns, *values], names_of([*columns, *values])
     subject = exp.alias_(column(declared.subject), "subject")
     try:
-        raw = session.run(Step(SOURCE, renamed(source, columns).select(subject)))
-        known = generalized(raw, columns, declared, hierarchies).select(column("subject", "s"))
+        raw = session.run(Step(SOURCE, renamed(source, every).select(subject)))
+        known = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
+        known = session.run(Step(GENERALIZED, known))
         keys = names_of(columns)
-        people = session.run(Step(PEOPLE, _counted(known, [*keys, "subject"])))
+        records = exp.select(*map(column, [*keys, "subject"])).from_(known.table)
+        people = session.run(Step(PEOPLE, _counted(records, [*keys, "subject"])))
         written = _counted(renamed(table, columns), keys)
         released = session.run(Step(RELEASED, written))
         total = exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
@@ -63,21 +74,44 @@ def promises(
             found = _linked(session, people, released, columns, declared)
         else:
             found = _by_class(session, people, released, columns, declared)
-        rows = [_rows_in(session, table, declared, m) for m in declared.models]
+        own = stored[len(columns) :]
+        if declared.pseudonyms:
+            members = _members_linked(session, table, people, columns, values, declared)
+        else:
+            named = dict(zip(own, sensitive.names(values), strict=True))
+            members = _members_by_class(
+                session, known, released, columns, named, declared, kept=found.kept
+            )
+        origin = sensitive.of_source(raw, values, own, "subject")
+        counted = sensitive.Counted(
+            session.run(Step(sensitive.MEMBERS, members)),
+            session.run(Step(sensitive.RECORDS, origin)),
+            by_subject=True,
+        )
+        models = list(_models(session, table, declared, counted, found, hierarchies))
     finally:
-        for name in (SOURCE, PEOPLE, RELEASED):
+        for name in TEMPORARY:
             session.drop_temp(name)
-    return list(_judged(found, rows, declared, subjects))
+    return [*models, *_judged(found, declared, subjects)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was found: fewest subjects of a class and of a set, lost subjects, and what is odd."""
+    """What was found.
+
+    Attributes:
+        smallest: fewest subjects of a class.
+        shared: fewest of a set of classes.
+        suppressed: subjects who lost a record.
+        odd: why the release cannot be that of these subjects.
+        kept: whether suppressed records are one more class.
+    """
 
     smallest: int | None
     shared: int | None
     suppressed: int
     odd: str
+    kept: bool = False
 
 
 def _counted(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
@@ -111,7 +145,7 @@ def _by_class(
     if kept[0]:  # the suppressed are one more class
         smallest = min(suppressed, smallest if smallest is not None else suppressed)
     odd = f"{partial} classes without some of their records" if partial else ""
-    return _Found(smallest, None, suppressed, odd)
+    return _Found(smallest, None, suppressed, odd, bool(kept[0]))
 
 
 def _linked(
@@ -135,6 +169,88 @@ def _linked(
     return _Found(smallest, shared, suppressed, odd)
 
 
+def _members_by_class(
+    session: Session,
+    known: Relation,
+    released: Relation,
+    columns: Sequence[Column],
+    values: Mapping[str, str],
+    declared: Declared,
+    *,
+    kept: bool,
+) -> exp.Select:
+    """The records of the source in their released class; the suppressed, if kept, in one more."""
+    number = exp.alias_(exp.Window(this=exp.RowNumber()), "class")
+    written = exp.select("*", number).from_(released.table)
+    classes = session.run(
+        Step(sensitive.CLASSES, written.where(exp.not_(_stars(columns, declared))))
+    )
+    same = (
+        exp.NullSafeEQ(this=column(key, "record"), expression=column(key, "written"))
+        for key in names_of(columns)
+    )
+    class_ = exp.Coalesce(this=column("class", "written"), expressions=[exp.convert(0)])
+    return (
+        exp.select(exp.alias_(class_, "class"), column("subject", "record"))
+        .select(*(exp.alias_(column(c, "record"), name) for c, name in values.items()))
+        .from_(exp.alias_(known.table, "record", table=True))
+        .join(
+            exp.alias_(classes.table, "written", table=True),
+            on=exp.and_(*same),
+            join_type="left" if kept else "inner",
+        )
+    )
+
+
+def _members_linked(
+    session: Session,
+    table: Relation,
+    people: Relation,
+    columns: Sequence[Column],
+    values: Sequence[Column],
+    declared: Declared,
+) -> exp.Query:
+    """The written records, each in its class among those who share its subject's set of classes."""
+    rows = exp.select(*sensitive.keys_of(declared.quasi_identifiers), *sensitive.as_values(values))
+    rows = rows.select(exp.alias_(column(columns[-1].name), "pseudonym")).from_(table.table)
+    query = step(
+        "linked_members",
+        {"rows": sensitive.numbered(session, rows, declared), "people": people},
+        {"pseudonym": names_of(columns)[-1:], "value": sensitive.names(values)},
+    )
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def _models(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    counted: sensitive.Counted,
+    found: _Found,
+    hierarchies: Relation,
+) -> Iterator[Promise]:
+    """Each privacy model, over distinct subjects."""
+    of_values = sensitive.measured(session, table, declared, declared.models, counted, hierarchies)
+    for model in declared.models:
+        if isinstance(model, OfSensitive):
+            kept = of_values[model]
+        elif isinstance(model, KAnonymity):
+            rows = _rows_in(session, table, declared, model)
+            known = [n for n in (found.smallest, rows) if n is not None]
+            smallest = min(known, default=None)
+            kept = [Promise(model.model, model.declared, smallest, model.holds(smallest))]
+        elif needs_population(model):
+            kept = [unmeasured(model)]
+        else:
+            assert isinstance(model, MaxRisk)
+            kept = [_risk(session, table, declared, model, counted)]
+        for promise in kept:
+            wanted = {**promise.declared, "of": "subjects"}
+            shown, holds = found.odd or promise.found, not found.odd and promise.holds
+            yield Promise(promise.model, wanted, shown, holds)
+
+
 def _rows_in(
     session: Session, table: Relation, declared: Declared, model: KAnonymity
 ) -> int | None:
@@ -145,18 +261,25 @@ def _rows_in(
     return None if found is None else int(found)
 
 
-def _judged(
-    found: _Found, rows: Sequence[int | None], declared: Declared, subjects: int
-) -> Iterator[Promise]:
-    k = 0
-    for model, records in zip(declared.models, rows, strict=True):
-        known = [n for n in (found.smallest, records) if n is not None]
-        smallest = min(known, default=None)
-        shown = found.odd or smallest
-        wanted = {**model.declared, "of": "subjects"}
-        yield Promise(model.model, wanted, shown, not found.odd and model.holds(smallest))
-        k = max(k, model.smallest_class)
+def _risk(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    model: MaxRisk,
+    counted: sensitive.Counted,
+) -> Promise:
+    if declared.null_policy == "exclude" and (
+        alone := sensitive.classless(session, table, declared)
+    ):
+        return Promise(model.model, model.declared, f"{alone} records without a class", False)
+    sizes = class_sizes(counted.members, by_subject=True)
+    risk = session.row(model.measure(sizes))[0]
+    return Promise(model.model, model.declared, model.shown(risk), model.holds(risk))
+
+
+def _judged(found: _Found, declared: Declared, subjects: int) -> Iterator[Promise]:
     if declared.pseudonyms:
+        k = max(model.smallest_class for model in declared.models)
         holds = not found.odd and (found.shared is None or found.shared >= k)
         wanted = {"k": k, "of": "subjects with the same set of classes"}
         yield Promise("linked_classes", wanted, found.odd or found.shared, holds)

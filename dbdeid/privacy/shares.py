@@ -1,0 +1,176 @@
+"""The sensitive values of written classes, counted in SQL: what models are measured on.
+
+This shares nothing with `dbdeid.privacy.histogram`, which a search counts by: one checks the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isinf
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.sqltext import step
+
+CLOSE = 1e-9  # how much a measured number may exceed its limit by rounding
+
+Rows = Relation | exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """One sensitive attribute of a written table, counted; tables or queries.
+
+    Attributes:
+        held: class, size, value, count; one row for each class and value.
+        whole: value, place, known, people; one row for each value of the whole source, numbered in
+            their order. None where the source is not at hand.
+        nodes: place, level, node; the hierarchy above each value of the source, where a model needs
+            it and there is one.
+    """
+
+    held: Rows
+    whole: Rows | None = None
+    nodes: Rows | None = None
+
+    @property
+    def compared(self) -> exp.Query:
+        """The query of the counts of each class beside those of the source: `sensitive_shares`."""
+        return _query(step("sensitive_shares", {"held": self.held, "whole": self.of_source}))
+
+    @property
+    def of_source(self) -> Rows:
+        """The values of the whole source.
+
+        Raises:
+            ValueError: the source is not at hand.
+        """
+        if self.whole is None:
+            raise ValueError("a model that compares with the source is measured without it")
+        return self.whole
+
+
+def class_sizes(members: Rows, *, by_subject: bool) -> exp.Select:
+    """A query of the classes: class, records and class_size.
+
+    Args:
+        members: one row for each record: class, and whose it is (`subject`) where they count.
+        by_subject: the size is a number of distinct subjects.
+    """
+    records = exp.alias_(exp.Count(this=exp.Star()), "records")
+    size = exp.alias_(_number(by_subject), "class_size")
+    return exp.select("class", records, size).from_(_from(members, "members")).group_by("class")
+
+
+def class_values(members: Rows, value: Sequence[str], *, by_subject: bool) -> exp.Select:
+    """A query of the values of each class: class, size, value and count, as `Shares.held`.
+
+    Args:
+        members: as above, with the sensitive columns.
+        value: these columns; several are one value together.
+        by_subject: distinct subjects count.
+    """
+    counted = (
+        exp.select("class", as_value(value), exp.alias_(_number(by_subject), "count"))
+        .from_(_from(members, "members"))
+        .group_by("class", *map(column, value))
+    )
+    return (
+        exp.select("counted.class", "sizes.class_size AS size", "counted.value", "counted.count")
+        .from_(counted.subquery("counted"))
+        .join(
+            class_sizes(members, by_subject=by_subject).subquery("sizes"),
+            on=column("class", "sizes").eq(column("class", "counted")),
+        )
+    )
+
+
+def source_values(
+    records: Rows, value: Sequence[str], own: str | None, *, by_subject: bool
+) -> exp.Select:
+    """A query of the values of the whole source: value, place, known and people.
+
+    Args:
+        records: one row for each record: the sensitive columns as they are released, and whose
+            it is (`subject`) where they count.
+        value: these columns.
+        own: the column of a single value in its own type, whose order is that of the values.
+        by_subject: distinct subjects count.
+    """
+    order: exp.Expr = exp.convert(1)
+    if own is not None:
+        order = exp.Ordered(this=exp.Min(this=column(own)), nulls_first=False)
+    people = exp.select(_number(by_subject)).from_(_from(records, "everyone"))
+    place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[order]))
+    return (
+        exp.select(
+            as_value(value),
+            exp.alias_(place, "place"),
+            exp.alias_(_number(by_subject), "known"),
+            exp.alias_(people.subquery(), "people"),
+        )
+        .from_(_from(records, "records"))
+        .group_by(*map(column, value))
+    )
+
+
+def hierarchy_nodes(whole: Rows, hierarchies: Relation, name: str, release: str) -> exp.Query:
+    """A query of the hierarchy above each value of the source: place, level and node.
+
+    Args:
+        whole: the values of the source.
+        hierarchies: `deid.hierarchies`, or its rows of this release: hierarchy (the name of the
+            column), level (0 are the values), value and label as text, perhaps release.
+        name: the name of the column.
+        release: the name of the release.
+    """
+    rows = exp.select("level", "value", "label").from_(hierarchies.table)
+    rows = rows.where(column("hierarchy").eq(exp.Literal.string(name)), column("level") > 0)
+    if hierarchies.find("release"):
+        rows = rows.where(column("release").eq(exp.Literal.string(release)))
+    return _query(step("hierarchy_nodes", {"whole": whole, "hierarchy": rows}))
+
+
+def as_value(columns: Sequence[str]) -> exp.Expr:
+    """The value of sensitive columns: that of the one, or of several together."""
+    one: exp.Expr = column(columns[0])
+    if len(columns) > 1:
+        one = exp.Anonymous(this="row", expressions=[column(name) for name in columns])
+    return exp.alias_(one, "value")
+
+
+def as_label(value: str) -> exp.Expr:
+    """A single value as text."""
+    return cast(column(value), "VARCHAR")
+
+
+def finite(found: Any) -> Any:
+    """What was found as JSON can hold it: an infinite number in words."""
+    if isinstance(found, dict):
+        return {key: finite(value) for key, value in found.items()}
+    return "infinite" if isinstance(found, float) and isinf(found) else found
+
+
+def within(found: float | None, limit: float) -> bool:
+    """Whether a measured number is at most a limit; an empty table is within all."""
+    return found is None or found <= limit + CLOSE * max(1.0, limit)
+
+
+def _number(by_subject: bool) -> exp.Expr:
+    if not by_subject:
+        return exp.Count(this=exp.Star())
+    return exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
+
+
+def _from(rows: Rows, alias: str) -> exp.Expr:
+    if isinstance(rows, Relation):
+        return exp.alias_(rows.table, alias, table=True)
+    return rows.copy().subquery(alias)
+
+
+def _query(tree: exp.Expr) -> exp.Query:
+    assert isinstance(tree, exp.Query)
+    return tree
