@@ -61,8 +61,8 @@ def promises(
     subject = exp.alias_(column(declared.subject), "subject")
     try:
         raw = session.run(Step(SOURCE, renamed(source, every).select(subject)))
-        known = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
-        known = session.run(Step(GENERALIZED, known))
+        query = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
+        known = session.run(Step(GENERALIZED, query))
         keys = names_of(columns)
         records = exp.select(*map(column, [*keys, "subject"])).from_(known.table)
         people = session.run(Step(PEOPLE, _counted(records, [*keys, "subject"])))
