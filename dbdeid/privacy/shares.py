@@ -53,6 +53,32 @@ class Shares:
         return self.whole
 
 
+def value_names(columns: Sequence[object]) -> list[str]:
+    """The names of sensitive columns here, where no name of a table can meet them."""
+    return [f"s{i}" for i in range(len(columns))]
+
+
+def members(
+    table: Rows, quasi_identifiers: Sequence[str], columns: Sequence[str], subject: str | None
+) -> exp.Select:
+    """A query of who is in which class: class, the sensitive columns and subject.
+
+    Args:
+        table: one row for each record.
+        quasi_identifiers: what makes a class.
+        columns: the sensitive columns.
+        subject: the column that tells whose record it is, where subjects count.
+    """
+    keys = [column(name) for name in quasi_identifiers]
+    class_ = exp.Anonymous(this="row", expressions=keys)
+    named = zip(columns, value_names(columns), strict=True)
+    query = exp.select(exp.alias_(class_, "class") if keys else exp.alias_(exp.null(), "class"))
+    query = query.select(*(exp.alias_(column(c), name) for c, name in named))
+    if subject is not None:
+        query = query.select(exp.alias_(column(subject), "subject"))
+    return query.from_(_from(table, "records"))
+
+
 def class_sizes(members: Rows, *, by_subject: bool) -> exp.Select:
     """A query of the classes: class, records and class_size.
 
@@ -88,23 +114,18 @@ def class_values(members: Rows, value: Sequence[str], *, by_subject: bool) -> ex
     )
 
 
-def source_values(
-    records: Rows, value: Sequence[str], own: str | None, *, by_subject: bool
-) -> exp.Select:
+def source_values(records: Rows, value: Sequence[str], *, by_subject: bool) -> exp.Select:
     """A query of the values of the whole source: value, place, known and people.
 
     Args:
         records: one row for each record: the sensitive columns as they are released, and whose
             it is (`subject`) where they count.
-        value: these columns.
-        own: the column of a single value in its own type, whose order is that of the values.
+        value: these columns; the order of the values is that of their types.
         by_subject: distinct subjects count.
     """
-    order: exp.Expr = exp.convert(1)
-    if own is not None:
-        order = exp.Ordered(this=exp.Min(this=column(own)), nulls_first=False)
+    order = [exp.Ordered(this=column(name), nulls_first=False) for name in value]
     people = exp.select(_number(by_subject)).from_(_from(records, "everyone"))
-    place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[order]))
+    place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     return (
         exp.select(
             as_value(value),

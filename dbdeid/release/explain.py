@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sqlglot import exp
+
 from dbdeid.data import classes
-from dbdeid.engine.relation import Relation
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Settings, Step
 from dbdeid.methods import full_domain
+from dbdeid.privacy import KAnonymity, MaxRisk, Model, OfSensitive, TCloseness
 from dbdeid.privacy.counting import Counting
+from dbdeid.privacy.counting import classes as counting_classes
+from dbdeid.privacy.sensitive import Target
+from dbdeid.privacy.shares import (
+    Shares,
+    class_values,
+    hierarchy_nodes,
+    members,
+    source_values,
+    value_names,
+)
 from dbdeid.release import pseudonyms
 from dbdeid.release.bind import Bound, bind
-from dbdeid.release.prepare import coding_steps, parameters_of, subject_of, uncoded
+from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import places, reading
 
@@ -62,7 +75,41 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
         *([full_domain.released_step(quasi_identifiers, released)] if parameters.subject else []),
         full_domain.dictionary_step(quasi_identifiers, staged),
         *(
-            Step(f"verify_{model.model}", model.measure(counted, names, counting))
+            Step(f"verify_{model.model}", query)
             for model in bound.models
+            for query in _measures(model, bound, counted, counting)
         ),
     )
+
+
+def _measures(
+    model: Model, bound: Bound, counted: Relation, counting: Counting
+) -> Iterator[exp.Expr]:
+    """What a privacy model is measured by, once for each of its sensitive attributes."""
+    names = [c.name for c in bound.quasi_identifiers]
+    if isinstance(model, KAnonymity):
+        yield model.measure(counted, names, counting)
+    elif isinstance(model, MaxRisk) and model.population is None:
+        yield model.measure(counting_classes(counted, names, counting))
+    elif isinstance(model, OfSensitive):
+        for target in model.targets:
+            yield model.measure(_shares(model, target, bound, counted, counting))
+
+
+def _shares(
+    model: OfSensitive, target: Target, bound: Bound, counted: Relation, counting: Counting
+) -> Shares:
+    names = [c.name for c in bound.quasi_identifiers]
+    by_subject = counting.subject is not None
+    written = members(counted, names, target, counting.subject)
+    held = class_values(written, value_names(target), by_subject=by_subject)
+    if not model.relative:
+        return Shares(held)
+    subject = bound.subject.name if bound.subject else None
+    records = members(bound.source, (), target, subject)
+    whole = source_values(records, value_names(target), by_subject=by_subject)
+    if not isinstance(model, TCloseness) or model.distance != "hierarchical":
+        return Shares(held, whole)
+    columns = (Column("release", "VARCHAR"),)
+    listed = Relation(HIERARCHIES, columns, schema="main", catalog="temp")
+    return Shares(held, whole, hierarchy_nodes(whole, listed, target[0], bound.spec.release))

@@ -19,7 +19,13 @@ from dbdeid.engine.sqltext import step
 from dbdeid.privacy import Model, OfSensitive, TCloseness
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.sensitive import Target
-from dbdeid.privacy.shares import Shares, class_values, hierarchy_nodes, source_values
+from dbdeid.privacy.shares import (
+    Shares,
+    class_values,
+    hierarchy_nodes,
+    source_values,
+    value_names,
+)
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import as_written, names_of, renamed
 
@@ -41,7 +47,7 @@ class Counted:
     Attributes:
         members: one row for each record of a written class: class, the sensitive columns, subject.
         source: one row for each record of the source: its sensitive columns as they are written,
-            own0, own1, … as they are in the source, subject. None where it is not at hand.
+            subject. None where it is not at hand.
         by_subject: distinct subjects count; else there is no subject.
     """
 
@@ -84,14 +90,11 @@ def attributes(table: Relation, models: Iterable[Model]) -> list[Column]:
     return list(dict.fromkeys(c for c in found if c is not None))
 
 
-def names(columns: Sequence[Column]) -> list[str]:
-    """The names of the sensitive columns here."""
-    return [f"s{i}" for i in range(len(columns))]
-
-
 def as_values(columns: Sequence[Column]) -> list[exp.Expr]:
     """The sensitive columns of a table under these names."""
-    return [exp.alias_(column(c.name), s) for c, s in zip(columns, names(columns), strict=True)]
+    return [
+        exp.alias_(column(c.name), s) for c, s in zip(columns, value_names(columns), strict=True)
+    ]
 
 
 def in_records(
@@ -125,7 +128,7 @@ def in_records(
 def of_source(
     raw: Relation, columns: Sequence[Column], stored: Sequence[str], *kept: str
 ) -> exp.Select:
-    """A query of the sensitive values of the source, as they are written and as they are.
+    """A query of the sensitive values of the source as they are written.
 
     Args:
         raw: the records of the source.
@@ -136,10 +139,7 @@ def of_source(
     query = exp.select(*map(column, kept)).from_(raw.table)
     for i, (written, name) in enumerate(zip(columns, stored, strict=True)):
         value = column(name)
-        query = query.select(
-            exp.alias_(as_written(value, value, raw, written), f"s{i}"),
-            exp.alias_(value.copy(), f"own{i}"),
-        )
+        query = query.select(exp.alias_(as_written(value, value, raw, written), f"s{i}"))
     return query
 
 
@@ -265,8 +265,7 @@ def _shares(
     held = session.run(Step(HELD, class_values(counted.members, value, by_subject=by_subject)))
     if counted.source is None:
         return Shares(held)
-    own = f"own{places[0]}" if len(places) == 1 else None
-    known = source_values(counted.source, value, own, by_subject=by_subject)
+    known = source_values(counted.source, value, by_subject=by_subject)
     whole = session.run(Step(WHOLE, known))
     if hierarchies is None:
         return Shares(held, whole)

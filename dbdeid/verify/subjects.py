@@ -22,7 +22,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity, MaxRisk, OfSensitive
 from dbdeid.privacy.counting import Counting
-from dbdeid.privacy.shares import class_sizes
+from dbdeid.privacy.shares import class_sizes, value_names
 from dbdeid.verify import sensitive
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
@@ -78,7 +78,7 @@ def promises(
         if declared.pseudonyms:
             members = _members_linked(session, table, people, columns, values, declared)
         else:
-            named = dict(zip(own, sensitive.names(values), strict=True))
+            named = dict(zip(own, value_names(values), strict=True))
             members = _members_by_class(
                 session, known, released, columns, named, declared, kept=found.kept
             )
@@ -216,7 +216,7 @@ def _members_linked(
     query = step(
         "linked_members",
         {"rows": sensitive.numbered(session, rows, declared), "people": people},
-        {"pseudonym": names_of(columns)[-1:], "value": sensitive.names(values)},
+        {"pseudonym": names_of(columns)[-1:], "value": value_names(values)},
     )
     assert isinstance(query, exp.Query)
     return query

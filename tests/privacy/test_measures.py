@@ -14,7 +14,6 @@ import pytest
 from brute import Counts, Record, counts, histogram, judge, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
@@ -128,8 +127,7 @@ class Measured:
         self._load("members", self.case.members(classes))
         members, source = self.session.relation("members"), self.session.relation("source")
         value, by_subject = ["s0", "s1"] if self.case.joint else ["s0"], self.case.by_subject
-        own = None if self.case.joint else "s0"
-        whole = source_values(source, value, own, by_subject=by_subject)
+        whole = source_values(source, value, by_subject=by_subject)
         nodes = hierarchy_nodes(whole, self.session.relation("hierarchies"), "a", "r")
         held = class_values(members, value, by_subject=by_subject)
         return self.session.row(asked.measure(Shares(held, whole, nodes)))[0]
@@ -338,9 +336,7 @@ def test_one_subject_of_many_values_is_no_diversity(session: Session) -> None:
     assert Measured(session, other).found(model("l_diversity", column="a", l=2.0), [0]) == 2
 
 
-def test_combinations_are_not_listed_one_by_one() -> None:
-    with pytest.raises(ValidationError, match="combinations"):
-        model("alpha_k", column=["a", "b"], joint=True, k=2, alpha=0.5, values=["1"])
+def test_values_are_listed_as_the_engine_writes_them() -> None:
     assert model("alpha_k", column="a", k=2, alpha=0.5, values=[True, 2]).values == ("true", "2")
 
 
@@ -385,12 +381,12 @@ def test_as_another_program_finds(
 ) -> None:
     session.execute(
         f"""CREATE OR REPLACE TABLE students AS
-        SELECT row({", ".join(QIS)}) AS class, Score AS s0, Score AS own0
+        SELECT row({", ".join(QIS)}) AS class, Score AS s0
         FROM '{shared}/data/sdc/{file}.csv'"""
     )
     table = session.relation("students")
     held = class_values(table, ["s0"], by_subject=False)
-    whole = source_values(table, ["s0"], "own0", by_subject=False)
+    whole = source_values(table, ["s0"], by_subject=False)
 
     def found(name: str, **parameters: Any) -> Any:
         asked = model(name, **SCORE, **parameters)
