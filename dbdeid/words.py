@@ -90,9 +90,8 @@ def verified(found: Verification) -> str:
     where = f" in the table, {', '.join(places)}" if places else ""
     lines = [f"verified: every promise holds{where}" if found.verified else "NOT verified"]
     for name in dict.fromkeys(name for name, _, _ in promises):
-        kept = [p for n, _, p in promises if n == name and p.holds]
-        if kept:
-            lines.append(f"  {name:<18}  {_kept(kept[0])}")
+        kept = [(place, p) for n, place, p in promises if n == name and p.holds]
+        lines += [f"  {name:<18}  {_kept(p)}" for place, p in kept if place == kept[0][0]]
     passed = dict.fromkeys(name for name, _, c in checks if c.holds)
     if passed:
         lines.append(f"  {'also in order':<18}  {', '.join(passed)}")

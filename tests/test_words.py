@@ -1,11 +1,12 @@
-"""What people read of a workload: every refusal with its reason, and what a mean is over."""
+"""What people read: of a workload every refusal and its reason, of a verification every promise."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dbdeid.utility.query_error import QueryError, Workload
-from dbdeid.words import workload
+from dbdeid.verify import Promise, Verification
+from dbdeid.words import verified, workload
 
 
 def query(name: str, **given: Any) -> QueryError:
@@ -30,3 +31,14 @@ def test_a_refused_query_is_told_in_full_under_the_table() -> None:
 def test_a_workload_without_or_with_nothing_but_refusals() -> None:
     assert workload(Workload((ANSWERED,)).to_dict()).endswith("mean relative error 25.00%")
     assert "  no query was answered\n" in workload(Workload((REFUSED,)).to_dict())
+
+
+def test_every_promise_of_a_model_is_told() -> None:
+    dx, sex = ({"column": name, "l": 2} for name in ("dx", "sex"))
+    table = [Promise("l_diversity", dx, 3, True), Promise("l_diversity", sex, 2, True)]
+    files = [Promise(f"{p.model} (a.csv)", p.declared, p.found, True) for p in table]
+    assert verified(Verification((*table, *files), ())).splitlines() == [
+        "verified: every promise holds in the table, a.csv",
+        "  l_diversity         declared column dx, l 2; found 3",
+        "  l_diversity         declared column sex, l 2; found 2",
+    ]
