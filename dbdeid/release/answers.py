@@ -54,7 +54,7 @@ def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
                 "records all share one value would disclose it",
                 "columns",
                 c.name,
-                hint=f"add `{{model: l_diversity, column: {c.name}, l: 3}}` to `privacy`, or say "
+                hint=f"add `{{model: l_diversity, column: {c.name}, l: 2}}` to `privacy`, or say "
                 "`accept: homogeneity` on the column if that is intended",
             )
 
