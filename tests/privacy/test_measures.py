@@ -34,7 +34,7 @@ def ancestors(value: Any) -> tuple[str | None, ...]:
     """Two levels above a number and a top; NULL stands alone below it."""
     if value is None:
         return (None, None, "*")
-    return (f"{value // 2}", "few" if value < 5 else "many", "*")
+    return (f"{value // 2}", "few" if value < 6 else "many", "*")
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,12 @@ def test_what_a_missing_column_leaves_unmeasured() -> None:
         ("DELETE FROM hierarchies WHERE value = 'flu' AND level = 1", "1 values"),
         ("UPDATE hierarchies SET label = 'x' WHERE value = 'flu' AND level = 2", "1 values"),
         ("INSERT INTO hierarchies FROM hierarchies WHERE value = 'flu'", "1 values"),
+        (
+            """INSERT INTO hierarchies SELECT release, hierarchy, level + 2, value,
+            CASE level WHEN 2 THEN 'all' ELSE value END, 0, NULL, NULL
+            FROM hierarchies WHERE hierarchy = 'dx' AND level > 0""",
+            "2 values",
+        ),
     ],
 )
 def test_a_hierarchy_with_gaps(change: str, words: str) -> None:
