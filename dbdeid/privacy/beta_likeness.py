@@ -13,7 +13,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, at_most
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, at_most, meant
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.shares import Shares, within
 
@@ -70,7 +70,7 @@ class EnhancedBeta(OfSensitive):
 
 def _gains_at_most(classes: Histogram, beta: float) -> Mask:
     """Of each entry, whether its share is at most (1 + β) times that in the source."""
-    limit = 1 + Fraction(repr(beta))
+    limit = 1 + meant(beta)
     return at_most(
         classes.gain, float(limit), lambda entry: Fraction(*classes.entry_gain(entry)) <= limit
     )

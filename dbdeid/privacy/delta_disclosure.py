@@ -5,7 +5,6 @@ Brickell & Shmatikov 2008, definition 1.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import inf, log2
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, meant
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.shares import Shares, finite
 
@@ -54,7 +53,7 @@ class DeltaDisclosure(OfSensitive):
 
 def _less(numerator: int, denominator: int, delta: float) -> bool:
     """|log2(numerator / denominator)| < δ, in integers where δ is a short fraction."""
-    limit = Fraction(repr(delta))
+    limit = meant(delta)
     if limit.denominator > LARGEST:
         return abs(float(np.log2(numerator / denominator))) < delta
     more, less = max(numerator, denominator), min(numerator, denominator)

@@ -5,14 +5,13 @@ Nergiz, Atzori & Clifton 2007, definition 3.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.histogram import Ints, Mask, meant
 from dbdeid.privacy.population import OfPopulation
 
 
@@ -45,5 +44,5 @@ class DeltaPresence(OfPopulation):
 
     def necessary(self, sizes: Ints, people: Ints) -> Mask:
         """What a class needs to hold, and keeps as it merges: 1/max people for one subject."""
-        least = 1 / Fraction(repr(self.max)) if self.max else None
+        least = 1 / meant(self.max) if self.max else None
         return np.asarray(people >= float(least)) if least else np.zeros(len(sizes), np.bool_)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+SIMPLE = 10**6  # denominators of limits that are taken as fractions
 CLOSE = 1e-9  # nearer to a limit than this, exact arithmetic decides
 
 
@@ -116,6 +118,12 @@ class Histogram:
         """The entries of one class."""
         first, end = np.searchsorted(self.of_class, [class_, class_ + 1])
         return slice(int(first), int(end))
+
+
+def meant(limit: float) -> Fraction:
+    """The fraction that a limit stands for: 1/3 where it was computed so, 3/10 for 0.3."""
+    simple = Fraction(limit).limit_denominator(SIMPLE)
+    return simple if float(simple) == limit else Fraction(repr(limit))
 
 
 def at_most(found: Floats, limit: Floats | float, exact: Callable[[int], bool]) -> Mask:

@@ -6,7 +6,6 @@ and 4.2 (recursive).
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from math import ceil, gcd
 from typing import Any, ClassVar, Literal
@@ -17,7 +16,7 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Histogram, Mask, at_most
+from dbdeid.privacy.histogram import Histogram, Mask, at_most, meant
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.shares import CLOSE, Shares
 
@@ -122,7 +121,7 @@ def _entropy_at_least(counts: tuple[int, ...], least: float) -> bool:
     """n^n >= l^n · Π c^c, in integers; counts in proportion have the same entropy."""
     common = gcd(*counts)
     counts = tuple(count // common for count in counts)
-    limit, total = Fraction(repr(least)), sum(counts)
+    limit, total = meant(least), sum(counts)
     product = 1
     for count in counts:
         product *= count**count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import ceil
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Ints, Mask
+from dbdeid.privacy.histogram import Ints, Mask, meant
 from dbdeid.privacy.shares import Rows, finite, within
 
 
@@ -52,7 +51,7 @@ class MaxRisk(BaseModel):
     @property
     def fewest(self) -> int:
         """The number whose reciprocal is within the threshold."""
-        return ceil(1 / Fraction(repr(self.threshold)))
+        return ceil(1 / meant(self.threshold))
 
     @property
     def smallest_class(self) -> int:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most
+from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most, meant
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.shares import Shares, within
 
@@ -54,7 +54,7 @@ class TCloseness(OfSensitive):
         return at_most(
             measured[self.distance](classes),
             self.t,
-            lambda class_: _exact(self.distance, classes, class_) <= Fraction(repr(self.t)),
+            lambda class_: _exact(self.distance, classes, class_) <= meant(self.t),
         )
 
     def necessary(self, classes: Histogram) -> Mask:

@@ -11,6 +11,7 @@ from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
+from dbdeid.privacy import AlphaK
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
@@ -36,6 +37,7 @@ def require(prepared: Prepared, session: Session) -> tuple[str, ...]:
     """
     unanswered = [
         *_homogeneity(prepared),
+        *_unknown_values(prepared),
         *_reasons(prepared, session),
         *_repeating_identifiers(prepared, session),
     ]
@@ -57,6 +59,25 @@ def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
                 hint=f"add `{{model: l_diversity, column: {c.name}, l: 2}}` to `privacy`, or say "
                 "`accept: homogeneity` on the column if that is intended",
             )
+
+
+def _unknown_values(prepared: Prepared) -> Iterator[Mistake]:
+    """Values that a model lists and the source does not have: a slip would protect nothing."""
+    known = {s.columns: set(s.whole.labels) for s in prepared.parameters.sensitive}
+    for number, model in enumerate(prepared.bound.models):
+        if not isinstance(model, AlphaK) or model.values is None:
+            continue
+        for target in model.targets:
+            absent = sum(value not in known[target] for value in model.values)
+            if absent:
+                yield prepared.bound.file.mistake(
+                    f"{absent} of the {len(model.values)} values do not occur in "
+                    f"{' and '.join(target)}",
+                    "privacy",
+                    number,
+                    "values",
+                    hint="write them as the source does, or leave them out",
+                )
 
 
 def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:

@@ -71,7 +71,7 @@ def record_of(
         "columns": [
             _column(c, prepared, levels, losses, released, session) for c in prepared.bound.columns
         ],
-        "privacy": [model.model_dump() for model in spec.privacy],
+        "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
         "null_policy": spec.null_policy,
         "accept": spec.accept,
         "method_parameters": spec.method.model_dump(exclude={"name"}),

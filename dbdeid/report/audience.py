@@ -17,7 +17,10 @@ LOSS_STEP = 0.05
 
 _RELEASED = ("release", "method", "version", "released_rows", "classes", "smallest_class")
 _DECLARED = ("verified", "null_policy", "accept", "histogram")
-_MODEL = ("model", "k", "l", "t", "c", "column", "kind", "distance")
+_MODEL = (
+    *("model", "k", "l", "t", "c", "column", "joint", "kind", "distance", "alpha", "beta", "delta"),
+    *("min", "max", "attacker", "threshold"),
+)
 _RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
 _COLUMN = (
     *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
@@ -25,7 +28,8 @@ _COLUMN = (
 )
 _PARAMETERS = ("suppression_limit", "suppressed")
 _METRICS = ("height",)
-_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity")
+# Not the models that compare with the source: what is found of them tells of its distribution.
+_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity", "alpha_k")
 
 
 def public(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,11 +61,12 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     shown["column_loss"] = {
         name: _released_loss(record, losses[name]) for name in losses if name in declared
     }
+    models = {model["model"] for model in record.get("privacy") or ()}
     if checked := record.get("verification"):
         shown["verification"] = {
             "verified": checked["verified"],
             "promises": [
-                _promise(promise, found=shown["source_subjects"] is None)
+                _promise(promise, models, found=shown["source_subjects"] is None)
                 for promise in checked["promises"]
             ],
             "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
@@ -108,12 +113,14 @@ def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | Non
     return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP
 
 
-def _promise(promise: Mapping[str, Any], *, found: bool) -> dict[str, Any]:
-    """A promise; its values only where anyone can find them in the release."""
-    values = ("declared", *(("found",) if found else ()))
-    if promise["model"] not in _FOUND_IN_RELEASE:
-        values = ()
-    return {"declared": None, "found": None} | _only(promise, ("model", "holds", *values))
+def _promise(promise: Mapping[str, Any], models: set[str], *, found: bool) -> dict[str, Any]:
+    """A promise; what was found only where anyone can find it in the release."""
+    shown = {"declared": None, "found": None} | _only(promise, ("model", "holds"))
+    if promise["model"] in models and isinstance(promise["declared"], Mapping):
+        shown["declared"] = _only(promise["declared"], _MODEL)
+    if found and promise["model"] in _FOUND_IN_RELEASE:
+        shown["found"] = promise["found"]
+    return shown
 
 
 def _only(values: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
