@@ -53,6 +53,13 @@ class Coding:
         """The information loss of each code on a level; NULL loses only at the top."""
         return np.append(self.hierarchy.levels[level].loss, 0.0)[self._raw_groups(level)]
 
+    def sizes(self, level: int) -> NDArray[np.int64]:
+        """How many leaves the group of each code has on a level; NULL counts as one that occurs."""
+        found = np.bincount(self.hierarchy.levels[level].groups, minlength=1)
+        if self.null is not None:
+            found = found + 1 if level == self.hierarchy.height else np.append(found, 1)
+        return found[self._raw_groups(level)]
+
     def cells(self, level: int) -> list[Cell]:
         """What each code is released as on a level, in order of the codes."""
         group_leaves = self._leaves(level)

@@ -34,7 +34,7 @@ from dbdeid.methods.unsatisfiable import unsatisfiable
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice, Node
-from dbdeid.search.objectives import OBJECTIVES, metrics, under
+from dbdeid.search.objectives import OBJECTIVES, metrics, score_of, under
 from dbdeid.search.optimal import Found, Progress, optimal
 from dbdeid.search.tuples import Tuples, Values
 
@@ -71,7 +71,8 @@ class QuasiIdentifier:
 class Plan:
     """The transformation found, and what is known of it.
 
-    `kept` is what stays, as `KeptRows` takes it, where the database does not tell by class sizes.
+    `metrics` are those that every check finds, and the objective; `kept` is what stays, as
+    `KeptRows` takes it, where the database does not tell by class sizes.
     """
 
     node: Node
@@ -123,7 +124,8 @@ def plan(
     if kept_rows(quasi_identifiers, parameters).uploaded:
         rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
         kept = _kept(tuples, rows, parameters)
-    return Plan(found.node, found.check, metrics(lattice, tuples, found.check), search, kept)
+    scores = metrics(lattice, tuples, found.check) | {parameters.objective: found.score}
+    return Plan(found.node, found.check, scores, search, kept)
 
 
 def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
@@ -155,7 +157,8 @@ def _checker(session: Session, lattice: Lattice, tuples: Tuples, parameters: Par
     if parameters.engine == "sql":
         by_subject = tuples.subjects is not None
         return SqlChecker(session, lattice, parameters.rule, by_subject=by_subject)
-    return NumpyChecker(lattice, tuples, parameters.rule)
+    tally = OBJECTIVES[parameters.objective].tally
+    return NumpyChecker(lattice, tuples, parameters.rule, tally and tally(lattice, tuples))
 
 
 def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
@@ -168,6 +171,7 @@ def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
         quasi_identifier.min_level,
         quasi_identifier.max_level,
         coding.null,
+        tuple(coding.sizes(level) for level in levels),
     )
 
 
@@ -193,7 +197,7 @@ def _apply(
     node = parameters.transformation
     assert node is not None
     check = checker.check(node)
-    score = metrics(lattice, tuples, check)[parameters.objective]
+    score = score_of(OBJECTIVES[parameters.objective], lattice, tuples, check)
     fine = acceptable(check, parameters, tuples.records)
     kept = check.suppressed_subjects <= limit and fine
     return Found(

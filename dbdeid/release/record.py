@@ -17,8 +17,10 @@ from dbdeid.methods.full_domain import Plan, QuasiIdentifier
 from dbdeid.privacy import risk
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.journal import remembered
+from dbdeid.release.metrics import measured
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
+from dbdeid.release.spec import METRICS
 from dbdeid.release.workplace import Workplace, companions
 from dbdeid.utility.loss import column_loss
 from dbdeid.utility.query_error import Workload
@@ -51,8 +53,11 @@ def record_of(
     after = risk.measure(session, counted, names, k, prepared.counting)
     losses = _column_losses(prepared, plan, released, session)
     loss = _total_loss(prepared, losses, plan)
-    metrics = {**plan.metrics, "loss": loss}
-    asked = spec.evaluate.metrics
+    asked = METRICS if spec.evaluate.metrics is None else spec.evaluate.metrics
+    metrics = plan.metrics | {"loss": loss}
+    wanted = {*asked, spec.method.objective}
+    metrics |= measured(prepared, plan, released, session, wanted)
+    _require_kept(spec.method.objective, metrics, plan)
     return {
         "release": spec.release,
         "method": spec.method.name,
@@ -77,7 +82,7 @@ def record_of(
         "method_parameters": spec.method.model_dump(exclude={"name"}),
         "transformation": levels,
         "loss": loss,
-        "metrics": {n: v for n, v in metrics.items() if asked is None or n in asked},
+        "metrics": _in_order(metrics, asked),
         "column_loss": losses,
         "search": plan.search,
         "verification": verification.to_dict() if verification else None,
@@ -103,6 +108,21 @@ def _column_losses(
         cell_loss = {cell.label: cell.loss for cell in q.coding.cells(level)} | {"*": 1.0}
         losses[q.name] = column_loss(session, released, q.name, cell_loss, prepared.rows)
     return losses
+
+
+def _in_order(metrics: Mapping[str, float], asked: Sequence[str]) -> dict[str, float]:
+    """The metrics that were asked for; those of a column follow their name after a dot."""
+    kind = {name: name.partition(".")[0] for name in metrics}
+    return {name: metrics[name] for m in METRICS if m in asked for name in kind if kind[name] == m}
+
+
+def _require_kept(objective: str, metrics: Mapping[str, float], plan: Plan) -> None:
+    """The written table scores what the search promised of it."""
+    found, promised = metrics[objective], plan.metrics[objective]
+    if abs(found - promised) > TOLERANCE * max(1.0, abs(promised)):
+        raise AssertionError(
+            f"the written table has {objective} {found}, the search promised {promised}"
+        )
 
 
 def _total_loss(prepared: Prepared, losses: Mapping[str, float], plan: Plan) -> float:

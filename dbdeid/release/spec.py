@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -46,10 +46,22 @@ METHODS_NOT_YET = (
     "relocation",
 )
 SEARCHES_NOT_YET = ("best_first", "flash", "ola", "lbs", "datafly", "igreedy")
-OBJECTIVES = ("loss", "discernibility", "average_class_size", "precision", "height")
-OBJECTIVES_NOT_YET = ("nonuniform_entropy", "ambiguity", "kl_divergence")
-METRICS_NOT_YET = (*OBJECTIVES_NOT_YET, "reconstruction_error", "moments")
+METRICS_NOT_YET = ("reconstruction_error", "moments")
+# Metrics of each sensitive column.
+OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
+# Objectives that add up more of a class than a query of the `sql` engine counts.
+SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
 
+Objective = Literal[
+    "loss",
+    "discernibility",
+    "average_class_size",
+    "precision",
+    "height",
+    "nonuniform_entropy",
+    "ambiguity",
+    "kl_divergence",
+]
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
 
@@ -130,9 +142,7 @@ class FullDomain(Part):
     suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
     search: Literal["optimal"] = "optimal"
     engine: Literal["numpy", "sql"] = "numpy"
-    objective: Literal["loss", "discernibility", "average_class_size", "precision", "height"] = (
-        "loss"
-    )
+    objective: Objective = "loss"
     transformation: dict[str, Annotated[int, Field(ge=0)]] | None = None
     suppressed: Literal["drop", "keep"] = "drop"
 
@@ -143,12 +153,14 @@ class FullDomain(Part):
             raise not_yet(f"search {value!r}")
         return value
 
-    @field_validator("objective", mode="before")
-    @classmethod
-    def _known_objective(cls, value: Any) -> Any:
-        if value in OBJECTIVES_NOT_YET:
-            raise not_yet(f"objective {value!r}")
-        return value
+    @model_validator(mode="after")
+    def _summed(self) -> FullDomain:
+        if self.engine == "sql" and self.objective in SUMMED:
+            raise problem(
+                f"objective {self.objective!r} adds up more of a class than engine: sql counts",
+                "use engine: numpy",
+            )
+        return self
 
 
 # The two forms of `source`; pydantic puts them into the places of its errors.
@@ -169,9 +181,10 @@ def _known_metric(value: Any) -> Any:
 
 
 Metric = Annotated[
-    Literal["loss", "discernibility", "average_class_size", "precision", "height"],
+    Literal[Objective, "mutual_information", "attacker_gain", "class_entropy_change"],
     BeforeValidator(_known_metric),
 ]
+METRICS = (*get_args(Objective), *OF_SENSITIVE)
 
 
 class Evaluate(Part):
@@ -290,6 +303,11 @@ class ReleaseSpec(Part):
             self._check_linked()
         if any(model.model != "k_anonymity" for model in self.privacy):
             self._check_models()
+        asked = [name for name in self.evaluate.metrics or () if name in OF_SENSITIVE]
+        if asked and not any(c.role == "sensitive" for c in self.columns.values()):
+            raise problem(
+                f"metric {asked[0]!r} needs a sensitive column", "declare one, or drop it"
+            )
         return self
 
     def _check_wildcard(self) -> None:

@@ -199,15 +199,20 @@ def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _metrics(record: Mapping[str, Any]) -> list[tuple[terms.Metric, float | None]]:
-    """The metrics with their definitions, loss first."""
+    """The metrics with their definitions, loss first; those of a column name it."""
     values = dict(record.get("metrics") or {})
     if record.get("loss") is not None:
         values = {"loss": record["loss"]} | values
-    unknown = "no definition on record"
-    return [
-        (terms.METRICS.get(name, terms.Metric(name, unknown, "–", "–")), value)
-        for name, value in values.items()
-    ]
+    return [(_metric(name), value) for name, value in values.items()]
+
+
+def _metric(name: str) -> terms.Metric:
+    """The words of a metric, with the column that it is of."""
+    kind, _, column = name.partition(".")
+    found = terms.METRICS.get(kind)
+    if found is None:
+        return terms.Metric(name, "no definition on record", "–", "–")
+    return found._replace(title=f"{found.title} ({column})") if column else found
 
 
 def _risks(record: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -50,6 +50,51 @@ METRICS = {
         "0 to the sum of the heights of the hierarchies",
         "lower",
     ),
+    "nonuniform_entropy": Metric(
+        "Non-uniform entropy",
+        "Of the bits that tell the values of the quasi-identifiers apart, the share that is gone "
+        "for a reader who knows how often each value occurs. A removed record loses all of its "
+        "bits. De Waal & Willenborg 1999; Gionis & Tassa 2009.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
+    "ambiguity": Metric(
+        "Ambiguity",
+        "How many combinations of original values a record may stand for, on average over all "
+        "records. A removed record may be any of the domain. Goldberger & Tassa 2010.",
+        "1 (unchanged) to the combinations of the domain",
+        "lower",
+    ),
+    "kl_divergence": Metric(
+        "KL divergence",
+        "How far the table that a reader rebuilds, by spreading each class evenly over the "
+        "combinations it may stand for, is from the original, in nats. The removed records are one "
+        "class of all combinations. Kifer & Gehrke 2006.",
+        "0 (unchanged) upward",
+        "lower",
+    ),
+    "mutual_information": Metric(
+        "Mutual information",
+        "Bits that the quasi-identifiers of the release tell of the sensitive column, on average "
+        "over all records: its use for explaining that column. The removed records are one class.",
+        "0 to the entropy of the column",
+        "higher for use, lower for privacy",
+    ),
+    "attacker_gain": Metric(
+        "Attacker's gain",
+        "Mutual information as a share of the entropy of the sensitive column: how much of what "
+        "there is to know someone learns on average who knows the class of a person.",
+        "0 (nothing) to 1 (everything)",
+        "lower",
+    ),
+    "class_entropy_change": Metric(
+        "Class entropy change",
+        "Bits by which the sensitive column is less certain given the class of the release than "
+        "given the original quasi-identifiers: information for classifying that was lost. Fung, "
+        "Wang & Yu 2007.",
+        "0 (nothing lost) to the entropy of the column",
+        "lower",
+    ),
 }
 
 METHODS = {

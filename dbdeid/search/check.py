@@ -10,11 +10,15 @@ from dbdeid.search.lattice import Node
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What some nodes suppress at least: records, subjects who lose one, and the records' loss."""
+    """What some nodes suppress at least: records, subjects who lose one, and the records' loss.
+
+    `tally` are the sums that the objective asked for, were only these suppressed.
+    """
 
     records: int
     subjects: int
     loss: float
+    tally: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Check:
         chance: Σ over the kept records of one over the subjects that they hide among.
         rest_holds: whether the suppressed records hold as a class of their own, if they must.
         below: of what this node suppresses, that which every node below it suppresses too.
+        tally: the sums that the objective asked for; none by default.
     """
 
     node: Node
@@ -50,6 +55,7 @@ class Check:
     chance: float
     rest_holds: bool
     below: Lost
+    tally: tuple[float, ...] = ()
 
 
 class Checker(Protocol):

@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from dbdeid.search.check import Check, Lost
 from dbdeid.search.lattice import Attribute, Lattice, Node, outer_sum
 from dbdeid.search.suppression import Rule, Seen, Suppression
+from dbdeid.search.tally import Tally, tallied
 from dbdeid.search.tuples import Tuples, Values
 from dbdeid.search.valued import counted
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Codes = NDArray[np.integer[Any]]
 
 BLOCK = 1 << 16  # rows looked up at a time
 PACKED = 65_536  # most combinations of values in one super-column, so that they fit uint16
@@ -44,19 +46,23 @@ class NumpyChecker:
         lattice: the coded quasi-identifiers.
         tuples: the data; value codes are below the attributes' cardinalities.
         rule: what a class needs to be kept.
+        tally: sums that every check makes for an objective.
     """
 
-    def __init__(self, lattice: Lattice, tuples: Tuples, rule: Rule) -> None:
+    def __init__(
+        self, lattice: Lattice, tuples: Tuples, rule: Rule, tally: Tally | None = None
+    ) -> None:
         self.lattice = lattice
+        self._tally = tally
         self.records = tuples.records
         self._suppression = Suppression(rule, tuples)
         # Subjects are counted row by row of the tuples, so these are never rolled up.
         self._by_subject = tuples.subjects is not None
         self._valued = bool(tuples.values)
         columns = [
-            _Column(attribute, share, codes)
-            for attribute, share, codes in zip(
-                lattice.attributes, lattice.shares, tuples.codes, strict=True
+            _Column(attribute, share, codes, tally.cells[i] if tally else ())
+            for i, (attribute, share, codes) in enumerate(
+                zip(lattice.attributes, lattice.shares, tuples.codes, strict=True)
             )
         ]
         self._packs = [
@@ -137,10 +143,13 @@ class NumpyChecker:
         counts = classes.counts
         kept = self._suppression(_seen(rows, classes, lookups))
         suppressed, loss = _lost(classes, lookups, kept.records)
-        below = Lost(suppressed, kept.impossible_subjects, loss)
+        cells = partial(_cells, classes, lookups)
+        tally = tallied(self._tally, counts, kept.records, cells)
+        below = Lost(suppressed, kept.impossible_subjects, loss, tally)
         if kept.possible is not kept.records:
-            records, at_least = _lost(classes, lookups, kept.possible)
-            below = Lost(records, kept.impossible_subjects, at_least)
+            lost, may = _lost(classes, lookups, kept.possible), kept.possible
+            tally_below = tallied(self._tally, counts, may, cells)
+            below = Lost(lost[0], kept.impossible_subjects, lost[1], tally_below)
         return Check(
             node=node,
             suppressed=suppressed,
@@ -154,6 +163,7 @@ class NumpyChecker:
             chance=kept.chance,
             rest_holds=kept.rest_holds,
             below=below,
+            tally=tally,
         )
 
 
@@ -186,6 +196,12 @@ def _seen(rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
         lambda: _by_attribute(classes, lookups),
         lambda: _nulls(classes, lookups),
     )
+
+
+def _cells(classes: _Classes, lookups: Sequence[_Lookup]) -> Floats:
+    """The sum of the tally's numbers for the cells of each class."""
+    codes = zip(lookups, classes.codes(classes.keys), strict=True)
+    return np.asarray(sum(lookup.cells[group] for lookup, group in codes))
 
 
 def _by_attribute(classes: _Classes, lookups: Sequence[_Lookup]) -> Ints:
@@ -250,7 +266,9 @@ class _Table:
 class _Column:
     """One attribute reduced to the values that occur, told apart as far as its least level does."""
 
-    def __init__(self, attribute: Attribute, share: float, codes: NDArray[np.integer[Any]]) -> None:
+    def __init__(
+        self, attribute: Attribute, share: float, codes: Codes, cells: Sequence[Floats]
+    ) -> None:
         self.least = attribute.min_level
         used = np.flatnonzero(np.bincount(codes, minlength=attribute.cardinality))
         group = np.unique(attribute.groups[self.least][used], return_inverse=True)[1]
@@ -262,6 +280,7 @@ class _Column:
         self.groups: list[Ints] = []  # level - least -> code -> group
         self.members: list[Ints] = []  # level - least -> group -> a code in it
         self.loss: list[Floats] = []  # level - least -> group -> weighted loss of the cell
+        self.cells: list[Floats] = []  # as loss, the numbers of the tally if there is one
         self.nulls: list[int] = []  # level - least -> group of NULL, -1 where there is none
         null = attribute.null if attribute.null is not None and attribute.null in used else None
         for level in range(self.least, attribute.most_general + 1):
@@ -271,6 +290,8 @@ class _Column:
             self.groups.append(groups)
             self.members.append(first)
             self.loss.append(share * attribute.loss[level][member[first]])
+            if cells:
+                self.cells.append(cells[level][member[first]])
             blank = null is not None and level < attribute.height
             self.nulls.append(int(groups[self.renumbered[null]]) if blank else -1)
 
@@ -297,6 +318,7 @@ class _Lookup:
     member: Ints  # group -> a code in it
     loss: Floats  # group -> weighted loss of its cells
     digits: tuple[_Digit, ...]
+    cells: Floats  # group -> sum of the tally's numbers for its cells; empty without one
 
     @property
     def size(self) -> int:
@@ -304,7 +326,7 @@ class _Lookup:
 
     @property
     def nbytes(self) -> int:
-        return self.group.nbytes + self.member.nbytes + self.loss.nbytes
+        return sum(a.nbytes for a in (self.group, self.member, self.loss, self.cells))
 
 
 class _Pack:
@@ -342,16 +364,19 @@ class _Pack:
             for i, column, level in zip(self._members, self._columns, levels, strict=True)
         ]
         groups, members, losses, digits = [], [], [], []
+        cells: list[Floats] = []
         radix, size = 1, 1
         for i, column, at in reversed(columns):
             digits.append(_Digit(i, radix, len(column.members[at]), column.nulls[at]))
             groups.append(column.groups[at] * radix)
             members.append(column.members[at] * size)
             losses.append(column.loss[at])
+            cells += column.cells[at : at + 1]
             radix *= len(column.members[at])
             size *= column.size
         group, member, loss = (outer_sum(terms[::-1]) for terms in (groups, members, losses))
-        return _Lookup(group, member, loss, tuple(digits))
+        tally = outer_sum(cells[::-1]) if cells else np.zeros(0)
+        return _Lookup(group, member, loss, tuple(digits), tally)
 
 
 def _packing(sizes: list[int]) -> list[list[int]]:

@@ -31,6 +31,8 @@ class Attribute:
         min_level: least general level that a transformation may use.
         max_level: most general one; None for the top.
         null: the value code of NULL, which stays NULL below the top; None: there is none.
+        sizes: `sizes[level][value code]` is how many values of the domain its group holds, at the
+            top all of them; None: the domain is the value codes.
 
     Raises:
         ValueError: the levels are not a hierarchy in this sense; a defect of the caller.
@@ -43,6 +45,7 @@ class Attribute:
     min_level: int = 0
     max_level: int | None = None
     null: int | None = None
+    sizes: tuple[NDArray[np.int64], ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.groups or len(self.groups) != len(self.loss):
@@ -66,6 +69,8 @@ class Attribute:
                 )
         if not all(map(_is_function, self.groups, self.loss)):
             raise ValueError(f"{self.name!r}: the loss differs within a group")
+        if self.sizes is not None and self.groups[-1].any():
+            raise ValueError(f"{self.name!r}: sizes need a top level of one group")
 
     @property
     def cardinality(self) -> int:
@@ -81,6 +86,19 @@ class Attribute:
     def most_general(self) -> int:
         """The most general level that a transformation may use."""
         return self.height if self.max_level is None else self.max_level
+
+    def size(self, level: int) -> NDArray[np.int64]:
+        """How many values of the domain the group of each value code holds on a level."""
+        if self.sizes is not None:
+            return self.sizes[level]
+        return np.bincount(self.groups[level])[self.groups[level]]
+
+    @property
+    def domain(self) -> int:
+        """How many values `*` stands for."""
+        if self.sizes is None:
+            return max(self.cardinality, 1)
+        return int(self.sizes[-1].max(initial=1))
 
 
 def _is_function(keys: NDArray[np.uint32], values: NDArray[np.generic]) -> bool:

@@ -13,13 +13,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.check import Check, Checker
+from dbdeid.search.check import Check, Checker, Lost
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.suppression import Rule
+from dbdeid.search.tally import (
+    Tally,
+    bits_lost,
+    bits_of_suppression,
+    divergence,
+    domain_tuples,
+    marginal_divergence,
+    mean_log_sizes,
+)
 from dbdeid.search.tuples import Marginals, Tuples
 
 Floats: TypeAlias = NDArray[np.float64]
 Data: TypeAlias = Tuples | Marginals
+
+DIGITS = 12  # of a divergence
+ROUNDED = 2e-12  # more than rounding to them changes it
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,8 @@ class Objective:
             records) to lower bounds on their scores; None where a check says nothing of them.
         above: (check, records) to one lower bound on the scores of all nodes above.
         affordable: (score, records) to the records that a node of less score may suppress.
+        tally: the sums it needs of a check; None where every check has what it needs.
+        charged: (what is suppressed, records) to what `below` takes for its loss.
     """
 
     name: str
@@ -47,12 +61,14 @@ class Objective:
     below: Callable[[Floats, Floats | int, Floats | float, int], Floats] | None = None
     above: Callable[[Check, int], float] | None = None
     affordable: Callable[[float, int], float] | None = None
+    tally: Callable[[Lattice, Tuples], Tally] | None = None
+    charged: Callable[[Lost, int], float] = lambda lost, records: lost.loss
 
 
 def under(rule: Rule, objective: Objective) -> Objective:
     """An objective with the bounds that are sound under a rule.
 
-    What a check says of the nodes above it rests on classes that are only kept once they met
+    What counts of classes say of the nodes above rests on classes that are only kept once they met
     others. Where a class may be kept in part, no count of classes bounds a score.
 
     Raises:
@@ -60,18 +76,23 @@ def under(rule: Rule, objective: Objective) -> Objective:
     """
     if rule.linked and objective in COUNTING_CLASSES:
         raise ValueError(f"{objective.name} is not bounded where rows of a subject are linked")
-    return objective if rule.merges else replace(objective, above=None)
+    rests = objective in COUNTING_CLASSES and not rule.merges
+    return replace(objective, above=None) if rests else objective
 
 
 def metrics(lattice: Lattice, data: Data, check: Check) -> dict[str, float]:
-    """The score of a checked node under every objective, by name.
+    """The score of a checked node under every objective that needs no tally, by name.
 
     `loss` is in [0, 1], `discernibility` in records squared, `average_class_size` in records,
     `precision` the mean of level/height as ARX reports it (0 unchanged, 1 all at the top),
     `height` the total level. The last two ignore suppression.
     """
     marginals = marginals_of(lattice, data)
-    return {name: _score(o, lattice, marginals, check) for name, o in OBJECTIVES.items()}
+    return {
+        name: score_of(o, lattice, marginals, check)
+        for name, o in OBJECTIVES.items()
+        if o.tally is None
+    }
 
 
 def score(lattice: Lattice, data: Data, checker: Checker, node: Node) -> dict[str, float]:
@@ -86,7 +107,7 @@ def loss_of(lattice: Lattice, data: Data, check: Check) -> float:
     P is what suppression adds, the suppressed records less what G charged for them
     (Iyengar 2002; Prasser et al. 2016).
     """
-    return _score(OBJECTIVES["loss"], lattice, marginals_of(lattice, data), check)
+    return score_of(LOSS, lattice, data, check)
 
 
 def marginals_of(lattice: Lattice, data: Data) -> Marginals:
@@ -100,7 +121,9 @@ def sum_of_terms(lattice: Lattice, terms: list[Floats], node: Node) -> float:
     return sum(float(term[level - low]) for term, level, low in reversed(levels))
 
 
-def _score(objective: Objective, lattice: Lattice, marginals: Marginals, check: Check) -> float:
+def score_of(objective: Objective, lattice: Lattice, data: Data, check: Check) -> float:
+    """The score of a checked node; the check has the objective's tally."""
+    marginals = marginals_of(lattice, data)
     terms = objective.terms(lattice, marginals)
     return objective.score(sum_of_terms(lattice, terms, check.node), check, marginals.records)
 
@@ -166,6 +189,13 @@ def _average_class_size_above(check: Check, records: int) -> float:
     return records / max(check.classes + (left + 1) // 2, 1)
 
 
+def _ambiguity_below(
+    known: Floats, suppressed: Floats | int, tuples: Floats | float, records: int
+) -> Floats:
+    """Below u the records that u suppresses stand for the whole domain, all others for a tuple."""
+    return np.maximum(known, (tuples + records - suppressed) / max(records, 1))
+
+
 def _relative_levels(lattice: Lattice, marginals: Marginals) -> list[Floats]:
     width = len(lattice.attributes)
     return [np.array(_levels(a)) / max(a.height, 1) / width for a in lattice.attributes]
@@ -220,9 +250,56 @@ HEIGHT = Objective(
     estimate=lambda known, share: known,
 )
 
+# Σ over records and attributes of log2(records of the group / records of the value), the bits of
+# a cell that its group does not tell, as a share of what `*` everywhere loses (De Waal &
+# Willenborg 1999; Gionis & Tassa 2009). A suppressed cell is `*`; ARX counts the groups among the
+# suppressed records instead. P is antitone as that of loss: a smaller group is further from `*`.
+NONUNIFORM_ENTROPY = Objective(
+    "nonuniform_entropy",
+    terms=bits_lost,
+    known=lambda total, records: total,
+    score=lambda total, check, records: total + check.tally[0],
+    estimate=lambda known, share: known + share * (1 - known),
+    below=_loss_below,
+    tally=bits_of_suppression,
+    charged=lambda lost, records: lost.records - lost.tally[0] * records,
+)
+
+# Mean over records of the tuples of the domain that a record stands for (Goldberger & Tassa 2010;
+# ARX reports the sum). It is at least the exponential of the mean logarithm (Jensen); no record
+# stands for less than further down, nor for less than one.
+AMBIGUITY = Objective(
+    "ambiguity",
+    terms=mean_log_sizes,
+    known=lambda total, records: np.asarray(np.exp(total)),
+    score=lambda total, check, records: check.tally[0] / records if records else 1.0,
+    below=_ambiguity_below,
+    above=lambda check, records: check.tally[1] / records if records else 1.0,
+    tally=domain_tuples,
+    charged=lambda lost, records: lost.tally[2],
+)
+
+# Σ p ln(p/q) in nats over the tuples of the source (Kifer & Gehrke 2006): q spreads a class evenly
+# over its tuples of the domain, and the suppressed records over all of it. A class or the
+# suppressed records as one are unions of classes further down, and by the log-sum inequality no
+# union comes closer to the source; the pool may only be closer than a smaller pool. What is known
+# before a check are the divergences of the attributes alone: by H(X|class) ≤ Σ H(X_a|group_a) a
+# node has at least their sum. Scores are rounded, so that ties at 0 are ties.
+KL_DIVERGENCE = Objective(
+    "kl_divergence",
+    terms=marginal_divergence,
+    known=lambda total, records: np.maximum(total - ROUNDED, 0),
+    score=lambda total, check, records: max(round(check.tally[0], DIGITS), 0.0),
+    above=lambda check, records: max(check.tally[1] - ROUNDED, 0.0),
+    tally=divergence,
+)
+
 COUNTING_CLASSES = (DISCERNIBILITY, AVERAGE_CLASS_SIZE)
 
 OBJECTIVES = {
     objective.name: objective
-    for objective in (LOSS, DISCERNIBILITY, AVERAGE_CLASS_SIZE, PRECISION, HEIGHT)
+    for objective in (
+        *(LOSS, DISCERNIBILITY, AVERAGE_CLASS_SIZE, PRECISION, HEIGHT),
+        *(NONUNIFORM_ENTROPY, AMBIGUITY, KL_DIVERGENCE),
+    )
 }

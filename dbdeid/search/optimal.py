@@ -257,8 +257,9 @@ class _Search:
             region.keep(~below)
         else:
             if self._objective.below is not None:
+                charged = self._objective.charged(check.below, self._records)
                 bounds = self._objective.below(
-                    region.known[below], check.below.records, check.below.loss, self._records
+                    region.known[below], check.below.records, charged, self._records
                 )
                 region.bound[below] = np.maximum(region.bound[below], bounds)
             region.keep(region.packed != packed)

@@ -53,7 +53,8 @@ def run(case: str, objective: str, most_checks: int) -> None:
     head = f"{case:<11}{tuples.records:>9,}{len(tuples.weights):>10,}{lattice.size:>9,}"
 
     start = time.process_time(), time.perf_counter()
-    checker = NumpyChecker(lattice, tuples, Rule(k))
+    tally = OBJECTIVES[objective].tally
+    checker = NumpyChecker(lattice, tuples, Rule(k), tally and tally(lattice, tuples))
     found = optimal(lattice, tuples, checker, limit=limit, objective=OBJECTIVES[objective])
     cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
     print(

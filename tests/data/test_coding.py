@@ -43,6 +43,20 @@ def test_groups_are_dense_and_meet_in_order(values: list[str], null: bool) -> No
         assert len(same) == len({g for g, _ in same}) == len({label for _, label in same})
 
 
+def test_sizes_are_those_of_the_domain() -> None:
+    coding = code(TREE, ["a", "c"])
+    assert [coding.sizes(level).tolist() for level in range(3)] == [[1, 1], [2, 2], [4, 4]]
+    coding = code(TREE, ["a", "c", None])
+    assert [coding.sizes(level).tolist() for level in range(3)] == [
+        [1, 1, 1],
+        [2, 2, 1],
+        [5, 5, 5],
+    ]
+    nulls = code(without_leaves("c", "suppress", 2), [None])
+    assert [nulls.sizes(level).tolist() for level in range(3)] == [[1], [1], [1]]
+    assert code(TREE, []).sizes(1).tolist() == []
+
+
 @pytest.mark.parametrize("hierarchy", [TREE, without_leaves("c", "suppress", 2)])
 def test_a_column_of_nulls(hierarchy) -> None:
     coding = code(hierarchy, [None])

@@ -190,11 +190,8 @@ target: x.db
         *((("method", "search"), name, "method.search") for name in (
             "best_first", "flash", "ola", "lbs", "datafly", "igreedy",
         )),
-        *((("method", "objective"), name, "method.objective") for name in (
-            "nonuniform_entropy", "ambiguity", "kl_divergence",
-        )),
         *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
-            "nonuniform_entropy", "ambiguity", "kl_divergence", "reconstruction_error", "moments",
+            "reconstruction_error", "moments",
         )),
         (("privacy", 0), {"model": "cluster_size", "k": 5}, "privacy[0]"),
         (("method", "time_limit"), 5, "method.time_limit"),

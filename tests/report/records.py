@@ -96,6 +96,12 @@ def full() -> Record:
             "average_class_size": 75.7839,
             "precision": 0.6812,
             "height": 6,
+            "nonuniform_entropy": 0.4789,
+            "ambiguity": 4612571.283,
+            "kl_divergence": 4.4859,
+            "mutual_information.diagnosis": 0.7312,
+            "attacker_gain.diagnosis": 0.2946,
+            "class_entropy_change.diagnosis": 1.1379,
         },
         "column_loss": {name: loss for name, _, _, _, loss in _COLUMNS},
         "search": {

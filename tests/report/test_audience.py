@@ -62,16 +62,28 @@ def test_a_key_nobody_thought_of_is_not_shown() -> None:
         "30,162", "30162", "1,346", "1346", "1,508", "19,502", "15,321", "25,871", "64.7%",
         "4,113", "85,123,456", "75.78", "0.6812", "0.2696", "0.270", "0.5317", "0.532", "0.045",
         "918273645", "/home", "5d41402", "12,960", "157", "41.2%", "61.4%", "135%", "sales_by_age",
-        "10:15", "adult.parquet",
+        "10:15", "adult.parquet", "0.4789", "4,612,571", "4.486", "0.7312", "0.2946", "1.138",
     ],
 )  # fmt: skip
 def test_planted_figures_are_internal(secret: str) -> None:
     assert secret not in render(full(), "public")
 
 
+def test_what_classes_tell_of_a_sensitive_column_is_internal() -> None:
+    shown = public(full())
+    assert set(shown["metrics"]) == {"height"}
+    page = render(full(), "public")
+    for words in ("Mutual information", "Attacker", "Class entropy change", "KL divergence"):
+        assert words in render(full())
+        assert words not in page
+
+
 def test_the_internal_page_shows_them() -> None:
     page = render(full())
-    for figure in ("30,162", "1,346", "19,502", "64.7%", "0.532", "157", "41.2%", "918273645"):
+    for figure in (
+        *("0.4789", "4,612,571", "4.486", "0.7312", "0.2946", "1.138"),
+        *("30,162", "1,346", "19,502", "64.7%", "0.532", "157", "41.2%", "918273645"),
+    ):
         assert figure in page
 
 

@@ -185,6 +185,12 @@ def test_hostile_texts_change_no_tag() -> None:
         assert Tags(page).all == Tags(render(tame, audience)).all  # type: ignore[arg-type]
 
 
+def test_a_metric_of_a_column_names_it() -> None:
+    page = render(full())
+    assert "Mutual information (diagnosis)" in page
+    assert "no definition on record" not in page
+
+
 def test_commands_quote_hostile_names() -> None:
     record = full()
     record["columns"][1]["name"] = """o'neil "x"; $(rm)"""

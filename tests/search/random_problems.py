@@ -80,7 +80,18 @@ def attributes(draw: st.DrawFn, name: str) -> Attribute:
         weight=draw(st.sampled_from([1.0, 1.0, 0.5, 3.0])),
         min_level=draw(st.sampled_from([0, low])),
         max_level=draw(st.sampled_from([None, len(groups) - 1, low])),
+        sizes=draw(domains(groups)),
     )
+
+
+@st.composite
+def domains(draw: st.DrawFn, groups: list[np.ndarray]) -> tuple[np.ndarray, ...] | None:
+    """The leaves of the group of each value, in a domain that may exceed the data."""
+    size = len(groups[0])
+    leaves = np.array(draw(st.lists(st.integers(1, 3), min_size=size, max_size=size)))
+    if groups[-1].any():
+        return None
+    return tuple(np.bincount(codes, leaves)[codes].astype(np.int64) for codes in groups)
 
 
 def _group_max(loss: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -136,7 +147,8 @@ def attributes_with_null(draw: st.DrawFn, name: str) -> Attribute:
         losses.append(np.append(loss, 0.0))
     groups.append(np.zeros(size + 1, dtype=np.uint32))
     losses.append(np.ones(size + 1))
-    return replace(known, groups=tuple(groups), loss=tuple(losses), null=size)
+    sizes = draw(domains(groups))
+    return replace(known, groups=tuple(groups), loss=tuple(losses), null=size, sizes=sizes)
 
 
 @st.composite
@@ -221,6 +233,12 @@ class RecordChecker:
     @property
     def _conditions(self) -> tuple[Mixed, ...]:
         return tuple(c for c in self.rule.conditions if isinstance(c, Mixed))
+
+    def released(self, node: Node) -> list[tuple[Key, bool]]:
+        """The generalized cells of each record, and whether it stays."""
+        records = [*self._records(node)]
+        kept = self._kept(records, Mixed.holds)
+        return [(r.key, stays) for r, stays in zip(records, kept, strict=True)]
 
     def _records(self, node: Node) -> Iterator[Record]:
         number = itertools.count(10**6)

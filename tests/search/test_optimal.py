@@ -57,6 +57,11 @@ def test_the_optimum_is_that_of_arx(entry, shared):
         assert found.checked < entry["checks"]
 
 
+def checker_of(name, lattice, tuples, rule):
+    tally = OBJECTIVES[name].tally
+    return NumpyChecker(lattice, tuples, rule, tally and tally(lattice, tuples))
+
+
 def suppressed_class_is_large(check):
     """As where suppressed records are released as one class of their own."""
     return check.suppressed == 0 or check.suppressed >= 4
@@ -71,7 +76,7 @@ def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share,
     asked = {"limit": limit, "objective": OBJECTIVES[name]}
     if picky:
         asked["accept"] = suppressed_class_is_large
-    checker = NumpyChecker(lattice, tuples, Rule(k))
+    checker = checker_of(name, lattice, tuples, Rule(k))
     found = optimal(lattice, tuples, checker, **asked)
     expected = exhaustive(lattice, tuples, checker, **asked)
     assert (found.node, found.score, found.check) == (expected.node, expected.score, expected.check)
@@ -89,7 +94,7 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
         with pytest.raises(ValueError, match="linked"):
             under(rule, OBJECTIVES[name])
         return
-    checker = NumpyChecker(lattice, tuples, rule)
+    checker = checker_of(name, lattice, tuples, rule)
     asked = {"limit": int(share * tuples.people), "objective": under(rule, OBJECTIVES[name])}
     expected = exhaustive(lattice, tuples, checker, **asked)
     found = optimal(lattice, tuples, checker, **asked)
@@ -103,7 +108,7 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
 def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
     lattice, tuples, rule = problem
     assume(tuples.subjects is None)
-    checker = NumpyChecker(lattice, tuples, rule)
+    checker = checker_of(name, lattice, tuples, rule)
     asked = {"limit": 0, "objective": under(rule, OBJECTIVES[name])}
     expected = exhaustive(lattice, tuples, checker, **asked)
     found = optimal(lattice, tuples, checker, convex=True, **asked)
@@ -113,7 +118,7 @@ def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_nothing_satisfies_a_k_larger_than_the_data(name):
     lattice, tuples = random_problem(seed=2, width=3, rows=30)
-    checker = NumpyChecker(lattice, tuples, Rule(31))
+    checker = checker_of(name, lattice, tuples, Rule(31))
     found = optimal(lattice, tuples, checker, limit=29, objective=OBJECTIVES[name])
     assert found == Found(None, inf, None, lattice.size, 1, True, inf)
     found = optimal(lattice, tuples, checker, limit=30, objective=OBJECTIVES[name])
@@ -126,7 +131,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
 def test_larger_lattices(name, seed, share):
     lattice, tuples = random_problem(seed, width=5, rows=400)
     asked = {"limit": int(share * tuples.records), "objective": OBJECTIVES[name]}
-    checker = NumpyChecker(lattice, tuples, Rule(4))
+    checker = checker_of(name, lattice, tuples, Rule(4))
     found = optimal(lattice, tuples, checker, **asked)
     expected = exhaustive(lattice, tuples, checker, **asked)
     assert (found.node, found.score) == (expected.node, expected.score)
@@ -152,7 +157,7 @@ def test_the_order_of_the_tuples_is_nothing_to_a_search(shared):
             optimal(
                 lattice,
                 t,
-                NumpyChecker(lattice, t, Rule(5)),
+                checker_of(name, lattice, t, Rule(5)),
                 limit=1508,
                 objective=OBJECTIVES[name],
             )

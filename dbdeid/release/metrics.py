@@ -1,0 +1,108 @@
+"""The metrics of a release that are measured on the written table and the source.
+
+The search knows its own objective before anything is written; here all are found again, in the
+database and from other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.data.classes import CODED
+from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session
+from dbdeid.methods.full_domain import Plan, QuasiIdentifier
+from dbdeid.release.prepare import Prepared
+from dbdeid.release.spec import OF_SENSITIVE
+from dbdeid.utility.ambiguity import ambiguity
+from dbdeid.utility.kl_divergence import kl_divergence
+from dbdeid.utility.mutual_information import told
+from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
+from dbdeid.utility.sizes import sized_classes
+
+LABELLED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
+
+
+def measured(
+    prepared: Prepared, plan: Plan, released: Relation, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    """The metrics that are asked for, by name; those of a sensitive column as `<name>.<column>`."""
+    found: dict[str, float] = {}
+    if not set(LABELLED).isdisjoint(asked):
+        found |= _of_labels(prepared, plan, released, session, asked)
+    if not set(OF_SENSITIVE).isdisjoint(asked):
+        found |= _of_sensitive(prepared, released, session)
+    return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
+
+
+def _of_labels(
+    prepared: Prepared, plan: Plan, released: Relation, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    labels = {
+        q.name: _upload(session, i, q, level)
+        for i, (q, level) in enumerate(zip(prepared.quasi_identifiers, plan.node, strict=True))
+    }
+    domain = prod(float(_domain(q)) for q in prepared.quasi_identifiers)
+    sizes = {name: sizes for name, (_, sizes) in labels.items()}
+    classes = sized_classes(released, sizes, domain)
+    found = {}
+    if "nonuniform_entropy" in asked:
+        weights = {q.name: q.weight for q in prepared.quasi_identifiers}
+        values = {name: codes for name, (codes, _) in labels.items()}
+        found["nonuniform_entropy"] = nonuniform_entropy(session, CODED, released, values, weights)
+    if "ambiguity" in asked:
+        found["ambiguity"] = ambiguity(session, classes, prepared.rows)
+    if "kl_divergence" in asked:
+        tuples = _tuples([*labels])
+        found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
+    return found
+
+
+def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
+    names = [q.name for q in prepared.quasi_identifiers]
+    found: dict[str, float] = {}
+    for c in prepared.bound.columns:
+        if c.spec.role == "sensitive":
+            bits = told(session, CODED, released, names, c.name)
+            values = (bits.release, bits.gain, bits.lost)
+            found |= {f"{m}.{c.name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
+    return found
+
+
+def _tuples(names: list[str]) -> exp.Select:
+    """The records of each distinct tuple, whoever they belong to."""
+    keys = [column(name, "coded") for name in names]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
+    rows = exp.alias_(CODED.table, "coded", table=True)
+    return exp.select(counted).from_(rows).group_by(*keys)
+
+
+def _upload(
+    session: Session, number: int, q: QuasiIdentifier, level: int
+) -> tuple[Relation, Relation]:
+    """The label of each code of a quasi-identifier, and the size of each label."""
+    import pyarrow as pa
+
+    labels = [cell.label for cell in q.coding.cells(level)]
+    codes = session.upload(
+        f"deid_measured_labels_{number}",
+        {"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())},
+    )
+    sizes = dict(zip(labels, q.coding.sizes(level).tolist(), strict=True))
+    sizes[TOP] = _domain(q)  # suppressed records that are kept
+    return codes, session.upload(
+        f"deid_measured_sizes_{number}",
+        {
+            "label": pa.array(list(sizes), pa.string()),
+            "size": pa.array(list(sizes.values()), pa.float64()),
+        },
+    )
+
+
+def _domain(q: QuasiIdentifier) -> int:
+    return int(q.coding.sizes(q.height).max(initial=1))

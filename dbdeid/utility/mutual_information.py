@@ -1,0 +1,90 @@
+"""What the classes of a written table tell of a sensitive column, in bits.
+
+Mutual information I(class; S) = H(S) - H(S | class) over all records of the source; NULL is a
+value, and what was removed is one class. Three numbers follow:
+
+- `mutual_information`: I of the release, the use of the quasi-identifiers for explaining S;
+- `class_entropy_change`: H(S | class) of the release less that of the source, the information for
+  classifying S that was lost (Fung, Wang & Yu 2005, 2007). As H(S) is the same, it is the
+  I of the source less the I of the release;
+- `attacker_gain`: I of the release / H(S), the private form: the share of what there is to know of
+  S that someone who knows a person's class learns on average. 0 where S has one value.
+
+Four records with the values f, f, m, m of S have H(S) = 1 bit. In the classes {f, f, m} and {m}
+H(S | class) = 3/4 · 0.918 = 0.689, so that I = 0.311 bits and an attacker gains 31 %. Where the
+source tells them all apart, 0.689 bits for classifying are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+
+DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What classes tell of a sensitive column.
+
+    Attributes:
+        entropy: bits of the column, H(S).
+        source: bits that the classes of the source tell of it.
+        release: bits that those of the release do.
+    """
+
+    entropy: float
+    source: float
+    release: float
+
+    @property
+    def lost(self) -> float:
+        """Bits for classifying that were lost; rounded, so that nothing lost is 0.
+
+        Where rows that the source does not tell apart are kept in part, as those of linked
+        subjects, it can be below 0: that they were kept tells of the column too.
+        """
+        return round(self.source - self.release, DIGITS) + 0.0
+
+    @property
+    def gain(self) -> float:
+        """The share of the column's entropy that the release tells, in [0, 1]."""
+        return min(self.release / self.entropy, 1.0) if self.entropy else 0.0
+
+
+def told(
+    session: Session,
+    source: Relation,
+    released: Relation,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+) -> Told:
+    """What the quasi-identifiers tell of a sensitive column before and after.
+
+    Args:
+        session: where the tables are.
+        source: all records; quasi-identifiers may be coded, the sensitive column is as released.
+        released: the written table.
+        quasi_identifiers: the columns that form classes.
+        sensitive: the column.
+    """
+    keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
+    before, after = (_renamed(table, quasi_identifiers, sensitive) for table in (source, released))
+    found = [
+        session.row(step("mutual_information", {"released": table, "source": before}, {"qi": keys}))
+        for table in (before, after)
+    ]
+    (in_source, entropy), (in_release, _) = found
+    return Told(float(entropy), float(in_source), float(in_release))
+
+
+def _renamed(table: Relation, quasi_identifiers: Sequence[str], sensitive: str) -> exp.Select:
+    """The columns under names of our own that no name of the table can meet."""
+    keys = (exp.alias_(column(name), f"qi_{i}") for i, name in enumerate(quasi_identifiers))
+    return exp.select(*keys, exp.alias_(column(sensitive), "value")).from_(table.table)
