@@ -9,6 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.errors import Unsatisfiable
 from dbdeid.privacy import LDiversity, SensitiveModel
 from dbdeid.privacy.histogram import Histogram, Whole
 from dbdeid.privacy.sensitive import Target
@@ -52,13 +53,18 @@ class Sensitive:
         for model in self.models:
             yield Sensitive(self.columns, (model,), self.whole)
 
-    def impossible(self) -> Iterator[str]:
+    def impossible(self) -> Iterator[Unsatisfiable]:
         """Why no class of the source can hold a model."""
+        values = len(self.whole.counts)
         for model in self.models:
-            values = len(self.whole.counts)
             if isinstance(model, LDiversity) and values < model.l:
                 least = model.declared["l"]
-                yield f"{' and '.join(self.columns)} has {values} values, fewer than l = {least}"
+                yield Unsatisfiable(
+                    f"no release is {least}-diverse: {' and '.join(self.columns)} has {values} "
+                    f"values, fewer than l = {least}",
+                    hint=f"l can be at most {values}; a column with one value needs no model, but "
+                    "`accept: homogeneity`",
+                )
 
     @property
     def named(self) -> str:

@@ -22,9 +22,9 @@ def unsatisfiable(
     check = checker.check(parameters.transformation or lattice.top)
     lost, people = check.suppressed_subjects, tuples.people
     wanted = _wanted(parameters)
-    impossible = [reason for s in parameters.sensitive for reason in s.impossible()]
-    if impossible:
-        return Unsatisfiable(f"no release holds {wanted}: {impossible[0]}")
+    for sensitive in parameters.sensitive:
+        for reason in sensitive.impossible():
+            return reason
     if lost <= limit and people >= parameters.k:
         return _unacceptable(check, people, who, parameters)
     what = "the given transformation" if parameters.transformation else "the most general one"

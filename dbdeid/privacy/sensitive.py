@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from sqlglot import exp
 
 from dbdeid.data.problem import problem
@@ -12,6 +12,14 @@ from dbdeid.privacy.shares import Shares, finite
 
 Target = tuple[str, ...]
 """Columns whose values together are one sensitive attribute."""
+
+
+def _names(value: Any) -> Any:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    raise problem("expects the name of a column, or a list of names", "as in column: diagnosis")
 
 
 class OfSensitive(BaseModel):
@@ -28,7 +36,7 @@ class OfSensitive(BaseModel):
     relative: ClassVar[bool] = True
 
     model: str
-    column: str | Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+    column: Annotated[str | tuple[str, ...], BeforeValidator(_names)]
     joint: bool = False
 
     @model_validator(mode="after")

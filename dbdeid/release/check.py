@@ -57,7 +57,7 @@ def check(
             )
         for sensitive in prepared.parameters.sensitive:
             for reason in sensitive.impossible():
-                raise Unsatisfiable(f"no release holds the declared models: {reason}")
+                raise reason
         warnings = (*answers.beforehand(prepared, session), *answers.require(prepared, session))
         found = risk_before(prepared, session)
         return {

@@ -331,7 +331,7 @@ ABSURD = tuple(
         ("method", "condensation", "method", "this is dbdeid", 2),
         ("method", "full-domain", "method", "did you mean 'full_domain'?", 2),
         ("privacy/0/model", "k-anonymity", "privacy[0]", "did you mean 'k_anonymity'?", 2),
-        ("privacy/0/model", "l_diversity", "privacy[0]", "this is dbdeid", 2),
+        ("privacy/0/model", "cluster_size", "privacy[0]", "this is dbdeid", 2),
         ("null_policy", "own", "null_policy", "own_category", 2),
         ("output", {"as": "view"}, "lives in `database`", "drop `target`", 2),
         ("columns", {"age": "quasi_identifier"}, "columns.age", "a CSV path", 2),

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from bad_input import commands, data, files, hierarchies, names, sources, spec, yaml_text
+from bad_input import commands, data, files, hierarchies, models, names, sources, spec, yaml_text
 from bad_input.runner import Case, check
 
 ROOMS = {
     "names": names.CASES,
     "spec": spec.CASES,
+    "models": models.CASES,
     "yaml": yaml_text.CASES,
     "hierarchies": hierarchies.CASES,
     "data": data.CASES,

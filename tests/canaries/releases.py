@@ -89,6 +89,46 @@ METHODS = (
         shows=(SUPPRESSED,),
         datasets=("adult", "every_type"),
     ),
+    # What stays depends on sensitive values too.
+    *(
+        Method(
+            f"full_domain-{name}",
+            {"suppression_limit": 0.3, "suppressed": suppressed},
+            {"export": FLAT},
+            more={
+                "privacy": [
+                    {"model": "k_anonymity", "k": 5},
+                    {"model": "l_diversity", "column": "income", "l": 2},
+                    {"model": "t_closeness", "column": "income", "t": 0.6},
+                    {"model": "max_risk", "attacker": "marketer", "threshold": 0.2},
+                ],
+            },
+            columns={"income": "sensitive"},
+            target=suppressed == "drop",
+            shows=shows,
+            datasets=("adult",),
+        )
+        for name, suppressed, shows in (
+            ("models", "drop", ()),
+            ("models-keep", "keep", (SUPPRESSED,)),
+        )
+    ),
+    Method(
+        "full_domain-models-of-subjects",
+        {"suppression_limit": 0.5},
+        {"export": FLAT},
+        more={
+            "subject": "patient_nbr",
+            "accept": None,
+            "privacy": [
+                {"model": "k_anonymity", "k": 5},
+                {"model": "alpha_k", "column": "diag_1", "k": 5, "alpha": 0.6},
+            ],
+        },
+        columns={"diag_1": "sensitive"},
+        target=False,
+        datasets=("diabetes",),
+    ),
     # People instead of records.
     Method(
         "full_domain-subjects",
