@@ -16,13 +16,23 @@ SELECT
     WHEN max(shares.holders) = any_value(classes.class_size) THEN 1
     ELSE least(count(shares.holders), any_value(classes.class_size))
   END AS distinct_l,
-  -- exp of -Σ p ln p; of a class of nobody known nothing is diverse
-  coalesce(
-    exp(
-      ln(sum(shares.holders)) - sum(shares.holders * ln(shares.holders)) / sum(shares.holders)
-    ),
-    0
-  ) AS entropy_l,
+  -- exp of -Σ p ln p: of values that are equally frequent their number, without rounding; of a class
+  -- of nobody known nothing is diverse
+  CASE
+    WHEN max(shares.holders) = any_value(classes.class_size) THEN 1
+    WHEN min(shares.holders) = max(shares.holders)
+      THEN least(count(shares.holders), any_value(classes.class_size))
+    ELSE coalesce(
+      least(
+        exp(
+          ln(sum(shares.holders))
+          - sum(shares.holders * ln(shares.holders)) / sum(shares.holders)
+        ),
+        any_value(classes.class_size)
+      ),
+      0
+    )
+  END AS entropy_l,
   coalesce(max(shares.holders) / any_value(classes.class_size), 1) AS alpha,
   max(shares.ratio) - 1 AS gain,
   max(shares.ratio - 1 + ln(shares.people / $people)) AS beyond,

@@ -8,11 +8,12 @@ WITH shares AS (
     count / sum(count) OVER (PARTITION BY class) AS p
   FROM __held__
 )
-SELECT min(CASE WHEN uniform THEN 1 ELSE least(exp(entropy), size) END) AS l
+SELECT min(CASE WHEN uniform THEN 1 ELSE least(l, size) END) AS l
 FROM (
   SELECT
     any_value(size) AS size,
-    -sum(p * ln(p)) AS entropy,
+    -- of values that are equally frequent it is their number, without rounding
+    CASE WHEN min(count) = max(count) THEN count(*) ELSE exp(-sum(p * ln(p))) END AS l,
     bool_or(count = size) AS uniform
   FROM shares
   GROUP BY class
