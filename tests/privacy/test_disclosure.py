@@ -108,6 +108,12 @@ def judge(
         found = {v: members([r for r in kept if r[3] == v]) for v in {r[3] for r in kept}}
         return {v: count for v, count in found.items() if count}
 
+    def entropy(c: dict[Any, int], n: int) -> float:
+        shares = [count / sum(c.values()) for count in c.values()]
+        if n in c.values():
+            return 1
+        return min(math.exp(-sum(p * math.log(p) for p in shares)), n) if c else 0
+
     everywhere = held(rows)
     people, total = members(rows), sum(everywhere.values())
     order = sorted(v for v in everywhere if v is not None) + [None] * (None in everywhere)
@@ -133,9 +139,7 @@ def judge(
             {
                 "records": len(kept),
                 "l": 1 if n and most == n else min(len(c), n),
-                "entropy": math.exp(-sum(x / size * math.log(x / size) for x in c.values()))
-                if c
-                else 0,
+                "entropy": entropy(c, n),
                 "counts": sorted(c.values(), reverse=True),
                 "t": distance if c else None,
                 "alpha": most / n if n else 1,
