@@ -176,7 +176,10 @@ def _comment(spec: Any, to_do: str) -> None:
         "columns", before="hierarchy: a CSV file, intervals, dates, prefix, groups, suppress"
     )
     spec.yaml_set_comment_before_after_key(
-        "privacy", before="each record shares its quasi-identifiers with at least k - 1 others"
+        "privacy",
+        before="each record shares its quasi-identifiers with at least k - 1 others; in place of\n"
+        "accept: homogeneity, {model: l_diversity, column: NAME, l: 2} keeps a class from sharing\n"
+        "one value of a sensitive column",
     )
     spec.yaml_set_comment_before_after_key(
         "method", before="suppression_limit: share of records that may be left out"
