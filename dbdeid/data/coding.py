@@ -60,6 +60,11 @@ class Coding:
             found = found + 1 if level == self.hierarchy.height else np.append(found, 1)
         return found[self._raw_groups(level)]
 
+    def labels(self, level: int) -> list[str | None]:
+        """What each code reads on a level."""
+        labels = self.hierarchy.levels[level].labels
+        return [None if group < 0 else labels[group] for group in self._raw_groups(level)]
+
     def cells(self, level: int) -> list[Cell]:
         """What each code is released as on a level, in order of the codes."""
         group_leaves = self._leaves(level)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dbdeid.errors import Unsatisfiable
 from dbdeid.methods.conditions import Sensitive
-from dbdeid.privacy import MaxRisk, Model, OfSensitive
+from dbdeid.methods.population import Population
+from dbdeid.privacy import DeltaPresence, MaxRisk, Model, OfSensitive, population_of
 from dbdeid.search.check import Check
 from dbdeid.search.lattice import Node
 from dbdeid.search.suppression import Rule
@@ -51,17 +53,35 @@ class Parameters:
         return tuple(c for c in self.rule.conditions if isinstance(c, Sensitive))
 
     @property
+    def populations(self) -> tuple[Population, ...]:
+        """The populations of the rule."""
+        return tuple(p for p in self.rule.populations if isinstance(p, Population))
+
+    @property
+    def impossible(self) -> tuple[Unsatisfiable, ...]:
+        """Why no release whatever can hold the models."""
+        return tuple(reason for judge in self.judges for reason in judge.impossible())
+
+    @property
+    def judges(self) -> tuple[Sensitive | Population, ...]:
+        """All that a class is held against besides its size."""
+        return (*self.sensitive, *self.populations)
+
+    @property
     def valued(self) -> bool:
         """Whether a class stays for more than its size."""
-        return any(isinstance(model, OfSensitive) for model in self.models)
+        return any(isinstance(m, OfSensitive) or population_of(m) for m in self.models)
 
     @property
     def convex(self) -> bool:
         """Whether a class of parts that all hold holds too.
 
         Subjects with records in several parts count once in the whole, which then is no mixture.
+        Nor is it one in a population, where people may fit the whole and none of the parts: those
+        make a share of it smaller.
         """
-        return self.subject is None
+        shares = any(isinstance(m, DeltaPresence) and m.min > 0 for m in self.models)
+        return self.subject is None and not shares
 
     def limit(self, people: int) -> int:
         """How many subjects may be suppressed: floor(limit · N), exact for decimal shares."""

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dbdeid.errors import Unsatisfiable
+from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.parameters import Parameters
+from dbdeid.methods.population import Population
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Lattice
+from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
 
@@ -22,9 +25,8 @@ def unsatisfiable(
     check = checker.check(parameters.transformation or lattice.top)
     lost, people = check.suppressed_subjects, tuples.people
     wanted = _wanted(parameters)
-    for sensitive in parameters.sensitive:
-        for reason in sensitive.impossible():
-            return reason
+    if parameters.impossible:
+        return parameters.impossible[0]
     if lost <= limit and people >= parameters.k:
         return _unacceptable(check, people, who, parameters)
     what = "the given transformation" if parameters.transformation else "the most general one"
@@ -45,22 +47,31 @@ def unsatisfiable(
 
 
 def _wanted(parameters: Parameters) -> str:
-    others = [f"{s.named}" for s in parameters.sensitive]
+    others = [judge.named for judge in parameters.judges]
     return "; ".join([f"k = {parameters.k}", *others])
 
 
 def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
-    """Which sensitive attributes alone make it suppress too many."""
-    if len(parameters.sensitive) + (parameters.k > 1) < 2:
+    """Which sensitive attributes or populations alone make it suppress too many."""
+    if len(parameters.judges) + (parameters.k > 1) < 2:
         return
     node = parameters.transformation or lattice.top
-    for number, sensitive in enumerate(parameters.sensitive):
-        for one in sensitive.alone():
-            rule = replace(parameters.rule, k=1, conditions=(one,))
-            of_one = replace(tuples, values=(tuples.values[number],))
-            lost = NumpyChecker(lattice, of_one, rule).check(node).suppressed_subjects
-            if lost > limit:
-                yield f", {lost} for {one.named} alone"
+    plain = replace(parameters.rule, k=1, conditions=(), populations=())
+    rules: list[tuple[Sensitive | Population, Rule, Tuples]] = [
+        (one, replace(plain, conditions=(one,)), replace(tuples, values=(values,)))
+        for sensitive, values in zip(parameters.sensitive, tuples.values, strict=True)
+        for one in sensitive.alone()
+    ]
+    without = replace(tuples, values=())
+    rules += [
+        (one, replace(plain, populations=(one,)), without)
+        for population in parameters.populations
+        for one in population.alone()
+    ]
+    for one, rule, data in rules:
+        lost = NumpyChecker(lattice, data, rule).check(node).suppressed_subjects
+        if lost > limit:
+            yield f", {lost} for {one.named} alone"
 
 
 def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -> Unsatisfiable:

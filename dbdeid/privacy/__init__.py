@@ -13,6 +13,7 @@ from dbdeid.privacy.k_anonymity import KAnonymity
 from dbdeid.privacy.k_map import KMap
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.max_risk import MaxRisk
+from dbdeid.privacy.population import OfPopulation
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.t_closeness import TCloseness
 
@@ -33,14 +34,17 @@ __all__ = [
     "Model",
     "NullPolicy",
     "OfSensitive",
+    "PopulationModel",
     "SensitiveModel",
     "TCloseness",
+    "population_of",
 ]
 
 SensitiveModel: TypeAlias = (
     LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure
 )
-Model: TypeAlias = KAnonymity | SensitiveModel | DeltaPresence | KMap | MaxRisk
+PopulationModel: TypeAlias = DeltaPresence | KMap | MaxRisk  # the latter on demand
+Model: TypeAlias = KAnonymity | SensitiveModel | PopulationModel
 
 MODELS: dict[str, type[Model]] = {
     "k_anonymity": KAnonymity,
@@ -57,3 +61,8 @@ MODELS: dict[str, type[Model]] = {
 
 # Models that the specification knows and this version cannot enforce.
 NOT_YET = ("cluster_size",)
+
+
+def population_of(model: Model) -> str | None:
+    """What a model compares a release with, as the spec names it; None where it is nothing."""
+    return model.population if isinstance(model, OfPopulation | MaxRisk) else None

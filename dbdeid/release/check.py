@@ -55,9 +55,8 @@ def check(
                 f"k = {prepared.parameters.k} is more than the {prepared.subjects} {who} there are",
                 hint="choose a smaller k",
             )
-        for sensitive in prepared.parameters.sensitive:
-            for reason in sensitive.impossible():
-                raise reason
+        for reason in prepared.parameters.impossible:
+            raise reason
         warnings = (*answers.beforehand(prepared, session), *answers.require(prepared, session))
         found = risk_before(prepared, session)
         return {

@@ -106,7 +106,7 @@ class NumpyChecker:
         """Which rows of the tuples stay."""
         lookups = [pack.lookup(node) for pack in self._packs]
         classes = self._counter.count(self._rows, lookups)
-        seen = _seen(self._rows, classes, lookups)
+        seen = _seen(node, self._rows, classes, lookups)
         return self._suppression.rows(seen)
 
     def _source(self, node: Node) -> _Table:
@@ -141,7 +141,7 @@ class NumpyChecker:
         self, node: Node, rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]
     ) -> Check:
         counts = classes.counts
-        kept = self._suppression(_seen(rows, classes, lookups))
+        kept = self._suppression(_seen(node, rows, classes, lookups))
         suppressed, loss = _lost(classes, lookups, kept.records)
         cells = partial(_cells, classes, lookups)
         tally = tallied(self._tally, counts, kept.records, cells)
@@ -188,13 +188,15 @@ def _rolled_up(rows: _Table, classes: _Classes) -> tuple[Values, ...]:
     )
 
 
-def _seen(rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
+def _seen(node: Node, rows: _Table, classes: _Classes, lookups: Sequence[_Lookup]) -> Seen:
     return Seen(
+        node,
         classes.counts,
         classes.spread,
         rows.values,
         lambda: _by_attribute(classes, lookups),
-        lambda: _nulls(classes, lookups),
+        lambda: _by_attribute(classes, lookups, lambda digit, group: group == digit.null),
+        lambda: _by_attribute(classes, lookups, lambda digit, group: digit.value[group]),
     )
 
 
@@ -204,22 +206,16 @@ def _cells(classes: _Classes, lookups: Sequence[_Lookup]) -> Floats:
     return np.asarray(sum(lookup.cells[group] for lookup, group in codes))
 
 
-def _by_attribute(classes: _Classes, lookups: Sequence[_Lookup]) -> Ints:
-    """The group of each class on each attribute (attributes, classes)."""
-    found: dict[int, Ints] = {}
+def _by_attribute(
+    classes: _Classes,
+    lookups: Sequence[_Lookup],
+    shown: Callable[[_Digit, Ints], NDArray[Any]] = lambda digit, group: group,
+) -> NDArray[Any]:
+    """Of each class on each attribute its group, or what is shown of it (attributes, classes)."""
+    found: dict[int, NDArray[Any]] = {}
     for lookup, codes in zip(lookups, classes.codes(classes.keys), strict=True):
         for digit in lookup.digits:
-            found[digit.attribute] = digit.of(codes)
-    return np.stack([found[i] for i in sorted(found)])
-
-
-def _nulls(classes: _Classes, lookups: Sequence[_Lookup]) -> NDArray[np.bool_]:
-    """Whether each class has NULL in each attribute (attributes, classes)."""
-    found: dict[int, NDArray[np.bool_]] = {}
-    for lookup, codes in zip(lookups, classes.codes(classes.keys), strict=True):
-        for digit in lookup.digits:
-            blank = np.zeros(len(codes), np.bool_)
-            found[digit.attribute] = blank if digit.null < 0 else digit.of(codes) == digit.null
+            found[digit.attribute] = shown(digit, digit.of(codes))
     return np.stack([found[i] for i in sorted(found)])
 
 
@@ -279,6 +275,7 @@ class _Column:
         self.renumbered[used] = group
         self.groups: list[Ints] = []  # level - least -> code -> group
         self.members: list[Ints] = []  # level - least -> group -> a code in it
+        self.values: list[Ints] = []  # level - least -> group -> a value code in it
         self.loss: list[Floats] = []  # level - least -> group -> weighted loss of the cell
         self.cells: list[Floats] = []  # as loss, the numbers of the tally if there is one
         self.nulls: list[int] = []  # level - least -> group of NULL, -1 where there is none
@@ -289,6 +286,7 @@ class _Column:
             )
             self.groups.append(groups)
             self.members.append(first)
+            self.values.append(member[first])
             self.loss.append(share * attribute.loss[level][member[first]])
             if cells:
                 self.cells.append(cells[level][member[first]])
@@ -304,6 +302,7 @@ class _Digit:
     radix: int
     size: int
     null: int  # the group of NULL, -1 where there is none
+    value: Ints  # group -> a value code in it
 
     def of(self, groups: Ints) -> Ints:
         """The attribute's group in each group of the super-column."""
@@ -367,7 +366,9 @@ class _Pack:
         cells: list[Floats] = []
         radix, size = 1, 1
         for i, column, at in reversed(columns):
-            digits.append(_Digit(i, radix, len(column.members[at]), column.nulls[at]))
+            digits.append(
+                _Digit(i, radix, len(column.members[at]), column.nulls[at], column.values[at])
+            )
             groups.append(column.groups[at] * radix)
             members.append(column.members[at] * size)
             losses.append(column.loss[at])

@@ -5,7 +5,8 @@ is kept with all its rows or not at all. Under a rule of sizes alone a more gene
 keeps all that a less general one keeps, so that suppressed subjects only become fewer. Conditions
 on sensitive values are not like that: a class that holds may meet one that does not. They name what
 is necessary and does stay true as classes meet, and that says what every less general
-transformation suppresses too.
+transformation suppresses too. So do comparisons with a population, where the people who fit a class
+become more even if it meets no other class.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.search.lattice import Node
 from dbdeid.search.tuples import Tuples, Values
 from dbdeid.search.valued import Entries, counted, counted_subjects, distinct
 
@@ -46,6 +48,24 @@ class Condition(Protocol):
         ...
 
 
+class Population(Protocol):
+    """What the people of a population who fit a class must be like."""
+
+    def __call__(self, node: Node, codes: Ints, sizes: Ints) -> tuple[Mask, Mask]:
+        """Which classes hold, and which have what is necessary and stays as classes grow.
+
+        Args:
+            node: the transformation.
+            codes: a value code of each class on each attribute (attributes, classes).
+            sizes: subjects of each class.
+        """
+        ...
+
+    def of_all(self, subjects: int) -> bool:
+        """Whether a class of so many subjects that all people fit would hold."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a class needs to stay.
@@ -59,6 +79,7 @@ class Rule:
             values of those subjects alone must hold the conditions.
         conditions: of each sensitive attribute of the tuples, in their order.
         rest: the suppressed records stay as a class of their own, which must hold the rule too.
+        populations: what else the classes are compared with.
     """
 
     k: int
@@ -66,11 +87,12 @@ class Rule:
     linked: bool = False
     conditions: tuple[Condition, ...] = ()
     rest: bool = False
+    populations: tuple[Population, ...] = ()
 
     @property
     def merges(self) -> bool:
         """Whether a class that was not kept is only kept after it met another class."""
-        return self.null_policy == "own_category" and not self.linked
+        return self.null_policy == "own_category" and not self.linked and not self.populations
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +100,22 @@ class Seen:
     """The classes of one transformation.
 
     Attributes:
+        node: the transformation.
         counts: records of each class.
         spread: from something of each class to that of each row's class.
         values: the sensitive attributes of the rows.
         groups: the group of each class on each attribute (attributes, classes), on demand.
         nulls: whether each class has NULL in each attribute (attributes, classes), on demand.
+        codes: a value code of each class on each attribute (attributes, classes), on demand.
     """
 
+    node: Node
     counts: Ints
     spread: Callable[[Ints], Ints]
     values: tuple[Values, ...]
     groups: Callable[[], Ints]
     nulls: Callable[[], Mask]
+    codes: Callable[[], Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +157,8 @@ class Suppression:
             raise ValueError("wildcards over subjects are not counted")
         if rule.conditions and rule.null_policy == "wildcard":
             raise ValueError("values of wildcard classes are not counted")
+        if rule.populations and (rule.linked or rule.null_policy == "wildcard"):
+            raise ValueError("linked rows and wildcards are not compared with a population")
         if len(rule.conditions) != len(tuples.values):
             raise ValueError(f"{len(rule.conditions)} conditions, {len(tuples.values)} attributes")
         self._rule = rule
@@ -147,9 +175,7 @@ class Suppression:
         enough = seen.counts >= self._rule.k
         if self._rule.null_policy == "exclude":
             enough = enough & ~self._excluded(seen)
-        keep = possible = enough
-        if self._rule.conditions:
-            keep, possible = self._holding(enough, seen.counts, seen.spread, seen.values)
+        keep, possible = self._judged(enough, seen.counts, seen)
         lost = int(seen.counts[~keep].sum())
         records = seen.counts * keep
         return Kept(
@@ -176,7 +202,7 @@ class Suppression:
             return self._by_linked_subject(seen, people, row_class)
         subjects = people.in_classes(row_class, len(seen.counts))
         enough = (subjects >= self._rule.k) & ~self._excluded(seen)
-        keep, possible = self._holding(enough, subjects, seen.spread, seen.values)
+        keep, possible = self._judged(enough, subjects, seen)
         lost = people.among(~keep[row_class])
         return Kept(
             seen.counts * keep,
@@ -227,6 +253,22 @@ class Suppression:
             return np.zeros(len(seen.counts), np.bool_)
         return np.asarray(seen.nulls().any(axis=0))
 
+    def _judged(self, enough: Mask, sizes: Ints, seen: Seen) -> tuple[Mask, Mask]:
+        """Which of the classes that have enough subjects hold, and which have what is necessary.
+
+        The same array twice where these are the same.
+        """
+        if not self._rule.populations:
+            return self._holding(enough, sizes, seen.spread, seen.values)
+        keep = possible = enough
+        codes = seen.codes()
+        for population in self._rule.populations:
+            held, could = population(seen.node, codes, sizes)
+            keep, possible = keep & held, possible & could
+        held, could = self._holding(possible, sizes, seen.spread, seen.values)
+        keep = keep & held
+        return (keep, keep) if np.array_equal(keep, could) else (keep, could)
+
     def _holding(
         self,
         enough: Mask,
@@ -274,8 +316,9 @@ class Suppression:
         """Whether the suppressed records hold the rule as a class of their own, if they must."""
         if not subjects or not self._rule.rest:
             return True
-        if subjects < self._rule.k or not self._rule.conditions:
-            return subjects >= self._rule.k
+        fits = all(population.of_all(subjects) for population in self._rule.populations)
+        if not fits or subjects < self._rule.k or not self._rule.conditions:
+            return fits and subjects >= self._rule.k
         if kept_rows is not None:
             place = kept_rows.astype(np.int64)
         else:

@@ -51,6 +51,49 @@ class Mixed:
         return len({r.value for r in members}) >= self.distinct
 
 
+@dataclass(frozen=True, eq=False)
+class Around:
+    """At least `fewest` people fit a class, and between `least` and `most` of them are in it."""
+
+    lattice: Lattice
+    codes: np.ndarray  # (attributes, tuples)
+    people: np.ndarray
+    fewest: int
+    least: float
+    most: float
+
+    def __call__(
+        self, node: Node, codes: np.ndarray, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        keys = zip(*(a.groups[v][c] for a, v, c in self._cells(node, codes)), strict=True)
+        fitting = self.fitting(node)
+        people = np.array([fitting[tuple(int(g) for g in key)] for key in keys], np.int64)
+        necessary = (people >= self.fewest) & (people * self.most >= 1)
+        within = (people * self.least <= sizes) & (sizes <= people * self.most)
+        return necessary & within, necessary
+
+    def fitting(self, node: Node) -> Counter[tuple[int, ...]]:
+        """The people in each cell."""
+        found: Counter[tuple[int, ...]] = Counter()
+        for codes, people in zip(self.codes.T, self.people, strict=True):
+            key = tuple(int(a.groups[v][c]) for a, v, c in self._cells(node, codes))
+            found[key] += int(people)
+        return found
+
+    def of_all(self, subjects: int) -> bool:
+        return self.holds(int(self.people.sum()), subjects)
+
+    def holds(self, people: int, subjects: int) -> bool:
+        enough = people >= self.fewest
+        return enough and people * self.least <= subjects <= people * self.most
+
+    def could(self, people: int) -> bool:
+        return people >= self.fewest and people * self.most >= 1
+
+    def _cells(self, node: Node, codes: np.ndarray) -> Iterator[tuple[Attribute, int, np.ndarray]]:
+        return zip(self.lattice.attributes, node, codes, strict=True)
+
+
 @dataclass(frozen=True)
 class Record:
     """A record under a transformation: its cells, None for NULL, and their loss."""
@@ -59,6 +102,7 @@ class Record:
     subject: int
     loss: float
     value: int
+    groups: tuple[int, ...]
 
 
 @st.composite
@@ -164,10 +208,14 @@ def ruled_problems(draw: st.DrawFn, most_rows: int = 30) -> tuple[Lattice, Tuple
         share = draw(st.sampled_from([0.4, 0.5, 0.7, 1.0]))
         conditions = (Mixed(draw(st.integers(1, 3)), share),)
     linked = by_subject and draw(st.booleans())
-    rule = Rule(draw(st.integers(1, 6)), policy, linked, conditions, draw(st.booleans()))
     width = draw(st.integers(1, 4))
     made = st.sampled_from([attributes, attributes_with_null, attributes_with_null])
     lattice = Lattice(tuple(draw(draw(made)(name)) for name in "abcd"[:width]))
+    around: tuple[Around, ...] = ()
+    if policy != "wildcard" and not linked:
+        around = tuple(draw(st.lists(populations(lattice), max_size=2)))
+    k, rest = draw(st.integers(1, 6)), draw(st.booleans())
+    rule = Rule(k, policy, linked, conditions, rest, around)
     people = draw(st.integers(1, 12)) if by_subject else 1
     row = st.tuples(
         *(st.integers(0, a.cardinality - 1) for a in lattice.attributes),
@@ -180,6 +228,22 @@ def ruled_problems(draw: st.DrawFn, most_rows: int = 30) -> tuple[Lattice, Tuple
     values = tuple(draw(row_values(weights)) for _ in conditions)
     made_tuples = Tuples(tuple(codes), np.array(weights, dtype=np.int64), numbered, values)
     return lattice, made_tuples, rule
+
+
+@st.composite
+def populations(draw: st.DrawFn, lattice: Lattice) -> Around:
+    """A population on the values of a lattice."""
+    row = st.tuples(*(st.integers(0, a.cardinality - 1) for a in lattice.attributes))
+    rows = draw(st.lists(row, max_size=40))
+    people = draw(st.lists(st.integers(0, 9), min_size=len(rows), max_size=len(rows)))
+    return Around(
+        lattice,
+        np.array(rows, np.int64).reshape(len(rows), len(lattice.attributes)).T,
+        np.array(people, np.int64),
+        draw(st.sampled_from([0, 1, 5, 12])),
+        draw(st.sampled_from([0, 0, 0.25])),
+        draw(st.sampled_from([0.4, 1, 1, 100])),
+    )
 
 
 @st.composite
@@ -204,8 +268,9 @@ class RecordChecker:
 
     def check(self, node: Node) -> Check:
         records = [*self._records(node)]
-        kept = self._kept(records, Mixed.holds)
-        could = self._kept(records, Mixed.could)
+        fitting = [p.fitting(node) for p in self._populations]
+        kept = self._kept(records, Mixed.holds, fitting, Around.holds)
+        could = self._kept(records, Mixed.could, fitting, lambda p, people, _: p.could(people))
         staying = [r for r, stays in zip(records, kept, strict=True) if stays]
         lost = [r for r, stays in zip(records, kept, strict=True) if not stays]
         always = [r for r, stays in zip(records, could, strict=True) if not stays]
@@ -228,7 +293,12 @@ class RecordChecker:
 
     def _rest_holds(self, lost: list[Record]) -> bool:
         enough = len({r.subject for r in lost}) >= self.rule.k
-        return enough and all(c.holds(lost) for c in self._conditions)
+        whole = all(p.of_all(len({r.subject for r in lost})) for p in self._populations)
+        return enough and whole and all(c.holds(lost) for c in self._conditions)
+
+    @property
+    def _populations(self) -> tuple[Around, ...]:
+        return tuple(p for p in self.rule.populations if isinstance(p, Around))
 
     @property
     def _conditions(self) -> tuple[Mixed, ...]:
@@ -245,14 +315,15 @@ class RecordChecker:
         people = self.tuples.subjects
         for i, weight in enumerate(self.tuples.weights.tolist()):
             cells = zip(self.tuples.codes, self.lattice.attributes, node, strict=True)
-            key, loss = [], 0.0
+            key, loss, groups = [], 0.0, []
             for (codes, a, level), share in zip(cells, self.lattice.shares, strict=True):
                 blank = a.null is not None and codes[i] == a.null and level < a.height
                 key.append(None if blank else int(a.groups[level][codes[i]]))
+                groups.append(int(a.groups[level][codes[i]]))
                 loss += share * float(a.loss[level][codes[i]])
             for value in self._values(i, weight):
                 subject = next(number) if people is None else int(people[i])
-                yield Record(tuple(key), subject, loss, value)
+                yield Record(tuple(key), subject, loss, value, tuple(groups))
 
     def _values(self, row: int, weight: int) -> list[int]:
         if not self.tuples.values:
@@ -262,7 +333,11 @@ class RecordChecker:
         return np.repeat(of.value[mine], of.count[mine]).tolist()
 
     def _kept(
-        self, records: list[Record], holds: Callable[[Mixed, list[Record]], bool]
+        self,
+        records: list[Record],
+        holds: Callable[[Mixed, list[Record]], bool],
+        fitting: list[Counter[tuple[int, ...]]],
+        fits: Callable[[Around, int, int], bool],
     ) -> list[bool]:
         k = self.rule.k
         kept = [True] * len(records)
@@ -288,9 +363,12 @@ class RecordChecker:
         while True:
             present = [r for r, stays in zip(records, kept, strict=True) if stays]
             sizes = {r.key: self._size(r.key, present) for r in present}
+            groups = {r.key: r.groups for r in present}
+            around = [*zip(self._populations, fitting, strict=True)]
             fine = {
                 key: size >= k
                 and all(holds(c, [r for r in present if r.key == key]) for c in self._conditions)
+                and all(fits(p, people[groups[key]], size) for p, people in around)
                 for key, size in sizes.items()
             }
             still = [s and fine[r.key] for r, s in zip(records, kept, strict=True)]

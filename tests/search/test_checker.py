@@ -77,6 +77,31 @@ def test_what_is_suppressed_at_least_only_becomes_less_above(problem):
             assert more.subjects <= less.below.subjects <= less.suppressed_subjects
 
 
+@given(ruled_problems())
+@settings(max_examples=20, deadline=None)
+def test_a_value_code_of_a_class_is_one_of_its_own(problem):
+    lattice, tuples, _ = problem
+    seen = []
+
+    def look(node, codes, sizes):
+        seen.append((node, codes))
+        return np.ones(len(sizes), bool), np.ones(len(sizes), bool)
+
+    look.of_all = lambda subjects: True
+    checker = NumpyChecker(lattice, replace(tuples, values=()), Rule(1, populations=(look,)))
+    for node in list(lattice.nodes())[:20]:
+        checker.check(node)
+        codes = seen.pop()[1]
+        of_rows, of_classes = (
+            {
+                tuple(a.groups[v][c] for a, v, c in zip(lattice.attributes, node, row, strict=True))
+                for row in zip(*columns, strict=True)
+            }
+            for columns in (tuples.codes, codes)
+        )
+        assert of_rows == of_classes
+
+
 @pytest.mark.parametrize("rule", [Rule(2, linked=True), Rule(2, "wildcard")])
 def test_a_rule_that_cannot_be_counted_is_refused(rule):
     lattice, tuples = random_problem(seed=1, width=2, rows=10)
