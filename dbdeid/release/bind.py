@@ -132,7 +132,7 @@ def bind(file: SpecFile, session: Session) -> Bound:
     released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
     subject = _named(file.spec.subject, columns)
     declared = models.named(file.spec.privacy, by_name)
-    return Bound(file, _plain_values(source, released), tuple(columns), subject, declared)
+    return Bound(file, plain_values(source, released), tuple(columns), subject, declared)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
@@ -202,7 +202,7 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         )
 
 
-def _plain_values(source: exp.Query, released: Sequence[Column]) -> exp.Query:
+def plain_values(source: exp.Query, released: Sequence[Column]) -> exp.Query:
     """The source with one spelling for equal values, so that the order of its rows is lost.
 
     Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
@@ -239,11 +239,16 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
     source = file.spec.source
     if isinstance(source, SourceQuery):
         return _owners_query(file, source)
-    if source.lower().endswith(tuple(FILES)):
-        query = file_query(relative(file, source, "source"))
+    return table_or_file(file, session, source, "source")
+
+
+def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int) -> exp.Query:
+    """A query for all rows of what the spec names at a place: a table or view, or a file."""
+    if name.lower().endswith(tuple(FILES)):
+        query = file_query(relative(file, name, *place))
         assert query is not None
         return query
-    return exp.select("*").from_(find_table(session, source, "source").table)
+    return exp.select("*").from_(find_table(session, name, str(place[-1])).table)
 
 
 def file_query(path: Path) -> exp.Query | None:

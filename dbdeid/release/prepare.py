@@ -20,9 +20,10 @@ from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.full_domain import QuasiIdentifier
 from dbdeid.methods.parameters import Parameters
+from dbdeid.methods.population import Population
 from dbdeid.privacy import risk
 from dbdeid.privacy.counting import Counting
-from dbdeid.release import pseudonyms
+from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
 from dbdeid.release.hierarchies import coding_of
 from dbdeid.release.models import targets
@@ -40,6 +41,7 @@ class Prepared:
         bound: the bound spec; its source has pseudonyms where they are released.
         quasi_identifiers: ready for search, in order of the source.
         sensitive: the sensitive attributes that a model is about.
+        populations: what the release is compared with.
         parameters: of the method.
         rows: records of the source.
         subjects: people behind them; as many as records where none are declared.
@@ -48,6 +50,7 @@ class Prepared:
     bound: Bound
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[Attribute, ...]
+    populations: tuple[populations.Coded, ...]
     parameters: Parameters
     rows: int
     subjects: int
@@ -69,10 +72,11 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     Raises:
         HierarchyError: a hierarchy is broken or does not cover its column.
         DataError: the source is empty, or a record has no subject.
-        SpecError: the given transformation does not fit the hierarchies, or a column cannot be
-            released as pseudonyms.
+        SpecError: the given transformation does not fit the hierarchies, a column cannot be
+            released as pseudonyms, or a population does not fit the quasi-identifiers.
     """
     bound = replace(bound, source=pseudonyms.replaced(bound, session))
+    compared = populations.found(bound, session)
     with reading_source():
         collated = list(_collated(bound, session))
         if collated:
@@ -82,13 +86,16 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
-    for coded in coding_steps(bound):
-        session.run(coded)
+    for step in coding_steps(bound):
+        session.run(step)
     session.drop_temp(classes.SOURCE.name)
     subjects = _subjects(session) if bound.subject else rows
     sensitive = attributes(bound, session, subjects)
-    parameters = parameters_of(bound, quasi_identifiers, [a.sensitive for a in sensitive])
-    return Prepared(bound, quasi_identifiers, sensitive, parameters, rows, subjects)
+    coded = populations.coded(bound, session, compared, quasi_identifiers)
+    parameters = parameters_of(
+        bound, quasi_identifiers, [a.sensitive for a in sensitive], [c.population for c in coded]
+    )
+    return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
 
 
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
@@ -202,6 +209,7 @@ def parameters_of(
     bound: Bound,
     quasi_identifiers: Sequence[QuasiIdentifier] | None,
     sensitive: Sequence[Sensitive] = (),
+    compared: Sequence[Population] = (),
 ) -> Parameters:
     """The method's parameters as the search takes them.
 
@@ -216,6 +224,7 @@ def parameters_of(
             spec.linked,
             tuple(sensitive),
             method.suppressed == "keep",
+            tuple(compared),
         ),
         models=bound.models,
         subject=subject.staged if subject else None,
@@ -254,12 +263,18 @@ def _at(bound: Bound, message: str) -> Mistake:
 
 
 def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
-    """The hierarchies in long form, as `deid.hierarchies` keeps them."""
+    """The hierarchies in long form, as `deid.hierarchies` keeps them.
+
+    The quasi-identifiers have the values of the populations too.
+    """
     named = {q.name: q.coding for q in prepared.quasi_identifiers}
     named |= {a.sensitive.columns[0]: a.coding for a in prepared.sensitive if a.coding}
     parts = []
-    for name, coding in named.items():
+    for i, (name, coding) in enumerate(named.items()):
         rows = as_rows(coding.hierarchy, with_null=coding.null is not None)
+        if i < len(prepared.quasi_identifiers):
+            others = [population.codings[i] for population in prepared.populations]
+            rows = populations.with_others(rows, others)
         rows["hierarchy"] = np.full(len(rows["level"]), name, np.object_)
         parts.append(rows)
     columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

@@ -22,7 +22,7 @@ from pydantic import (
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.privacy import MODELS, NOT_YET, Model, OfSensitive
+from dbdeid.privacy import MODELS, NOT_YET, Model, OfSensitive, population_of
 from dbdeid.privacy.counting import NullPolicy
 from dbdeid.release.hierarchy_spec import (
     HierarchySpec,
@@ -337,10 +337,24 @@ class ReleaseSpec(Part):
     def _check_models(self) -> None:
         if self.output.kind == "view":
             raise problem("a view previews k_anonymity only", "release it as a table")
+        if any(population_of(model) for model in self.privacy):
+            self._check_populations()
         valued = any(isinstance(model, OfSensitive) for model in self.privacy)
         if valued and self.null_policy == "wildcard":
             hint = "own_category is stricter: what holds under it holds under wildcard too"
             raise problem("null_policy: wildcard counts no sensitive values", hint)
+
+    def _check_populations(self) -> None:
+        if self.null_policy == "wildcard":
+            hint = "own_category is stricter: what holds under it holds under wildcard too"
+            raise problem("null_policy: wildcard is not compared with a population", hint)
+        if self.method.engine == "sql":
+            raise problem("engine: sql compares with no population", "use engine: numpy")
+        if self.linked:
+            raise problem(
+                "a released pseudonym tells a whole set of classes, which no population does",
+                "leave the pseudonym out, or the model of the population",
+            )
 
     @property
     def linked(self) -> bool:

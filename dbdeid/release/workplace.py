@@ -15,6 +15,7 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.scratch import abandoned
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
+from dbdeid.privacy import population_of
 from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
 from dbdeid.release.spec import ReleaseSpec
@@ -112,6 +113,10 @@ def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
     for name, column in spec.columns.items():
         if column.hierarchy is not None and column.hierarchy.path is not None:
             yield relative(file, column.hierarchy.path, "columns", name, "hierarchy")
+    for number, model in enumerate(spec.privacy):
+        population = population_of(model)
+        if population is not None and population.lower().endswith(tuple(FILES)):
+            yield relative(file, population, "privacy", number, "population")
 
 
 @dataclass(frozen=True, slots=True)
