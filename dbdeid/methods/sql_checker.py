@@ -27,12 +27,14 @@ class SqlChecker:
         by_subject: the tuples have a column `subject`, and distinct subjects count.
 
     Raises:
-        ValueError: the rule lets NULL match everything.
+        ValueError: the rule lets NULL match everything, or compares with a population.
     """
 
     def __init__(self, session: Session, lattice: Lattice, rule: Rule, *, by_subject: bool) -> None:
         if rule.null_policy == "wildcard":
             raise ValueError("wildcards are not counted in SQL")
+        if rule.populations:
+            raise ValueError("populations are not counted in SQL")
         self._session = session
         self._lattice = lattice
         self._rule = rule

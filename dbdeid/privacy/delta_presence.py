@@ -5,14 +5,17 @@ Nergiz, Atzori & Clifton 2007, definition 3.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import Ints, Mask, meant
 from dbdeid.privacy.population import OfPopulation
+from dbdeid.privacy.shares import CLOSE, Rows, finite, within
 
 
 class DeltaPresence(OfPopulation):
@@ -46,3 +49,19 @@ class DeltaPresence(OfPopulation):
         """What a class needs to hold, and keeps as it merges: 1/max people for one subject."""
         least = 1 / meant(self.max) if self.max else None
         return np.asarray(people >= float(least)) if least else np.zeros(len(sizes), np.bool_)
+
+    def measure(self, classes: Rows) -> exp.Expr:
+        """A query of one row: the least and the greatest share (NULL if empty).
+
+        Args:
+            classes: the released classes: class_size, in subjects where they count, and people.
+        """
+        return step("presence", {"classes": classes})
+
+    def holds(self, least: float | None, greatest: float | None) -> bool:
+        """Whether the measured shares keep the promise; an empty table exposes nobody."""
+        return within(greatest, self.max) and (least is None or least >= self.min - CLOSE)
+
+    def shown(self, least: float | None, greatest: float | None) -> Any:
+        """The measured shares as they are shown."""
+        return finite({"min": least, "max": greatest})

@@ -6,9 +6,12 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from sqlglot import exp
 
+from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import Ints, Mask
 from dbdeid.privacy.population import OfPopulation
+from dbdeid.privacy.shares import Rows
 
 
 class KMap(OfPopulation):
@@ -29,3 +32,15 @@ class KMap(OfPopulation):
     def necessary(self, sizes: Ints, people: Ints) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return self.satisfied(sizes, people)
+
+    def measure(self, classes: Rows) -> exp.Expr:
+        """A query of one row and column: the fewest people who fit a class (NULL if empty).
+
+        Args:
+            classes: the released classes: people.
+        """
+        return step("fewest_people", {"classes": classes})
+
+    def holds(self, found: int | None) -> bool:
+        """Whether the measured value keeps the promise; an empty table exposes nobody."""
+        return found is None or found >= self.k

@@ -76,14 +76,10 @@ class MaxRisk(BaseModel):
 
         Args:
             classes: records and class_size, in subjects where they count; NULL in excluded records.
-
-        Raises:
-            ValueError: a journalist's risk follows from a population.
+                For a journalist class_size is the people of the population who fit the class.
         """
-        if self.attacker == "journalist":
-            raise ValueError("a journalist's risk is not that of the table alone")
-        kinds = {"prosecutor": "greatest_risk", "marketer": "mean_risk"}
-        return step(kinds[self.attacker], {"classes": classes})
+        kind = "mean_risk" if self.attacker == "marketer" else "greatest_risk"
+        return step(kind, {"classes": classes})
 
     def holds(self, found: float | None) -> bool:
         """Whether the measured value keeps the promise; an empty table exposes nobody."""

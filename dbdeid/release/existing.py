@@ -13,7 +13,7 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError, VerificationError
-from dbdeid.release import export, pseudonyms
+from dbdeid.release import export, populations, pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
@@ -158,6 +158,7 @@ def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification
         dictionary=found.dictionary,
         source=pseudonyms.replaced(bound, session),
         hierarchies=found.book.of_release(found.entry.release),
+        populations=populations.by_name(populations.found(bound, session)),
     )
 
 

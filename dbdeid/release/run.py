@@ -23,6 +23,7 @@ from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
+from dbdeid.release.populations import by_name
 from dbdeid.release.prepare import Prepared, prepare, upload_hierarchies
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.specfile import read
@@ -104,6 +105,7 @@ def _release(
             dictionary=dictionary,
             source=prepared.bound.source,
             hierarchies=hierarchies,
+            populations=by_name(population.found for population in prepared.populations),
         )
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 
@@ -28,6 +28,7 @@ def models(
     declared: Sequence[Model],
     counting: Counting = ROWS,
     sensitive: Found | None = None,
+    compared: Mapping[Model, Promise] | None = None,
 ) -> Iterator[Promise]:
     """Each privacy model measured on the table; a missing column breaks all of them.
 
@@ -38,6 +39,7 @@ def models(
         declared: the models.
         counting: what a class counts.
         sensitive: the promises over sensitive attributes, from `verify.sensitive`.
+        compared: the promises over populations, from `verify.populations`.
     """
     counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
     missing = [name for name in counted if table.find(name) is None]
@@ -50,23 +52,13 @@ def models(
         elif isinstance(model, KAnonymity):
             smallest = session.row(model.measure(table, quasi_identifiers, counting))[0]
             yield Promise(model.model, model.declared, smallest, model.holds(smallest))
-        elif needs_population(model):
-            yield unmeasured(model)
+        elif compared and model in compared:
+            yield compared[model]
         else:
             assert isinstance(model, MaxRisk)
             query = model.measure(counted_classes(table, quasi_identifiers, counting))
             risk = session.row(query)[0]
             yield Promise(model.model, model.declared, model.shown(risk), model.holds(risk))
-
-
-def needs_population(model: Model) -> bool:
-    """Whether a model compares a release with a population."""
-    return not isinstance(model, KAnonymity) and getattr(model, "population", None) is not None
-
-
-def unmeasured(model: Model) -> Promise:
-    """The promise of a model over a population that is not at hand."""
-    return Promise(model.model, model.declared, "not measurable without its population", False)
 
 
 def linked(

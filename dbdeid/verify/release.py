@@ -19,6 +19,7 @@ from dbdeid.verify import container, files, hygiene, promises, sensitive, subjec
 from dbdeid.verify.classes import count_classes
 from dbdeid.verify.content import Content, content, same
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.populations import Populations, measured
 from dbdeid.verify.truthfulness import truthfulness
 
 
@@ -30,6 +31,7 @@ def verify_table(
     dictionary: Relation | None,
     source: exp.Query | Relation | None = None,
     hierarchies: Relation | None = None,
+    populations: Populations | None = None,
     same_as: Content | None = None,
 ) -> Verification:
     """Verify a staged or written table of an open session.
@@ -42,6 +44,7 @@ def verify_table(
         source: the source's records with the released columns at level 0 (pseudonyms already in
             their place); with `hierarchies`, truthfulness is a promise too.
         hierarchies: `deid.hierarchies` or its rows for this release.
+        populations: those that models compare with, which are judged where the source is at hand.
         same_as: the content it must have.
 
     Where subjects are counted, they are only with the source; else its models are measured in
@@ -56,9 +59,9 @@ def verify_table(
     if declared.subject is not None and by_subject:
         assert source is not None
         assert known is not None
-        kept = [*subjects.promises(session, written, declared, source, known), *kept]
+        kept = [*subjects.promises(session, written, declared, source, known, populations), *kept]
     else:
-        kept = [*_models(session, written, declared, source, known), *kept]
+        kept = [*_models(session, written, declared, source, known, populations), *kept]
     if source is not None and known is not None and _complete(written, declared):
         kept.append(truthfulness(session, written, declared, source, known))
     tables = [written, listed] if listed else [written]
@@ -203,13 +206,15 @@ def _models(
     declared: Declared,
     source: exp.Query | Relation | None = None,
     hierarchies: Relation | None = None,
+    populations: Populations | None = None,
 ) -> list[Promise]:
-    """The privacy models, measured in records."""
+    """The privacy models, measured in records; those over populations beside the source."""
     whole = source if declared.subject is None else None
     models = sensitive.measurable(declared, source=whole is not None)
     found = sensitive.in_records(session, table, declared, models, whole, hierarchies)
+    compared = measured(session, table, declared, models, populations, hierarchies)
     names, counting = declared.quasi_identifiers, Counting(declared.null_policy)
-    kept = promises.models(session, table, names, models, counting, found)
+    kept = promises.models(session, table, names, models, counting, found, compared)
     of = {} if declared.subject is None else {"of": "records"}
     return [replace(p, declared={**p.declared, **of}) for p in kept]
 

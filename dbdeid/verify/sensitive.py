@@ -16,7 +16,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import Model, OfSensitive, TCloseness
+from dbdeid.privacy import Model, OfSensitive, TCloseness, population_of
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.sensitive import Target
 from dbdeid.privacy.shares import (
@@ -59,8 +59,9 @@ class Counted:
 def measurable(declared: Declared, *, source: bool) -> tuple[Model, ...]:
     """The models that a written table is held to.
 
-    Without the source it is not known which values that has, nor whose records are written. In
-    records then only that is looked at which must hold if it holds for subjects.
+    Without the source it is not known which values that has, nor whose records are written; nor is
+    a population at hand. In records then only that is looked at which must hold if it holds for
+    subjects.
     """
     if source:
         return declared.models
@@ -68,6 +69,7 @@ def measurable(declared: Declared, *, source: bool) -> tuple[Model, ...]:
         model
         for model in declared.models
         if not (isinstance(model, OfSensitive) and model.relative)
+        and population_of(model) is None
         and (declared.subject is None or _necessary_in_records(model))
     )
 

@@ -23,10 +23,12 @@ from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity, MaxRisk, OfSensitive
 from dbdeid.privacy.counting import Counting
 from dbdeid.privacy.shares import class_sizes, value_names
-from dbdeid.verify import sensitive
+from dbdeid.verify import populations, sensitive
+from dbdeid.verify.classes import STAR
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
-from dbdeid.verify.promises import allowed, needs_population, unmeasured
+from dbdeid.verify.populations import Populations
+from dbdeid.verify.promises import allowed
 
 SOURCE, PEOPLE, RELEASED = "verify_subject_source", "verify_people", "verify_released"
 GENERALIZED = "verify_generalized"
@@ -42,6 +44,7 @@ def promises(
     declared: Declared,
     source: exp.Query | Relation,
     hierarchies: Relation,
+    around: Populations | None = None,
 ) -> list[Promise]:
     """Each promise that counts subjects, measured on the written table and its source.
 
@@ -52,6 +55,7 @@ def promises(
         source: the records as released at level 0 (pseudonyms already in their columns), with
             the column of the subject.
         hierarchies: `deid.hierarchies`, or its rows for this release.
+        around: the populations that models compare with.
     """
     assert declared.subject is not None
     names = [*declared.quasi_identifiers, *declared.pseudonyms[:1]]
@@ -88,7 +92,11 @@ def promises(
             session.run(Step(sensitive.RECORDS, origin)),
             by_subject=True,
         )
-        models = list(_models(session, table, declared, counted, found, hierarchies))
+        sizes = None if declared.pseudonyms else _sizes(counted.members, columns, found)
+        compared = populations.measured(
+            session, table, declared, declared.models, around, hierarchies, sizes
+        )
+        models = list(_models(session, table, declared, counted, found, hierarchies, compared))
     finally:
         for name in TEMPORARY:
             session.drop_temp(name)
@@ -202,6 +210,23 @@ def _members_by_class(
     )
 
 
+def _sizes(members: Relation, columns: Sequence[Column], found: _Found) -> exp.Query:
+    """The released classes in subjects, for `verify.populations`."""
+    keys = names_of(columns)
+    classes = exp.alias_(
+        Relation(sensitive.CLASSES, schema="main", catalog="temp").table, "written", table=True
+    )
+    sizes = class_sizes(members, by_subject=True).subquery("sizes")
+    same = column("class", "written").eq(column("class", "sizes"))
+    known = exp.select(*(column(key, "written") for key in keys), column("class_size", "sizes"))
+    query = known.from_(classes).join(sizes, on=same)
+    if not found.kept:
+        return query
+    stars = [exp.alias_(exp.Literal.string(STAR), key) for key in keys]
+    suppressed = exp.alias_(exp.convert(found.suppressed), "class_size")
+    return exp.union(query, exp.select(*stars, suppressed), distinct=False)
+
+
 def _members_linked(
     session: Session,
     table: Relation,
@@ -229,6 +254,7 @@ def _models(
     counted: sensitive.Counted,
     found: _Found,
     hierarchies: Relation,
+    compared: populations.Found,
 ) -> Iterator[Promise]:
     """Each privacy model, over distinct subjects."""
     of_values = sensitive.measured(session, table, declared, declared.models, counted, hierarchies)
@@ -240,8 +266,8 @@ def _models(
             known = [n for n in (found.smallest, rows) if n is not None]
             smallest = min(known, default=None)
             kept = [Promise(model.model, model.declared, smallest, model.holds(smallest))]
-        elif needs_population(model):
-            kept = [unmeasured(model)]
+        elif model in compared:
+            kept = [compared[model]]
         else:
             assert isinstance(model, MaxRisk)
             kept = [_risk(session, table, declared, model, counted)]
