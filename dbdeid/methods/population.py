@@ -49,7 +49,7 @@ class Population:
         models: all of them must hold.
         labels: by attribute and level.
         codes: one array per attribute, the value code in each tuple.
-        people: how many each tuple stands for.
+        people: how many each tuple stands for; there is one at least.
     """
 
     name: str

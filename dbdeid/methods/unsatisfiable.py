@@ -48,7 +48,8 @@ def unsatisfiable(
 
 def _wanted(parameters: Parameters) -> str:
     others = [judge.named for judge in parameters.judges]
-    return "; ".join([f"k = {parameters.k}", *others])
+    size = [f"k = {parameters.k}"] if parameters.k > 1 or not others else []
+    return "; ".join([*size, *others])
 
 
 def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:

@@ -85,7 +85,8 @@ def _declared_domains(record: Mapping[str, Any]) -> set[str]:
 
 def _without_subjects(record: Mapping[str, Any]) -> dict[str, Any]:
     """What stands for counts of subjects, which the release does not tell: what was declared."""
-    sizes = [model["k"] for model in record.get("privacy") or () if "k" in model]
+    models = record.get("privacy") or ()
+    sizes = [m["k"] for m in models if "k" in m and m.get("model") != "k_map"]  # k people around
     return {"smallest_class": max(sizes, default=None), "histogram": []}
 
 

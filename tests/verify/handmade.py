@@ -12,6 +12,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_file, verify_table
+from dbdeid.verify.populations import Populations
 
 # 20 patients of two age groups, two ZIP areas and both sexes, and one alone.
 PATIENTS = """
@@ -113,7 +114,9 @@ class Release:
         self.declared = replace(self.declared, **changes)  # type: ignore[arg-type]
         return self
 
-    def verify(self, *, source: bool = True) -> Verification:
+    def verify(
+        self, *, source: bool = True, populations: Populations | None = None
+    ) -> Verification:
         with Session.over(self.con, None, read_only=False) as session:
             return verify_table(
                 session,
@@ -122,6 +125,7 @@ class Release:
                 dictionary=Relation("ward_dictionary"),
                 source=Relation("patients") if source else None,
                 hierarchies=Relation("hierarchies") if source else None,
+                populations=populations,
             )
 
     def publish(self, path: Path, *changes: str, before: str | None = None) -> Verification:

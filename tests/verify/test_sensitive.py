@@ -192,13 +192,6 @@ def test_an_empty_release_gives_nothing_away() -> None:
     assert found.verified, found.failures
 
 
-def test_a_model_over_a_population_is_not_measured_yet() -> None:
-    asked = MODELS["k_map"](model="k_map", k=2, population="town")
-    found = of(asked).verify()
-    assert failed(found) == {"k_map"}
-    assert found.promises[0].found == "not measurable without its population"
-
-
 # -- what is left without the source ----------------------------------------------------------
 
 
