@@ -25,7 +25,7 @@ from dbdeid.privacy.shares import (
     source_values,
     value_names,
 )
-from dbdeid.release import pseudonyms
+from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
@@ -50,10 +50,11 @@ def steps(
     places(file, database)
     with reading(file, database=database, settings=settings) as session:
         bound = bind(file, session)
-        return _steps(replace(bound, source=pseudonyms.joined(bound)))
+        around = populations.steps(bound, session)
+        return _steps(replace(bound, source=pseudonyms.joined(bound)), around)
 
 
-def _steps(bound: Bound) -> tuple[Step, ...]:
+def _steps(bound: Bound, around: tuple[Step, ...]) -> tuple[Step, ...]:
     names = [c.name for c in bound.quasi_identifiers]
     quasi_identifiers = uncoded(bound)
     given = bound.spec.method.transformation or {}
@@ -70,6 +71,7 @@ def _steps(bound: Bound) -> tuple[Step, ...]:
         classes.source_step(bound.source, bound.staged, subject_of(bound)),
         *(classes.values_step(i, name) for i, name in enumerate(names)),
         *coding_steps(bound),
+        *around,
         *([kept.linked_step()] if parameters.rule.linked else []),
         full_domain.release_step(quasi_identifiers, released, node, parameters),
         *([full_domain.released_step(quasi_identifiers, released)] if parameters.subject else []),

@@ -58,27 +58,32 @@ class Coded:
 
 
 def found(bound: Bound, session: Session) -> tuple[Found, ...]:
-    """The populations of a bound spec, each once.
+    """The populations of a bound spec, each once, after a look at their rows.
 
     Raises:
         SpecError: one is not there, or does not fit the quasi-identifiers.
     """
-    models: dict[str, list[PopulationModel]] = {}
-    places: dict[str, _Place] = {}
-    for number, model in enumerate(bound.models):
-        name = population_of(model)
-        if name is not None and isinstance(model, DeltaPresence | KMap | MaxRisk):
-            models.setdefault(name, []).append(model)
-            places.setdefault(name, _Place(bound.file, number, name))
     mistakes: list[Mistake] = []
-    populations = []
-    for name, place in places.items():
-        query = _query(bound, session, place, mistakes)
-        if query is not None:
-            populations.append(Found(name, tuple(models[name]), query))
+    described = list(_described(bound, session, mistakes))
+    for one in described:
+        mistakes.extend(_row_mistakes(bound, session, one))
     if mistakes:
         raise SpecError(mistakes, source=bound.file.label)
-    return tuple(populations)
+    return tuple(_found(bound, one) for one in described)
+
+
+def steps(bound: Bound, session: Session) -> tuple[Step, ...]:
+    """How the populations are read, for show: only names and types of columns are looked at.
+
+    Raises:
+        SpecError: a population is not there, or lacks a column.
+    """
+    mistakes: list[Mistake] = []
+    described = list(_described(bound, session, mistakes))
+    if mistakes:
+        raise SpecError(mistakes, source=bound.file.label)
+    names = _names(bound.quasi_identifiers)
+    return tuple(Step(CELLS, _cells(_found(bound, one).query, names)) for one in described)
 
 
 def by_name(populations: Iterable[Found]) -> Mapping[str, exp.Query]:
@@ -102,27 +107,52 @@ class _Place:
         return self.file.mistake(f"population {self.name!r} {message}", *self.keys, hint=hint)
 
 
-def _query(
-    bound: Bound, session: Session, place: _Place, mistakes: list[Mistake]
-) -> exp.Select | None:
-    """The query of a population, after what is wrong with it is told."""
-    replaced = (bound.spec.release, dictionary_name(bound.spec.release))
-    try:
-        rows = table_or_file(bound.file, session, place.name, *place.keys)
-        columns = session.describe(rows)
-    except (DataError, EngineError) as error:
-        mistakes.append(place.mistake(f"cannot be read: {error.message}", error.hint))
-        return None
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A population whose columns fit: where it is named, its rows and their columns."""
+
+    place: _Place
+    rows: exp.Query
+    columns: tuple[Column, ...]
+
+
+def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Iterator[_Described]:
+    """The populations whose columns fit; what is wrong with others is told."""
+    named: dict[str, int] = {}
+    for number, model in enumerate(bound.models):
+        name = population_of(model)
+        if name is not None:
+            named.setdefault(name, number)
+    for name, number in named.items():
+        place = _Place(bound.file, number, name)
+        try:
+            rows = table_or_file(bound.file, session, name, *place.keys)
+            columns = session.describe(rows)
+        except (DataError, EngineError) as error:
+            mistakes.append(place.mistake(f"cannot be read: {error.message}", error.hint))
+            continue
+        wrong = [*_table_mistakes(bound, place, rows), *_column_mistakes(bound, place, columns)]
+        mistakes += wrong
+        if not wrong:
+            yield _Described(place, rows, columns)
+
+
+def _found(bound: Bound, one: _Described) -> Found:
+    name = one.place.name
+    models = tuple(
+        model
+        for model in bound.models
+        if isinstance(model, DeltaPresence | KMap | MaxRisk) and population_of(model) == name
+    )
+    return Found(name, models, _as_released(bound, one.rows, one.columns))
+
+
+def _table_mistakes(bound: Bound, place: _Place, rows: exp.Query) -> Iterator[Mistake]:
+    release = bound.spec.release
+    replaced = {release.lower(), dictionary_name(release).lower()}
     tables = {table.name.lower() for table in rows.find_all(exp.Table)}
-    if bound.spec.target is None and tables & {name.lower() for name in replaced}:
-        message = "is what the release would replace"
-        mistakes.append(place.mistake(message, "choose another release name"))
-        return None
-    wrong = [*_column_mistakes(bound, place, columns)]
-    if not wrong:
-        wrong = [*_row_mistakes(bound, session, place, rows, columns)]
-    mistakes += wrong
-    return None if wrong else _as_released(bound, rows, columns)
+    if bound.spec.target is None and tables & replaced:
+        yield place.mistake("is what the release would replace", "choose another release name")
 
 
 def _by_name(columns: Sequence[Column]) -> dict[str, Column]:
@@ -177,10 +207,9 @@ def _kind(column: Column) -> str:
     return "text" if column.family == "enum" else column.family
 
 
-def _row_mistakes(
-    bound: Bound, session: Session, place: _Place, rows: exp.Query, columns: Sequence[Column]
-) -> Iterator[Mistake]:
+def _row_mistakes(bound: Bound, session: Session, one: _Described) -> Iterator[Mistake]:
     """What the rows do not allow, counted in one query."""
+    place, rows, columns = one.place, one.rows, one.columns
     people = _people(bound, columns)
     counted = column(people.name) if people else exp.convert(1)
     total = exp.Coalesce(this=exp.Sum(this=counted), expressions=[exp.convert(0)])
@@ -270,7 +299,7 @@ def _coded(
     population: Found,
     quasi_identifiers: Sequence[QuasiIdentifier],
 ) -> Coded:
-    names = [f"c{i}" for i in range(len(quasi_identifiers))]
+    names = _names(quasi_identifiers)
     cells = session.run(Step(CELLS, _cells(population.query, names)))
     try:
         codings = tuple(
@@ -287,6 +316,11 @@ def _coded(
     people = np.asarray(codes[PEOPLE], np.int64)
     searched = Population(population.name, population.models, labels, columns, people)
     return Coded(population, searched, codings)
+
+
+def _names(quasi_identifiers: Sequence[object]) -> list[str]:
+    """What the quasi-identifiers are called here."""
+    return [f"c{i}" for i in range(len(quasi_identifiers))]
 
 
 def _cells(rows: exp.Select, names: Sequence[str]) -> exp.Select:
