@@ -255,6 +255,9 @@ def _typed(quasi_identifier: BoundColumn, other: Column) -> exp.Expr:
     if quasi_identifier.column.family in NUMBERS:
         kind = exp.DataType.build(quasi_identifier.column.type, dialect="duckdb")
         return exp.TryCast(this=value, to=kind)
+    if other.family == "text":  # told apart byte by byte, whatever its collation
+        encoded = exp.Anonymous(this="encode", expressions=[value])
+        return exp.Anonymous(this="decode", expressions=[encoded])
     return value
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from bad_input import commands, data, files, hierarchies, models, names, sources, spec, yaml_text
+from bad_input import (
+    commands,
+    data,
+    files,
+    hierarchies,
+    models,
+    names,
+    populations,
+    sources,
+    spec,
+    yaml_text,
+)
 from bad_input.runner import Case, check
 
 ROOMS = {
@@ -18,6 +29,7 @@ ROOMS = {
     "hierarchies": hierarchies.CASES,
     "data": data.CASES,
     "sources": sources.CASES,
+    "populations": populations.CASES,
     "commands": commands.CASES,
     "files": files.CASES,
 }

@@ -129,6 +129,14 @@ def test_types_of_one_kind_are_alike(con: Any) -> None:
     assert dbdeid.run(spec(), con).transformation == expected.transformation
 
 
+def test_a_collation_makes_nobody_alike(con: Any) -> None:
+    given = spec(K_MAP, PRESENCE)
+    expected = dbdeid.run(given, con).transformation, found(con, given)
+    con.execute("ALTER TABLE town ALTER sex TYPE VARCHAR COLLATE NOCASE")
+    con.execute("INSERT INTO town SELECT age, zip, upper(sex), 50 FROM town WHERE sex = 'f'")
+    assert (dbdeid.run(given, con).transformation, found(con, given)) == expected
+
+
 def test_a_population_changes_nothing_about_the_source(con: Any) -> None:
     """Losses, codes and the dictionary are those of the source alone."""
     node = {"transformation": {"age": 1, "zip": 2, "sex": 0}, "suppression_limit": 1.0}
