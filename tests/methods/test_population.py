@@ -100,6 +100,25 @@ def test_where_parts_that_hold_make_a_whole_that_holds(
 
 # -- releases -----------------------------------------------------------------------------------
 
+
+def test_a_share_may_be_too_small_above_what_holds() -> None:
+    """Without suppression, that the most general transformation fails says nothing of others."""
+    given = spec(1, 0.0)
+    given["privacy"] = [{"model": "delta_presence", "population": "town", "min": 0.25, "max": 0.5}]
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT 1 AS n, 'a' AS c, 0 AS x")
+        con.execute(
+            "CREATE TABLE town AS SELECT t.* FROM t, range(2) "
+            "UNION ALL SELECT 1, 'b', 0 FROM range(100)"
+        )
+        found = dbdeid.run(given, con)
+        assert found.transformation == {"n": 0, "c": 0, "x": 0}
+        given["privacy"][0]["min"] = 0.01
+        given["columns"]["c"]["min_level"] = 1
+        with pytest.raises(dbdeid.Unsatisfiable, match="town: delta_presence"):
+            dbdeid.run(given, con)
+
+
 CELL = (st.sampled_from(["a", "b", "c", None]), st.integers(0, 2))
 ROW = st.tuples(st.integers(0, 7), *CELL, st.integers(0, 6))
 PERSON = st.tuples(st.integers(-2, 11), *CELL, st.integers(0, 6))

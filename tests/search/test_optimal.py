@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_problems import problems, random_problem, ruled_problems
+from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
 
 from dbdeid.errors import DbdeidError
@@ -19,6 +19,7 @@ from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, under
 from dbdeid.search.optimal import Found, exhaustive, optimal
 from dbdeid.search.suppression import Rule
+from dbdeid.search.tuples import Tuples
 
 ORACLE = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "full_domain.json"
 ENTRIES = (
@@ -114,6 +115,24 @@ def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
     expected = exhaustive(lattice, tuples, checker, **asked)
     found = optimal(lattice, tuples, checker, convex=True, **asked)
     assert (found.node, found.check) == (expected.node, expected.check)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_class_may_be_kept_above_without_meeting_another(name):
+    """The people who fit a class become more even where it is alone: no class count bounds that."""
+    groups = (np.array([0, 1], np.uint32), np.array([0, 0], np.uint32))
+    loss = (np.zeros(2), np.ones(2))
+    lattice = Lattice((Attribute("a", groups, loss), Attribute("b", groups, loss)))
+    tuples = Tuples((np.array([0, 0], np.uint16), np.array([0, 1], np.uint16)), np.ones(2, int))
+    others = np.array([[1, 1], [0, 1]])
+    around = Around(lattice, others, np.array([5, 5]), fewest=5, least=0.0, most=1.0)
+    rule = Rule(1, populations=(around,))
+    checker, objective = NumpyChecker(lattice, tuples, rule), under(rule, OBJECTIVES[name])
+    data = tuples.marginals(lattice)
+    bottom, above = checker.check((0, 0)), checker.check((1, 0))
+    assert (bottom.classes, bottom.suppressed, above.classes, above.suppressed) == (0, 2, 2, 0)
+    score = metrics(lattice, data, above)[name]
+    assert objective.above is None or objective.above(bottom, 2) <= score
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
