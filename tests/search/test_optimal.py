@@ -16,7 +16,7 @@ from dbdeid.errors import DbdeidError
 from dbdeid.search import optimal as module
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, under
+from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, score_of, under
 from dbdeid.search.optimal import Found, exhaustive, optimal
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
@@ -127,11 +127,10 @@ def test_a_class_may_be_kept_above_without_meeting_another(name):
     others = np.array([[1, 1], [0, 1]])
     around = Around(lattice, others, np.array([5, 5]), fewest=5, least=0.0, most=1.0)
     rule = Rule(1, populations=(around,))
-    checker, objective = NumpyChecker(lattice, tuples, rule), under(rule, OBJECTIVES[name])
-    data = tuples.marginals(lattice)
+    checker, objective = checker_of(name, lattice, tuples, rule), under(rule, OBJECTIVES[name])
     bottom, above = checker.check((0, 0)), checker.check((1, 0))
     assert (bottom.classes, bottom.suppressed, above.classes, above.suppressed) == (0, 2, 2, 0)
-    score = metrics(lattice, data, above)[name]
+    score = score_of(objective, lattice, tuples.marginals(lattice), above)
     assert objective.above is None or objective.above(bottom, 2) <= score
 
 
