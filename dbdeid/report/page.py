@@ -44,6 +44,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "audience": audience,
         "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
         "models": [_model(model) for model in shown.get("privacy") or ()],
+        "model_terms": _model_terms(shown),
         "columns": [_column(column, shown) for column in shown.get("columns") or ()],
         "parameters": _parameters(shown),
         "losses": _losses(shown),
@@ -151,9 +152,16 @@ def plain(value: Any) -> str:
             return str(value)
 
 
+def _model_terms(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The declared models for the glossary, each once."""
+    names = dict.fromkeys(model.get("model") for model in record.get("privacy") or ())
+    return tuple(terms.MODELS[name] for name in names if name in terms.MODELS)
+
+
 def _model(model: Mapping[str, Any]) -> str:
     """A privacy model in words: `k-anonymity (k = 5)`."""
-    name = str(model.get("model", "")).replace("_", "-")
+    model_name = str(model.get("model", ""))
+    name = terms.MODELS.get(model_name, (model_name,))[0]
     values = plain({key: value for key, value in model.items() if key != "model"})
     return f"{name} ({values})" if values else name
 

@@ -128,6 +128,57 @@ ACCEPTED = {
     "homogeneity": "homogeneity: all records of a class may share one value, which then is known",
 }
 
+MODELS = {
+    "k_anonymity": (
+        "k-anonymity",
+        "Every class has at least k members: nobody stands out from fewer than k − 1 others.",
+    ),
+    "l_diversity": (
+        "l-diversity",
+        "The members of every class have at least l different values of the sensitive column; "
+        "entropy and recursive l-diversity also ask that none of them is too frequent.",
+    ),
+    "t_closeness": (
+        "t-closeness",
+        "In every class the sensitive values are distributed much as in the whole original table: "
+        "the distance of the two distributions, from 0 to 1, is at most t.",
+    ),
+    "alpha_k": (
+        "(α, k)-anonymity",
+        "Every class has at least k members, and at most the share alpha of them has the same "
+        "sensitive value.",
+    ),
+    "basic_beta": (
+        "Basic β-likeness",
+        "In no class is a sensitive value more frequent than in the original table by more than "
+        "beta times its frequency there.",
+    ),
+    "enhanced_beta": (
+        "Enhanced β-likeness",
+        "As basic β-likeness, with a stricter limit for values that are frequent anyway.",
+    ),
+    "delta_disclosure": (
+        "δ-disclosure privacy",
+        "Every class has every sensitive value about as often as the original table: the "
+        "logarithm of the ratio, to base 2, is below delta.",
+    ),
+    "k_map": (
+        "k-map",
+        "Every class fits at least k people of a population, whoever of them is in the table.",
+    ),
+    "delta_presence": (
+        "δ-presence",
+        "Of the people of a population who fit a class, a share between min and max is in it: "
+        "whether a person is in the table at all stays uncertain.",
+    ),
+    "max_risk": (
+        "Limited risk",
+        "The chance of finding a person is at most the threshold: of one known to be in the table "
+        "(prosecutor), of anyone of a population (journalist), or of a record on average "
+        "(marketer).",
+    ),
+}
+
 SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit", "transformation"})
 
 RISK = (
@@ -158,10 +209,6 @@ GLOSSARY = (
         "nobody without the owner's key.",
     ),
     ("Class", "All records with the same values in every quasi-identifier."),
-    (
-        "k-anonymity",
-        "Every class has at least k members: nobody stands out from fewer than k − 1 others.",
-    ),
     (
         "Prosecutor risk",
         "The chance of picking the right record of a person known to be in the table: "

@@ -118,6 +118,17 @@ def test_says_who_may_read_it() -> None:
         render(full(), "press")  # type: ignore[arg-type]
 
 
+def test_every_model_has_words_and_those_declared_are_explained() -> None:
+    from dbdeid.privacy import MODELS
+    from dbdeid.report import terms
+
+    assert set(terms.MODELS) == set(MODELS)
+    page = render(full() | {"privacy": [{"model": "t_closeness", "column": "income", "t": 0.2}]})
+    assert "under t-closeness (column = income, t = 0.2)" in re.sub(r"\s+", " ", page)
+    assert terms.MODELS["t_closeness"][1] in page
+    assert terms.MODELS["l_diversity"][1] not in page
+
+
 def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:
     head = re.sub(r"<[^>]+>|\s+", " ", render(full()).split("</header>")[0])
     head = re.sub(r"\s+", " ", head)
@@ -146,7 +157,7 @@ def test_a_record_that_keeps_no_parameters_claims_none() -> None:
 
 def test_failing_promises_and_checks_come_first() -> None:
     page = render(failing())
-    assert page.index(">l diversity<") < page.index("k-anonymity</th>")
+    assert page.index(">l-diversity<") < page.index("k-anonymity</th>")
     assert page.index("the table has a comment") < page.index("no enum")
     assert "3 of 4 checks hold" in page
     assert "Red: classes smaller than k" in page
