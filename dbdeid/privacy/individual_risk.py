@@ -144,4 +144,4 @@ def _recurrence(f: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.fl
     risk = -odds * np.log(p)
     for known in range(1, SERIES_FROM - 1):
         risk = np.where(f > known, odds * (1 / known - risk), risk)
-    return risk
+    return np.asarray(risk, np.float64)

@@ -167,7 +167,8 @@ def _in_group(groups: NDArray[np.uint32], counts: Ints) -> Ints:
 
 def _log2(all_: Ints | int, part: Ints) -> Floats:
     """log2(all/part), 0 where there is no part."""
-    return np.asarray(np.log2(np.maximum(all_, 1) / np.maximum(part, 1))) * (part > 0)
+    found = np.log2(np.maximum(all_, 1) / np.maximum(part, 1))
+    return np.asarray(found * (part > 0), np.float64)
 
 
 def _spread(groups: NDArray[np.uint32], counts: Ints) -> Floats:
