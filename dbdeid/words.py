@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def released(result: RunResult) -> str:
         f"  as it was     {raw}",
         f"  search        {search['checked']:,} of {search['lattice_size']:,} transformations "
         f"checked, {how}",
+        *_promised(result),
         f"  verified      {'yes' if result.verified else 'no: internal preview'}",
         f"  written       {result.table}",
         f"  seconds       {result.seconds['total']:.2f}",
@@ -52,6 +53,14 @@ def released(result: RunResult) -> str:
             "lose a record",
         )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
+
+
+def _promised(result: RunResult) -> Iterator[str]:
+    """What was found of each model, where there are more than the classes above tell of."""
+    if any(promise["model"] != "k_anonymity" for promise in result.promises):
+        for promise in result.promises:
+            declared, found = _flat(promise["declared"]), _flat(promise["found"])
+            yield f"  promise       {promise['model']}: declared {declared}; found {found}"
 
 
 def checked(found: Mapping[str, Any]) -> str:
@@ -117,6 +126,10 @@ def _kept(promise: Promise) -> str:
 def _flat(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_flat(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return " and ".join(_flat(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -67,6 +67,15 @@ class Sensitive:
                 )
 
     @property
+    def reached(self) -> str:
+        """What the source as one class reaches, where that is not all that the models ask."""
+        values = np.arange(len(self.whole.counts))
+        people = np.array([self.whole.people])
+        one = Histogram(people, 0 * values, values, self.whole.counts, self.whole)
+        texts = [text for model in self.models if (text := model.reached(one))]
+        return f"the source as one class reaches {', '.join(texts)}" if texts else ""
+
+    @property
     def named(self) -> str:
         """The attribute and its models for a message."""
         models = ", ".join(f"{m.model} ({_shown(m)})" for m in self.models)
@@ -74,5 +83,6 @@ class Sensitive:
 
 
 def _shown(model: SensitiveModel) -> str:
-    given = {key: v for key, v in model.declared.items() if key not in ("column", "joint")}
+    hidden = ("column", "joint", "values")  # values are told by nobody but the owner's own spec
+    given = {key: value for key, value in model.declared.items() if key not in hidden}
     return ", ".join(f"{key} {value}" for key, value in given.items())

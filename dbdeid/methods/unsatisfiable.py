@@ -34,6 +34,8 @@ def unsatisfiable(
         hint = f"k can be at most {people}, the number of {who}"
     elif parameters.transformation:
         hint = "use higher levels, weaker models or a larger suppression_limit"
+    elif lost == people:
+        hint = "use weaker models, or higher max_level; more suppression would not help"
     else:
         share = math.ceil(lost / people * 10_000) / 10_000
         hint = f"allow suppression_limit: {share}, weaker models such as a smaller k, or higher "
@@ -41,7 +43,7 @@ def unsatisfiable(
     return Unsatisfiable(
         f"no transformation reaches {wanted} with at most {limit} of {people} {who} "
         f"suppressed; {what} would suppress {lost}"
-        + "".join(_alone(lattice, tuples, parameters, limit)),
+        + "".join(f"\n  {line}" for line in _alone(lattice, tuples, parameters, limit)),
         hint=hint,
     )
 
@@ -54,8 +56,6 @@ def _wanted(parameters: Parameters) -> str:
 
 def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
     """Which sensitive attributes or populations alone make it suppress too many."""
-    if len(parameters.judges) + (parameters.k > 1) < 2:
-        return
     node = parameters.transformation or lattice.top
     plain = replace(parameters.rule, k=1, conditions=(), populations=())
     rules: list[tuple[Sensitive | Population, Rule, Tuples]] = [
@@ -72,7 +72,8 @@ def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int)
     for one, rule, data in rules:
         lost = NumpyChecker(lattice, data, rule).check(node).suppressed_subjects
         if lost > limit:
-            yield f", {lost} for {one.named} alone"
+            reached = one.reached if isinstance(one, Sensitive) else ""
+            yield f"{one.named} alone: {lost} suppressed" + (f"; {reached}" if reached else "")
 
 
 def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -> Unsatisfiable:

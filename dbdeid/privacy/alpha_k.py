@@ -61,6 +61,10 @@ class AlphaK(OfSensitive):
         """The number of subjects below which a class fails."""
         return self.k
 
+    def reached(self, one: Histogram) -> str:
+        """The greatest share of a value."""
+        return f"alpha = {one.confidence.max():.4g}" if self.values is None else ""
+
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
         # both sides are rounded once, so that equal numbers stay equal

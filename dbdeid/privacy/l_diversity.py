@@ -65,6 +65,16 @@ class LDiversity(OfSensitive):
         """Each of l values is that of a subject, and they are not all the same one."""
         return ceil(self.l)
 
+    def reached(self, one: Histogram) -> str:
+        """The greatest l, or the least c that is not enough."""
+        counts = np.sort(one.count)[::-1]
+        if self.kind == "entropy":
+            share = counts / counts.sum()
+            return f"l = {np.exp(-(share * np.log(share)).sum()):.4g}"
+        if self.kind == "recursive":
+            return f"c above {counts[0] / counts[int(self.l) - 1 :].sum():.4g}"
+        return ""
+
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
         held = self.necessary(classes) & (~classes.uniform | (self.l == 1))

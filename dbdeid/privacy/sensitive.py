@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.privacy.histogram import Histogram
 from dbdeid.privacy.shares import Shares, finite
 
 Target = tuple[str, ...]
@@ -61,6 +62,10 @@ class OfSensitive(BaseModel):
     def smallest_class(self) -> int:
         """The number of subjects below which a class fails."""
         return 1
+
+    def reached(self, one: Histogram) -> str:
+        """What a class reaches of a parameter, where more than that may be asked of the source."""
+        return ""
 
     @property
     def diversifies(self) -> bool:

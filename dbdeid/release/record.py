@@ -14,7 +14,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.methods.full_domain import Plan, QuasiIdentifier
-from dbdeid.privacy import risk
+from dbdeid.privacy import MODELS, risk
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.journal import remembered
 from dbdeid.release.metrics import measured
@@ -217,6 +217,11 @@ def result_of(
         metrics=kept["metrics"],
         search={**kept["search"], "seconds": seconds.get("search")},
         verified=kept["verified"],
+        promises=tuple(
+            promise
+            for promise in (kept["verification"] or {}).get("promises", ())
+            if promise["model"] in MODELS
+        ),
         warnings=tuple(kept["warnings"]),
         seconds=dict(seconds),
         table=table,

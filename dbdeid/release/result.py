@@ -36,6 +36,7 @@ class RunResult:
         metrics: utility metrics by name.
         search: lattice_size, checked, proven_optimal, lower_bound.
         verified: whether an independent look at the written table found every promise kept.
+        promises: of each privacy model what was declared and what was found.
         warnings: what a reader of the release should know.
         seconds: wall time of each phase.
         table: where the release is, as SQL names it.
@@ -57,6 +58,7 @@ class RunResult:
     metrics: Mapping[str, float]
     search: Mapping[str, Any]
     verified: bool
+    promises: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]
     table: str = field(metadata={"json": False})

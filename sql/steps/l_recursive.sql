@@ -1,8 +1,8 @@
 -- l_recursive: the most frequent sensitive value of a class against its l-th and rarer ones
 -- reads   __held__   one row per class and value: class, size, count
 --         $l         the rank from which values are rare
--- gives   found      one row, a struct: l, as l_distinct; c, the greatest quotient of both, infinite
---                    where a class has less than l values; NULLs for an empty table
+-- gives   found      one row, a struct: l, as l_distinct and at most $l; c, the greatest quotient of
+--                    both, infinite where a class has less than l values; NULLs for an empty table
 WITH ranked AS (
   SELECT
     *,
@@ -21,7 +21,7 @@ classes AS (
 )
 SELECT
   {
-    'l': min(CASE WHEN uniform THEN 1 ELSE least(distinct_values, size) END),
+    'l': min(CASE WHEN uniform THEN 1 ELSE least(distinct_values, size, $l) END),
     'c': max(CASE WHEN rare IS NULL THEN CAST('Infinity' AS DOUBLE) ELSE most / rare END)
   } AS found
 FROM classes

@@ -33,7 +33,7 @@ def model(name: str, **parameters: Any) -> Any:
 KEPT = [
     (model("l_diversity", l=3.0), 3),
     (model("l_diversity", l=2.8, kind="entropy"), 2.871745887492587),
-    (model("l_diversity", l=2.0, kind="recursive", c=0.7), {"l": 3, "c": 2 / 3}),
+    (model("l_diversity", l=2.0, kind="recursive", c=0.7), {"l": 2, "c": 2 / 3}),
     (model("t_closeness", t=0.15), 2 / 15),
     (model("t_closeness", t=0.1, distance="ordered"), 0.1),
     (model("t_closeness", t=0.15, distance="hierarchical"), 2 / 15),

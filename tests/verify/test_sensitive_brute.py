@@ -47,7 +47,7 @@ def expected(asked: Any, held: list[Counts], whole: Counts) -> Any:
             return min(map(brute.entropy, held))
         case "l_diversity", _:
             most = float(max(brute.recursive(h, int(asked.l)) for h in held))
-            least = min(map(brute.distinct, held))
+            least = min(int(asked.l), *map(brute.distinct, held))
             return {"l": least, "c": "infinite" if most == inf else most}
         case "t_closeness", "equal":
             return float(max(brute.equal(h, whole) for h in held))
