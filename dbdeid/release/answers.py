@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -51,9 +51,10 @@ def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
     for c in prepared.bound.columns:
         covered = any(model.diversifies for model in judged.get((c.name,), ()))
         if c.spec.role == "sensitive" and c.spec.accept != "homogeneity" and not covered:
+            vain = ", for those declared promise nothing" if (c.name,) in judged else ""
             yield prepared.bound.file.mistake(
-                f"sensitive column {c.name!r} has no diversity or closeness model: a class whose "
-                "records all share one value would disclose it",
+                f"sensitive column {c.name!r} has no diversity or closeness model{vain}: a class "
+                "whose records all share one value would disclose it",
                 "columns",
                 c.name,
                 hint=f"add `{{model: l_diversity, column: {c.name}, l: 2}}` to `privacy`, or say "
@@ -68,11 +69,11 @@ def _unknown_values(prepared: Prepared) -> Iterator[Mistake]:
         if not isinstance(model, AlphaK) or model.values is None:
             continue
         for target in model.targets:
-            absent = sum(value not in known[target] for value in model.values)
+            absent = [i for i, v in enumerate(model.values, 1) if v not in known[target]]
             if absent:
                 yield prepared.bound.file.mistake(
-                    f"{absent} of the {len(model.values)} values do not occur in "
-                    f"{' and '.join(target)}",
+                    f"of {len(model.values)} values not in {' and '.join(target)}: number "
+                    f"{', '.join(map(str, absent))}",
                     "privacy",
                     number,
                     "values",
@@ -226,6 +227,15 @@ def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Ite
         yield (
             f"{name}: homogeneity accepted; {records} records in {classes} classes share its value "
             f"with their whole class{beside}"
+        )
+
+
+def blank(prepared: Prepared, node: Sequence[int]) -> Iterator[str]:
+    """Whether nothing is left of the quasi-identifiers."""
+    if all(level == q.height for level, q in zip(node, prepared.quasi_identifiers, strict=True)):
+        yield (
+            "every quasi-identifier is `*`: no less general transformation holds the models within "
+            "the suppression limit; weaker models or a larger limit would leave more"
         )
 
 

@@ -113,6 +113,7 @@ def _release(
         _require(verification)
         warnings = (
             *warnings,
+            *answers.blank(prepared, plan.node),
             *answers.homogeneity(prepared, staged, session),
             *answers.linked(prepared, written.counted, session),
         )

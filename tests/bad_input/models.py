@@ -52,7 +52,7 @@ KEYS = (
     _refused("alpha 0", "alpha", "alpha: 0.5", **ALPHA | {"alpha": 0}),
     _refused("alpha above 1", "alpha", "alpha: 0.5", **ALPHA | {"alpha": 1.1}),
     _refused("no values", "values", "values: ", **ALPHA | {"values": []}),
-    _refused("unknown values", "values: 1 of the 1 values", "as the source does", **ALPHA | {"values": ["x"]}),
+    _refused("unknown values", "values: of 1 values not in illness: number 1", "as the source does", **ALPHA | {"values": ["x"]}),
     _refused("nested values", "values: values are listed one by one", "values: ", **ALPHA | {"values": [["x"]]}),
     _refused("beta 0", "beta", "beta: 2", model="basic_beta", column="illness", beta=0),
     _refused("enhanced beta below 0", "beta", "beta: 2", model="enhanced_beta", column="illness", beta=-1),
