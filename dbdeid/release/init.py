@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,9 +132,12 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     release = ("_" if name[:1].isdigit() else "") + f"{name}_release"
     columns = CommentedMap()
     roles: set[str] = set()
+    repeated: list[str] = []
     for profile in profiles:
         role = CommentedMap(_role(profile))
         roles.add(role["role"])
+        if role["role"] == "identifier" and profile.distinct < profile.records:
+            repeated.append(profile.column.name)
         role.fa.set_flow_style()
         columns[profile.column.name] = role
         kind = f"{profile.column.type.split('(')[0]}, {profile.distinct} distinct values"
@@ -153,7 +157,7 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     method.fa.set_flow_style()
     spec["method"] = method
     spec["output"] = CommentedMap(export=[f"{release[:55]}.parquet"])
-    _comment(spec, "" if "quasi_identifier" in roles else NO_QUASI_IDENTIFIER)
+    _comment(spec, repeated, "" if "quasi_identifier" in roles else NO_QUASI_IDENTIFIER)
     stream = io.StringIO()
     yaml = YAML()
     yaml.width = 200
@@ -161,7 +165,7 @@ def _text(source: Path, table: str | None, profiles: list[Profile]) -> str:
     return stream.getvalue()
 
 
-def _comment(spec: Any, to_do: str) -> None:
+def _comment(spec: Any, repeated: Sequence[str], to_do: str) -> None:
     spec.yaml_set_start_comment(
         f"{to_do}"
         "A draft: read every line. Roles are guessed from names, types and distinct counts.\n"
@@ -172,9 +176,10 @@ def _comment(spec: Any, to_do: str) -> None:
         "  insensitive       released as it is\n"
         "Then: dbdeid check THIS_FILE, dbdeid run THIS_FILE"
     )
-    spec.yaml_set_comment_before_after_key(
-        "columns", before="hierarchy: a CSV file, intervals, dates, prefix, groups, suppress"
-    )
+    hint = "hierarchy: a CSV file, intervals, dates, prefix, groups, suppress"
+    for name in repeated:
+        hint = f"subject: {name}    it repeats: say so if it tells whose record it is\n{hint}"
+    spec.yaml_set_comment_before_after_key("columns", before=hint)
     spec.yaml_set_comment_before_after_key(
         "privacy",
         before="each record shares its quasi-identifiers with at least k - 1 others; in place of\n"
