@@ -131,9 +131,18 @@ def spill_folder(database: Path | None) -> Path:
     system's folder for temporary files when that cannot be written, or without a database.
     """
     if database is None or os.environ.get("TMPDIR"):
-        return Path(tempfile.gettempdir())
+        return _temporary()
     beside = database.resolve().parent
-    return beside if os.access(beside, os.W_OK) else Path(tempfile.gettempdir())
+    return beside if os.access(beside, os.W_OK) else _temporary()
+
+
+def _temporary() -> Path:
+    """The system's folder for temporary files.
+
+    To find one Python writes a file into it, which an interrupt would leave there.
+    """
+    with uninterrupted():
+        return Path(tempfile.gettempdir())
 
 
 def _own(entry: os.DirEntry[str]) -> bool:
