@@ -6,6 +6,8 @@ and 4.2 (recursive).
 
 from __future__ import annotations
 
+from collections import Counter
+from decimal import Decimal, localcontext
 from functools import cache
 from math import ceil, gcd
 from typing import Any, ClassVar, Literal
@@ -19,6 +21,8 @@ from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import Histogram, Mask, at_most, meant
 from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.shares import CLOSE, Shares
+
+DIGITS = 80  # of logarithms; half of them are more than what their sum is rounded by
 
 
 class LDiversity(OfSensitive):
@@ -128,11 +132,20 @@ class LDiversity(OfSensitive):
 
 @cache
 def _entropy_at_least(counts: tuple[int, ...], least: float) -> bool:
-    """n^n >= l^n · Π c^c, in integers; counts in proportion have the same entropy."""
+    """n^n >= l^n · Π c^c; counts in proportion have the same entropy.
+
+    In integers where logarithms do not tell, for these have as many digits as n · log10(n).
+    """
     common = gcd(*counts)
-    counts = tuple(count // common for count in counts)
-    limit, total = meant(least), sum(counts)
+    frequency = Counter(count // common for count in counts)
+    limit, total = meant(least), sum(counts) // common
+    with localcontext() as context:
+        context.prec = DIGITS
+        allowed = (total * Decimal(limit.denominator) / limit.numerator).ln() * total
+        surplus = allowed - sum(n * c * Decimal(c).ln() for c, n in frequency.items())
+        if abs(surplus) > Decimal(10) ** (-DIGITS // 2):
+            return surplus > 0
     product = 1
-    for count in counts:
-        product *= count**count
+    for count, times in frequency.items():
+        product *= count ** (count * times)
     return bool((total * limit.denominator) ** total >= limit.numerator**total * product)

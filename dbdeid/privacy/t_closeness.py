@@ -155,40 +155,33 @@ def _sums(place: Ints, amounts: Floats, places: int) -> Floats:
 
 
 def _exact(distance: str, classes: Histogram, class_: int) -> Fraction:
-    """The distance of one class without rounding."""
+    """The distance of one class without rounding.
+
+    Shares are counted in parts of one over the product of both sums, which fits 64 bits.
+    """
     entries = classes.entries(class_)
-    pairs, whole = int(classes.pairs[class_]), classes.whole
-    total = int(whole.counts.sum())
-    extra = [Fraction(-int(count), total) for count in whole.counts]
-    for value, count in zip(classes.value[entries], classes.count[entries], strict=True):
-        extra[value] += Fraction(int(count), pairs)
+    pairs, total = int(classes.pairs[class_]), int(classes.whole.counts.sum())
+    extra = -pairs * classes.whole.counts
+    extra[classes.value[entries]] += total * classes.count[entries]
     if distance == "equal":
-        return sum((e for e in extra if e > 0), Fraction())
+        return Fraction(int(extra[extra > 0].sum()), pairs * total)
     if distance == "ordered":
-        return _exact_ordered(extra)
-    return _exact_hierarchical(extra, whole)
+        moved, longest = sum(np.abs(np.cumsum(extra)).tolist()), max(len(extra) - 1, 1)
+    else:
+        moved, longest = _moved(extra, classes.whole), max(len(classes.whole.groups), 1)
+    return Fraction(moved, longest * pairs * total)
 
 
-def _exact_ordered(extra: list[Fraction]) -> Fraction:
-    running = moved = Fraction()
-    for e in extra:
-        running += e
-        moved += abs(running)
-    return moved / max(len(extra) - 1, 1)
-
-
-def _exact_hierarchical(extra: list[Fraction], whole: Whole) -> Fraction:
-    found = Fraction()
-    of_value = [int(v) for v in range(len(extra))]
+def _moved(extra: Ints, whole: Whole) -> int:
+    """What is moved at the nodes of a hierarchy, each times its height."""
+    found, of_value = 0, np.arange(len(extra))
     for height, groups in enumerate(whole.groups, start=1):
-        children = dict(zip(of_value, (int(g) for g in groups), strict=True))
-        size = max(children.values()) + 1
-        more, less = [Fraction()] * size, [Fraction()] * size
-        for child, parent in children.items():
-            more[parent] += max(extra[child], Fraction())
-            less[parent] += max(-extra[child], Fraction())
-        moved = sum((min(a, b) for a, b in zip(more, less, strict=True)), Fraction())
-        found += moved * height / len(whole.groups)
-        extra = [a - b for a, b in zip(more, less, strict=True)]
-        of_value = [int(g) for g in groups]
+        size = int(groups.max()) + 1
+        parent = np.zeros(len(extra), np.int64)
+        parent[of_value] = groups
+        more, less = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        np.add.at(more, parent, np.maximum(extra, 0))
+        np.add.at(less, parent, np.maximum(-extra, 0))
+        found += height * int(np.minimum(more, less).sum())
+        extra, of_value = more - less, groups
     return found

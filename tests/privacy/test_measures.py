@@ -264,6 +264,8 @@ BORDERS = [
     ("l_diversity", {"kind": "entropy", "l": 3.0}, [[7, 7, 7]], True),
     ("l_diversity", {"kind": "entropy", "l": 3.0}, [[7, 7, 8]], False),
     ("l_diversity", {"kind": "entropy", "l": 3.1}, [[7, 7, 7]], False),
+    # a half once and an eighth four times are as diverse as four
+    ("l_diversity", {"kind": "entropy", "l": 4.0}, [[4, 1, 1, 1, 1]], True),
     ("l_diversity", {"kind": "distinct", "l": 3.0}, [[9, 1, 1]], True),
     ("l_diversity", {"kind": "distinct", "l": 3.0}, [[9, 1, 1], [5, 5]], False),
     # 3 < 3 · 1 is false
@@ -314,6 +316,35 @@ def test_exactly_at_the_limit(
     assert asked.holds(found) == holds, found
     held = [case.held(c) for c in case.released]
     assert asked.satisfied(histogram(held, case.whole, ancestors, single=True)).all() == holds
+
+
+def test_nearly_equal_counts_of_many_are_told_apart_without_their_powers() -> None:
+    """The integers that decide have billions of digits: these would take days."""
+    many = 10**8
+    asked = model("l_diversity", column="a", l=2.0, kind="entropy")
+    classes = [[many, many], [many - 1, many + 1], [many, many + 1, 1]]
+    held = [Counts(sum(c), dict(enumerate(c, start=1))) for c in classes]
+    seen = histogram(held, Counts(6 * many, {1: 1, 2: 1, 3: 1}), ancestors, single=True)
+    assert asked.satisfied(seen).tolist() == [True, False, True]
+
+
+@given(st.data(), st.sampled_from(["equal", "ordered", "hierarchical"]))
+def test_a_distance_holds_at_itself_and_at_nothing_less(data: st.DataObject, kind: str) -> None:
+    sizes = st.integers(0, 40)
+    shapes = st.lists(sizes, min_size=4, max_size=4).filter(any)
+    case = of_counts(data.draw(st.lists(shapes, min_size=1, max_size=4)), data.draw(shapes))
+    held = [case.held(c) for c in case.released]
+    seen = histogram(held, case.whole, ancestors, single=True)
+    for number, of_class in enumerate(held):
+        if kind == "hierarchical":
+            distance = brute.hierarchical(of_class, case.whole, ancestors)
+        else:
+            distance = getattr(brute, kind)(of_class, case.whole)
+        for less in (0, 5e-10):  # so near that integers decide
+            asked = model(
+                "t_closeness", column="a", t=max(float(distance) - less, 0), distance=kind
+            )
+            assert asked.satisfied(seen)[number] == (less == 0 or distance == 0)
 
 
 def test_suppressed_records_count_for_the_source(session: Session) -> None:
