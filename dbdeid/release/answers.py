@@ -216,18 +216,25 @@ def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
 
 
 def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Iterator[str]:
-    """How large the accepted risk is: classes of a written table that share one sensitive value."""
+    """Classes of a written table that share one sensitive value: accepted, or allowed by models.
+
+    A closeness model lets a class have nothing but what is frequent in the source.
+    """
     names = [q.name for q in prepared.quasi_identifiers]
-    accepted = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
     wild = prepared.counting.null_policy == "wildcard"
     beside = ", those with NULL in the same places" if wild else ""
-    for name in accepted:
-        query = step("homogeneous_classes", {"rel": released}, {"qi": names, "sens": [name]})
+    for c in prepared.bound.columns:
+        if c.spec.role != "sensitive":
+            continue
+        query = step("homogeneous_classes", {"rel": released}, {"qi": names, "sens": [c.name]})
         classes, records = session.row(query)
-        yield (
-            f"{name}: homogeneity accepted; {records} records in {classes} classes share its value "
-            f"with their whole class{beside}"
-        )
+        accepted = c.spec.accept == "homogeneity"
+        if accepted or classes:
+            how = "homogeneity accepted" if accepted else "its models allow homogeneity"
+            yield (
+                f"{c.name}: {how}; {records} records in {classes} classes share its value with "
+                f"their whole class{beside}"
+            )
 
 
 def blank(prepared: Prepared, node: Sequence[int]) -> Iterator[str]:

@@ -330,6 +330,25 @@ def test_an_accepted_homogeneity_is_measured(people: Path) -> None:
     assert any(f"{alike} records in {single} classes share" in note for note in result.warnings)
 
 
+def test_a_homogeneity_that_models_allow_is_told() -> None:
+    query = "SELECT i % 5 AS a, CASE WHEN i % 5 > 0 AND i > 40 THEN 'gout' ELSE 'flu' END AS dx"
+    spec: dict[str, Any] = {
+        "release": "r",
+        "source": {"sql": f"{query} FROM range(50) AS r(i)", "name": "s"},
+        "columns": {
+            "a": {"role": "quasi_identifier", "hierarchy": "suppress"},
+            "dx": {"role": "sensitive"},
+        },
+        "privacy": [{"model": "t_closeness", "column": "dx", "t": 0.2}],
+        "method": {"name": "full_domain", "transformation": {"a": 0}},
+    }
+    told = "dx: its models allow homogeneity; 10 records in 1 classes share its value"
+    assert any(note.startswith(told) for note in dbdeid.run(spec).warnings)
+    spec["privacy"].append({"model": "l_diversity", "column": "dx", "l": 2})
+    spec["method"]["suppression_limit"] = 0.2
+    assert not any("homogeneity" in note for note in dbdeid.run(spec).warnings)
+
+
 def test_nothing_is_not_a_release(people: Path) -> None:
     spec = small(database="owner.duckdb", target="out.duckdb")
     spec["privacy"][0]["k"] = 1000
