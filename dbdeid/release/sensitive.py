@@ -76,4 +76,7 @@ def _coding(bound: Bound, session: Session, name: str, values: list[str | None])
     try:
         return coding_of(bound, session, column, values)
     except HierarchyError as error:  # without its examples: they are sensitive values
-        raise HierarchyError(error.message, hint=error.hint) from None
+        hint = error.hint
+        if error.examples:
+            hint = "add a row for each of them; sensitive values are not printed"
+        raise HierarchyError(error.message, hint=hint) from None

@@ -110,7 +110,9 @@ class ColumnSpec(Part):
             self._check_quasi_identifier()
         else:
             used = [k for k in _QI_KEYS if k in self.model_fields_set]
-            if used and not (self.role == "sensitive" and used == ["hierarchy"]):
+            if self.role == "sensitive" and "hierarchy" in used:
+                used.remove("hierarchy")
+            if used:
                 raise problem(f"{', '.join(used)} only go with role quasi_identifier")
         if self.accept and self.role != "sensitive":
             raise problem("accept: homogeneity only goes with role sensitive")

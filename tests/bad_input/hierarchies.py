@@ -127,6 +127,18 @@ FILES = (
         hint="--show-values",
     ),
     Case(
+        name="a sensitive value without a leaf",
+        words=("run", "spec.yml", "--show-values"),
+        spec={
+            "columns/illness": {"role": "sensitive", "hierarchy": {"groups": [{"a": ["flu"]}]}},
+            "privacy": [
+                {"model": "t_closeness", "column": "illness", "distance": "hierarchical", "t": 0.5}
+            ],
+        },
+        place="column 'illness': 3 of 3 values have no leaf",
+        hint="each of them; sensitive values are not printed",
+    ),
+    Case(
         name="a number between leaves of text",
         spec={"columns/age/hierarchy": "age.csv"},
         files={"age.csv": "20.0;*\n21.5;*\n"},

@@ -285,6 +285,13 @@ ABSURD = tuple(
         ("columns/age/domain", ["1"], "columns.age", "columns: {age", 2),
         ("columns/wage/weight", 2.0, "columns.wage", "columns: {age", 2),
         (
+            "columns/wage",
+            {"role": "sensitive", "hierarchy": "suppress", "min_level": 1},
+            "columns.wage: min_level only go with role quasi_identifier",
+            "columns: {age",
+            2,
+        ),
+        (
             "columns/name",
             {"role": "identifier", "accept": "homogeneity"},
             "columns.name",
@@ -332,6 +339,13 @@ ABSURD = tuple(
         ("method", "full-domain", "method", "did you mean 'full_domain'?", 2),
         ("privacy/0/model", "k-anonymity", "privacy[0]", "did you mean 'k_anonymity'?", 2),
         ("privacy/0/model", "cluster_size", "privacy[0]", "this is dbdeid", 2),
+        (
+            "privacy",
+            [{"model": "alpha_k", "k": 1, "alpha": 1e-9, "column": "wage"}],
+            "would suppress 200",
+            "allow weaker models",
+            3,
+        ),
         ("null_policy", "own", "null_policy", "own_category", 2),
         ("output", {"as": "view"}, "lives in `database`", "drop `target`", 2),
         ("columns", {"age": "quasi_identifier"}, "columns.age", "a CSV path", 2),
