@@ -54,7 +54,7 @@ class DeltaDisclosure(OfSensitive):
 def _less(numerator: int, denominator: int, delta: float) -> bool:
     """|log2(numerator / denominator)| < δ, in integers where δ is a short fraction."""
     limit = meant(delta)
-    if limit.denominator > LARGEST:
-        return abs(float(np.log2(numerator / denominator))) < delta
     more, less = max(numerator, denominator), min(numerator, denominator)
+    if limit.denominator > LARGEST:
+        return log2(more / less) < delta  # rounded as what is measured is
     return bool(more**limit.denominator < 2**limit.numerator * less**limit.denominator)

@@ -303,6 +303,9 @@ BORDERS = [
     ("delta_disclosure", {"delta": 1.0}, [[1, 3], [3, 1]], False),
     ("delta_disclosure", {"delta": 1.01}, [[1, 3], [3, 1]], True),
     ("delta_disclosure", {"delta": 3.0}, [[1, 15], [15, 1]], False),
+    # 1/4 is 2/5 of 10/16: the logarithm as it is rounded, and the next number above it
+    ("delta_disclosure", {"delta": 1.3219280948873624}, [[3, 1], [3, 9]], False),
+    ("delta_disclosure", {"delta": 1.3219280948873626}, [[3, 1], [3, 9]], True),
     ("delta_disclosure", {"delta": 9.0}, [[1, 1, 0], [1, 1, 1]], False),
 ]
 
