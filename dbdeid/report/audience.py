@@ -47,7 +47,7 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         "source_subjects": None if record["source_subjects"] is None else 0,
         "suppressed_rows": None,
         "warnings": [],
-        "privacy": [_only(model, _MODEL) for model in record.get("privacy") or ()],
+        "privacy": [_model(model) for model in record.get("privacy") or ()],
         "columns": [_only(column, _COLUMN) for column in record.get("columns") or ()],
         "metrics": _only(record.get("metrics") or {}, _METRICS),
         "loss": _released_loss(record, record.get("loss")),
@@ -118,9 +118,18 @@ def _promise(promise: Mapping[str, Any], models: set[str], *, found: bool) -> di
     """A promise; what was found only where anyone can find it in the release."""
     shown = {"declared": None, "found": None} | _only(promise, ("model", "holds"))
     if promise["model"] in models and isinstance(promise["declared"], Mapping):
-        shown["declared"] = _only(promise["declared"], _MODEL)
+        shown["declared"] = _model(promise["declared"])
+        found = found and "values" not in promise["declared"]  # would tell which they are
     if found and promise["model"] in _FOUND_IN_RELEASE:
         shown["found"] = promise["found"]
+    return shown
+
+
+def _model(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """A model; of the values that it is about only how many, for it promises nothing of others."""
+    shown = _only(declared, _MODEL)
+    if listed := declared.get("values"):
+        shown["values"] = f"{len(listed)} not named here"
     return shown
 
 

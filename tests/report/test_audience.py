@@ -78,6 +78,23 @@ def test_what_classes_tell_of_a_sensitive_column_is_internal() -> None:
         assert words not in page
 
 
+def test_a_model_of_some_values_is_not_taken_for_one_of_all() -> None:
+    """Neither are they named, nor can they be told by the share that was found of them."""
+    record: dict[str, Any] = full()
+    declared = {"k": 5, "alpha": 0.25, "column": "dx", "values": ["canary", None]}
+    record["privacy"].append({"model": "alpha_k", **declared})
+    found = {"k": 7, "alpha": 0.21875}
+    promise = {"model": "alpha_k", "declared": declared, "found": found, "holds": True}
+    record["verification"]["promises"].append(promise)
+    page = render(record, "public")
+    assert page.count("values = 2 not named here") == 3
+    assert "canary" not in page
+    assert "0.2188" not in page
+    assert "canary" in render(record, "internal")
+    promise["declared"] = {"k": 5, "alpha": 0.25, "column": "dx"}
+    assert "0.2188" in render(record, "public")
+
+
 def test_the_internal_page_shows_them() -> None:
     page = render(full())
     for figure in (
