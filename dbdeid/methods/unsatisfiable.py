@@ -38,8 +38,8 @@ def unsatisfiable(
         hint = "use weaker models, or higher max_level; more suppression would not help"
     else:
         share = math.ceil(lost / people * 10_000) / 10_000
-        some = f"suppression_limit: {share}, " if lost < people else ""
-        hint = f"allow {some}weaker models such as a smaller k, or higher max_level"
+        hint = f"allow suppression_limit: {share}, weaker models such as a smaller k, or higher "
+        hint += "max_level"
     return Unsatisfiable(
         f"no transformation reaches {wanted} with at most {limit} of {people} {who} "
         f"suppressed; {what} would suppress {lost}"

@@ -343,7 +343,22 @@ ABSURD = tuple(
             "privacy",
             [{"model": "alpha_k", "k": 1, "alpha": 1e-9, "column": "wage"}],
             "would suppress 200",
-            "allow weaker models",
+            "use weaker models",
+            3,
+        ),
+        (
+            "privacy",
+            [
+                {
+                    "model": "alpha_k",
+                    "k": 1,
+                    "alpha": 1e-9,
+                    "column": "illness",
+                    "values": [f"KANARI illness {i}" for i in range(3)],
+                }
+            ],
+            "alpha_k (k 1, alpha 1e-09) with at most",
+            "use weaker models",
             3,
         ),
         ("null_policy", "own", "null_policy", "own_category", 2),
