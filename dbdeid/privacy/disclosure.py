@@ -43,8 +43,10 @@ class Disclosure:
             where no member is known.
         entropy_l: least exp(H) over the classes, H the entropy of the c.
         recursive_c: greatest r_1/(r_l + … + r_m), counts descending and l the `distinct_l`: the
-            table is recursively (c, l)-diverse for every c above it.
-        t: greatest distance of a class's shares c/Σc from those of the table.
+            table is recursively (c, l)-diverse for every c above it; None is infinite: nobody is
+            known in a class.
+        t: greatest distance of a class's shares c/Σc from those of the table; 1 for a class of
+            nobody known.
         t_distance: `ordered` (values a step apart, NULL last) or `equal` (all equally far apart).
         alpha: greatest p: the confidence with which a value is told.
         basic_beta: greatest (p - q)/q.
@@ -202,7 +204,7 @@ def _disclosure(
         distinct,
         entropy,
         recursive if distinct else None,
-        t,
+        1.0 if distinct == 0 else t,
         distance,
         alpha,
         gain,

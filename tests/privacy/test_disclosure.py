@@ -141,7 +141,7 @@ def judge(
                 "l": 1 if n and most == n else min(len(c), n),
                 "entropy": entropy(c, n),
                 "counts": sorted(c.values(), reverse=True),
-                "t": distance if c else None,
+                "t": distance if c else 1,
                 "alpha": most / n if n else 1,
                 "gain": max(gains) if c else None,
                 "kept": all(g <= -math.log(q[v]) + 1e-9 for g, v in zip(gains, c, strict=True)),
@@ -238,7 +238,7 @@ def test_many_illnesses_of_one_person_are_no_diversity(session: Session) -> None
 def test_a_class_of_nobody_known_protects_nobody(session: Session) -> None:
     found = measured(session, [(None, 1, "a"), (None, 1, "b")], people=True)
     assert (found.distinct_l, found.entropy_l, found.alpha) == (0, 0, 1)
-    assert (found.t, found.recursive_c, found.basic_beta) == (None, None, None)
+    assert (found.t, found.recursive_c, found.basic_beta) == (1, None, None)
     assert found.homogeneous == Block(1, 2)
 
 
