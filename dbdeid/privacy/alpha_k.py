@@ -53,8 +53,8 @@ class AlphaK(OfSensitive):
 
     @property
     def diversifies(self) -> bool:
-        """Whether it keeps the values of a class from being all the same."""
-        return self.alpha < 1
+        """Whether it keeps the values of a class from being all the same, whichever that is."""
+        return self.alpha < 1 and self.values is None
 
     @property
     def smallest_class(self) -> int:

@@ -83,6 +83,13 @@ class Check:
     detail: str = ""
 
 
+def _without_values(declared: Any) -> Any:
+    """What was declared, without the values of a sensitive column that a model may list."""
+    if not isinstance(declared, dict):
+        return declared
+    return {key: value for key, value in declared.items() if key != "values"}
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """All that the verifier looked at."""
@@ -99,7 +106,7 @@ class Verification:
     def failures(self) -> tuple[str, ...]:
         """One line for each promise or check that does not hold."""
         promises = [
-            f"{p.model}: declared {p.declared}, found {p.found}"
+            f"{p.model}: declared {_without_values(p.declared)}, found {p.found}"
             for p in self.promises
             if not p.holds
         ]
