@@ -314,7 +314,7 @@ def macros_install(
 ) -> None:
     """Install the macros in a database.
 
-    Any DuckDB client can then use them, without Python.
+    Any DuckDB client can then use them, without Python. A published release has its own already.
     """
     from dbdeid.engine import macros
     from dbdeid.engine.session import Session
@@ -345,16 +345,19 @@ def sql(
 ) -> None:
     """Run DuckDB SQL with all macros and UDFs registered.
 
-    SQL is read from -c, a file, or standard input. The macros are installed in the database.
+    SQL is read from -c, a file, or standard input. The macros are installed in the database; a
+    published release is only read, with the macros that it carries.
 
     dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
     """
-    from dbdeid.engine.console import run_script
-    from dbdeid.release.install import install
+    from dbdeid.engine.console import is_release, run_script
+    from dbdeid.release.install import install, register_udfs
 
     text = statement if statement is not None else _script(file)
     results = []
-    for result in run_script(target, text, options.settings, install):
+    released = is_release(target)
+    register = register_udfs if released else install
+    for result in run_script(target, text, options.settings, register, read_only=released):
         results.append(result.to_dict() if options.json else None)
         show(options, None, texts().table(result))
     if options.json:

@@ -480,6 +480,51 @@ def test_sql_errors_name_no_cell_and_earlier_results_are_printed(place: Path) ->
     assert "nope.yml" in told.stderr
 
 
+@pytest.mark.parametrize("file", ["a.duckdb", "export.duckdb"])
+def test_sql_reads_a_published_release_and_changes_no_byte(place: Path, file: str) -> None:
+    write("a", database="owner.duckdb", target="a.duckdb", output={"export": ["export.duckdb"]})
+    assert call("run", "a.yml").returncode == 0
+    before = prints()
+    script = "SELECT deid.k('a', ['sex']) AS k, deid_overlap('[0, 10)', 0, 5) AS share"
+    (found,) = document("sql", file, "-c", script)
+    assert found["rows"] == [{"k": 15, "share": 0.5}]
+    (own,) = document("sql", file, "-c", "CREATE TEMP TABLE t AS SELECT count(*) n FROM a; FROM t")
+    assert own["rows"] == [{"n": 196}]
+    for change in ("CREATE TABLE t AS FROM a", "DELETE FROM a", "COMMENT ON TABLE a IS 'seen'"):
+        done = call("sql", file, "-c", f"{change}; SELECT 1")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{file}: a published release is not changed\n  Hint: make a TEMP" in done.stderr
+    kept = call("sql", file, "-c", "FROM deid.loss('a', ['sex'])")
+    assert kept.returncode == 2
+    assert "a release has no deid.hierarchies" in kept.stderr
+    assert prints() == before
+    assert call("verify", "a.yml").returncode == 0
+    assert call("run", "a.yml").returncode == 0
+
+
+def test_macros_are_not_installed_in_a_published_release(place: Path) -> None:
+    assert call("run", "a.yml").returncode == 0
+    before = prints()
+    done = call("macros", "install", "a.duckdb")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a published release is not changed" in done.stderr
+    assert "attach it to a database of your own" in done.stderr
+    assert prints() == before
+    script = "ATTACH 'a.duckdb' AS given; SELECT deid.k('given.main.a', ['sex']) AS k"  # as told
+    assert document("sql", "owner.duckdb", "-c", script)[0]["rows"] == [{"k": 15}]
+    assert prints()["a.duckdb"] == before["a.duckdb"]
+
+
+def test_an_owners_database_gets_its_macros(place: Path) -> None:
+    for words in (("sql", "owner.duckdb", "-c", "SELECT 1"), ("macros", "install", "owner.duckdb")):
+        for _ in range(2):  # the second time over those of the first
+            assert call(*words).returncode == 0
+    assert call("run", "b.yml").returncode == 0
+    script = "CREATE TABLE kept AS SELECT DISTINCT hierarchy FROM deid.hierarchies; FROM kept"
+    (kept,) = document("sql", "owner.duckdb", "-c", script)
+    assert {"hierarchy": "age"} in kept["rows"]
+
+
 # -- help --------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from dbdeid.engine.failure import reason
+from dbdeid.engine.macros import in_release
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 
@@ -36,6 +37,8 @@ def run_script(
     text: str,
     settings: Settings,
     register: Callable[[duckdb.DuckDBPyConnection], None],
+    *,
+    read_only: bool = False,
 ) -> Iterator[Table]:
     """Run every statement of a script and give each result as it comes.
 
@@ -44,6 +47,7 @@ def run_script(
         text: DuckDB SQL.
         settings: engine limits.
         register: prepares the connection.
+        read_only: for a published release, which is not changed; temporary tables can be made.
 
     Raises:
         DataError: the database cannot be opened, or a statement fails.
@@ -51,7 +55,7 @@ def run_script(
     config: dict[str, Any] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
     given = {key: value for key, value in config.items() if value is not None}
     try:
-        connection = duckdb.connect(str(database), config=given)
+        connection = duckdb.connect(str(database), read_only=read_only, config=given)
     except duckdb.Error as error:
         raise DataError(
             f"{database}: cannot be opened ({reason(error)})", hint="give a DuckDB database"
@@ -60,11 +64,29 @@ def run_script(
         register(connection)
         yield from _results(connection, text)
     except duckdb.Error as error:
+        if read_only and "attached in read-only mode" in str(error):
+            raise DataError(
+                f"{database}: a published release is not changed",
+                hint="make a TEMP table, or attach the release to a database of your own",
+            ) from None
         told = _told(error)
         hint = "look at the SQL given with -c, in a file or on standard input"
+        if read_only:
+            hint += "; a release has no deid.hierarchies, nor what reads it"
         raise DataError(told, hint="" if "Hint: " in told else hint) from None
     finally:
         connection.close()
+
+
+def is_release(database: Path) -> bool:
+    """Whether a file is a published release, found without changing it."""
+    if not database.is_file():
+        return False
+    try:
+        with duckdb.connect(str(database), read_only=True) as connection:
+            return in_release(connection)
+    except duckdb.Error:  # opening it for work tells why
+        return False
 
 
 def _results(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[Table]:

@@ -142,12 +142,19 @@ def install(
 
     Raises:
         EngineError: DuckDB refused, for example because the database is read-only.
-        DataError: a database attached as `deid` makes every name `deid.x` ambiguous.
+        DataError: a database attached as `deid` makes every name `deid.x` ambiguous; or the
+            database is a published release, which anything more would change.
     """
-    if con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = 'deid'").fetchone():
+    if con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = 'deid'").fetchall():
         raise DataError(
             "a database is attached as 'deid', which hides the schema of that name",
             hint="attach it under another name: ATTACH 'deid.duckdb' AS hospital",
+        )
+    if private and in_release(con, catalog):
+        raise DataError(
+            "a published release is not changed; it carries the macros that are of use in it",
+            hint="dbdeid sql reads it with all functions, and any DuckDB client with its macros; "
+            "for the other macros, attach it to a database of your own",
         )
     wanted = tuple(macro for macro in MACROS if private or not macro.private)
     try:
@@ -161,6 +168,29 @@ def install(
     except duckdb.Error as error:
         raise EngineError(error) from None
     return wanted
+
+
+def in_release(con: duckdb.DuckDBPyConnection, catalog: str | None = None) -> bool:
+    """Whether a database is a published release: of ours, it holds public macros and no more.
+
+    A database that macros were installed in has `deid.hierarchies` and the private macros, one
+    that keeps book has its tables.
+
+    Args:
+        con: an open connection.
+        catalog: an attached database; None is the current one.
+    """
+    held = con.execute(
+        "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+        "WHERE database_name = coalesce($catalog, current_database()) AND schema_name = $schema "
+        "UNION ALL SELECT NULL FROM duckdb_tables() "
+        "WHERE database_name = coalesce($catalog, current_database()) AND schema_name = $schema",
+        {"catalog": catalog, "schema": SCHEMA},
+    ).fetchall()
+    names = {name for (name,) in held}
+    public = {macro.name for macro in MACROS if not macro.private}
+    private = {None, *(macro.name for macro in MACROS if macro.private)}
+    return not names.isdisjoint(public) and names.isdisjoint(private)
 
 
 def _hierarchies() -> str:

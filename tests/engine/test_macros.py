@@ -113,6 +113,25 @@ def test_a_read_only_database_is_refused(tmp_path: Path) -> None:
         macros.install(con)
 
 
+def test_a_published_release_is_known_by_what_its_schema_holds() -> None:
+    with duckdb.connect() as con:
+        assert not macros.in_release(con)
+        con.execute("ATTACH ':memory:' AS given; ATTACH ':memory:' AS own")
+        macros.install(con, "given", private=False)
+        macros.install(con, "own")
+        assert macros.in_release(con, "given")
+        assert not macros.in_release(con, "own")
+        assert not macros.in_release(con)
+        con.execute("USE given")
+        assert macros.in_release(con)
+        with pytest.raises(DataError, match="a published release is not changed"):
+            macros.install(con)
+        assert con.sql("SELECT 1").fetchall() == [(1,)]
+        # a database with macros and a book is its owner's
+        con.execute("CREATE TABLE deid.releases (release VARCHAR)")
+        assert not macros.in_release(con)
+
+
 def test_a_database_named_like_the_schema_is_refused(tmp_path: Path) -> None:
     with (
         duckdb.connect(str(tmp_path / "deid.duckdb")) as con,
