@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 import dbdeid
+from dbdeid.release.install import register_udfs
 
 sys.path.insert(0, str(Path(__file__).parent))
 from specs import PEOPLE, small
@@ -120,7 +121,20 @@ def test_a_read_only_connection_is_told_so(place: Path) -> None:
                 dbdeid.run(small(**more), con)
         with pytest.raises(dbdeid.DataError, match="read-only"):
             dbdeid.install(con)
+        assert con.sql("SELECT count(*) FROM people").fetchall() == [(200,)]
+        register_udfs(con)  # as the hint tells
+        assert con.sql("SELECT deid_overlap('[0, 10)', 0, 5)").fetchall() == [(0.5,)]
     assert [p.name for p in place.iterdir()] == ["owner.duckdb"]
+
+
+def test_a_published_release_is_not_installed_in(place: Path) -> None:
+    dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    before = Path("out.duckdb").read_bytes()
+    with duckdb.connect("out.duckdb") as con:
+        with pytest.raises(dbdeid.DataError, match="a published release is not changed"):
+            dbdeid.install(con)
+        assert con.sql("SELECT 1").fetchall() == [(1,)]
+    assert Path("out.duckdb").read_bytes() == before
 
 
 def test_errors_have_one_root() -> None:

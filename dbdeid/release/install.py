@@ -19,14 +19,16 @@ def install(con: Any) -> None:
         con: an open `duckdb.DuckDBPyConnection`.
 
     Raises:
-        DataError: the database is read-only; register the UDFs alone with `register_udfs`.
+        DataError: the database is read-only (register the UDFs alone with `register_udfs`), or a
+            published release, which is not changed.
     """
     require_idle(con)
     query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
-    if con.execute(query).fetchone() == (True,):
+    if con.execute(query).fetchall() == [(True,)]:
         raise DataError(
             "the database is read-only, so no macros can be installed",
-            hint="open it for writing once; macros stay, and `register_udfs` adds the functions",
+            hint="connect without read_only=True; once installed, the macros stay in the file. "
+            "For the Python functions alone: dbdeid.release.install.register_udfs(con)",
         )
     macros.install(con)
     register_udfs(con)
