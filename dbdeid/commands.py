@@ -63,7 +63,7 @@ _COMMON: dict[str, Any] = {
         ),
     ],
     "explain": Annotated[
-        bool, typer.Option("--explain", help="Print the SQL steps and execute none of them.")
+        bool, typer.Option("--explain", help="run, check: print the SQL steps, execute none.")
     ],
     "database": Annotated[
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
