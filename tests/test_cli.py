@@ -42,6 +42,7 @@ RUN_KEYS = {
     "metrics",
     "search",
     "verified",
+    "promises",
     "warnings",
     "seconds",
 }
