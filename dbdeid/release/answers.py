@@ -12,6 +12,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.privacy import AlphaK
+from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
@@ -215,18 +216,27 @@ def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
             )
 
 
-def homogeneity(prepared: Prepared, released: Relation, session: Session) -> Iterator[str]:
+def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iterator[str]:
     """Classes of a written table that share one sensitive value: accepted, or allowed by models.
 
     A closeness model lets a class have nothing but what is frequent in the source.
+
+    Args:
+        prepared: the prepared spec.
+        counted: the released records, with the number of their subject where people count.
+        session: where they are.
     """
-    names = [q.name for q in prepared.quasi_identifiers]
+    names, subject = [q.name for q in prepared.quasi_identifiers], prepared.parameters.subject
+    by_subject = subject is not None
     wild = prepared.counting.null_policy == "wildcard"
     beside = ", those with NULL in the same places" if wild else ""
     for c in prepared.bound.columns:
         if c.spec.role != "sensitive":
             continue
-        query = step("homogeneous_classes", {"rel": released}, {"qi": names, "sens": [c.name]})
+        rows = members(counted, names, [c.name], subject)
+        held = class_values(rows, value_names([c]), by_subject=by_subject)
+        sizes = class_sizes(rows, by_subject=by_subject)
+        query = step("homogeneous_classes", {"classes": sizes, "held": held})
         classes, records = session.row(query)
         accepted = c.spec.accept == "homogeneity"
         if accepted or classes:

@@ -114,7 +114,7 @@ def _release(
         warnings = (
             *warnings,
             *answers.blank(prepared, plan.node),
-            *answers.homogeneity(prepared, staged, session),
+            *answers.homogeneity(prepared, written.counted, session),
             *answers.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):

@@ -1,12 +1,16 @@
--- homogeneous_classes: classes whose records all share one value of a sensitive column
--- reads   __rel__    one row per record        __qi__ quasi-identifiers, __sens__ one column
--- gives   classes, records                     one row; NULL is a value of its own
+-- homogeneous_classes: classes in which one sensitive value is that of every member, whatever else
+--                      some of them have
+-- reads   __classes__    one row per class: class, records
+--         __held__       one row per class and value: class, size, count
+-- gives   classes, records    one row; NULL is a value of its own
 SELECT
   count(*) AS classes,
-  coalesce(sum(class_size), 0)::BIGINT AS records
-FROM (
-  SELECT count(*) AS class_size
-  FROM __rel__
-  GROUP BY __qi__
-  HAVING count(DISTINCT __sens__) + max(CASE WHEN __sens__ IS NULL THEN 1 ELSE 0 END) = 1
-)
+  CAST(coalesce(sum(records), 0) AS BIGINT) AS records
+FROM __classes__ AS classes
+JOIN (
+  SELECT class
+  FROM __held__
+  GROUP BY class
+  HAVING max(count) = any_value(size)
+) AS uniform
+  ON uniform.class = classes.class

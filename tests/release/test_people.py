@@ -341,3 +341,26 @@ def test_encounters_of_real_patients(shared: Path) -> None:
     assert by_subject.classes == by_row.classes - 82
     assert (by_subject.source_rows, by_subject.source_subjects) == (101_766, 71_518)
     assert by_subject.smallest_class == 5
+
+
+def test_a_value_that_everyone_in_a_class_has_is_told_whatever_else_they_have() -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT CASE WHEN i < 6 THEN 'a' END AS records, i // 2 AS who, "
+            "CASE WHEN i % 2 = 0 THEN 'flu' ELSE 'x' || i % 3 END AS s FROM range(12) AS r(i)"
+        )
+        spec = {
+            "release": "r",
+            "source": "t",
+            "columns": {
+                "records": {"role": "quasi_identifier", "hierarchy": "suppress"},
+                "who": "drop",
+                "s": {"role": "sensitive", "accept": "homogeneity"},
+            },
+            "privacy": [{"model": "k_anonymity", "k": 2}],
+            "method": {"name": "full_domain", "transformation": {"records": 0}},
+        }
+        of_rows = dbdeid.run(spec | {"accept": "rows"}, con).warnings[-1]
+        of_people = dbdeid.run(spec | {"subject": "who"}, con).warnings[-1]
+    assert "0 records in 0 classes" in of_rows
+    assert "12 records in 2 classes" in of_people
