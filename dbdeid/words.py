@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 ROWS_SHOWN = 100
+ALL = 10  # digits of a number that breaks its promise, perhaps by little
 
 
 def released(result: RunResult) -> str:
@@ -105,7 +106,7 @@ def verified(found: Verification) -> str:
     if passed:
         lines.append(f"  {'also in order':<18}  {', '.join(passed)}")
     lines += [f"  note: {c.check}: {c.detail}" for c in found.hygiene if c.holds and c.detail]
-    lines += [f"  FAIL  {p.model}: {_kept(p)}" for p in found.promises if not p.holds]
+    lines += [f"  FAIL  {p.model}: {_kept(p, ALL)}" for p in found.promises if not p.holds]
     lines += [f"  FAIL  {c.check}: {c.detail}" for c in found.hygiene if not c.holds]
     return "\n".join(lines)
 
@@ -117,20 +118,21 @@ def _placed(name: str) -> tuple[str, str]:
     return found[1], found[2] or ""
 
 
-def _kept(promise: Promise) -> str:
+def _kept(promise: Promise, digits: int = 4) -> str:
+    declared, found = _flat(promise.declared, digits), _flat(promise.found, digits)
     if promise.declared == promise.found:
-        return f"as declared: {_flat(promise.found)}"
-    return f"declared {_flat(promise.declared)}; found {_flat(promise.found)}"
+        return f"as declared: {found}"
+    return f"declared {declared}; found {found}"
 
 
-def _flat(value: Any) -> str:
+def _flat(value: Any, digits: int = 4) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_flat(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {_flat(item, digits)}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return " and ".join(_flat(item) for item in value)
+        return " and ".join(_flat(item, digits) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
 def evaluated(found: Mapping[str, Any]) -> str:

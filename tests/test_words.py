@@ -42,3 +42,9 @@ def test_every_promise_of_a_model_is_told() -> None:
         "  l_diversity         declared column dx, l 2; found 3",
         "  l_diversity         declared column sex, l 2; found 2",
     ]
+
+
+def test_what_breaks_a_promise_by_little_is_told_to_the_last_digit() -> None:
+    broken = Promise("t_closeness", {"column": "dx", "t": 0.3}, 0.300012345, False)
+    (_, line) = verified(Verification((broken,), ())).splitlines()
+    assert line == "  FAIL  t_closeness: declared column dx, t 0.3; found 0.300012345"
