@@ -132,11 +132,7 @@ def measure(
         )
     )
     tables["told"] = told
-    if ordered:
-        distance = step("distance_ordered", tables, values={"values": number})
-    else:
-        distance = step("distance_equal", tables, values={"all": total})
-    (t,) = session.row(distance)
+    (t,) = session.row(_distance(shares, told, values, ordered=ordered))
     return _disclosure(
         sensitive,
         session.row(step("disclosure", tables)),
@@ -183,6 +179,32 @@ def _shares(numbered: Relation, together: exp.Query, values: Relation, keys: int
         .join(together.subquery("held"), on=same)
         .join(exp.alias_(values.table, "known", table=True), on=value)
     )
+
+
+def _distance(shares: Relation, told: Relation, values: Relation, *, ordered: bool) -> exp.Expr:
+    """The query of the greatest distance, as it is of a model."""
+    whole = exp.select("position AS place", "people AS known").from_(values.table)
+    all_ = exp.select("sum(people) AS total", "count(*) AS domain").from_(values.table)
+    compared = (
+        exp.select(
+            "shares.class",
+            "shares.holders AS count",
+            "told.total AS pairs",
+            "shares.position AS place",
+            "shares.people AS known",
+            "whole.total",
+            "whole.domain",
+        )
+        .from_(exp.alias_(shares.table, "shares", table=True))
+        .join(
+            exp.alias_(told.table, "told", table=True),
+            on=column("class", "told").eq(column("class", "shares")),
+        )
+        .join(all_.subquery("whole"), join_type="cross")
+    )
+    if ordered:
+        return step("t_ordered", {"shares": compared, "whole": whole})
+    return step("t_equal", {"shares": compared})
 
 
 def _subjects(session: Session, table: Relation, subject: str) -> int:
