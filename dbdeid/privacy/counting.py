@@ -60,9 +60,11 @@ def classes(
     """
     keys = _keys(quasi_identifiers)
     if counting.null_policy == "wildcard":
-        kind = "wildcard_classes" if counting.subject is None else "wildcard_subject_classes"
         groups = _groups(table, quasi_identifiers, counting.subject).select(_cells(keys))
-        return _as_query(step(kind, {"groups": groups}, {"qi": keys}))
+        if counting.subject is not None:
+            return _as_query(step("wildcard_subject_classes", {"groups": groups}, {"qi": keys}))
+        found = _wildcards(groups.select(exp.alias_(exp.Count(this=exp.Star()), "weight")), keys)
+        return exp.select(*keys, "records", "class_size").from_(found.subquery("found"))
     records = exp.Count(this=exp.Star())
     size: exp.Expr = records
     if counting.subject is not None:
@@ -98,8 +100,7 @@ def weighted_classes(
         .group_by(*keys)
     )
     if counting.null_policy == "wildcard":
-        groups = groups.select(_cells(keys))
-        return _as_query(step("wildcard_weights", {"groups": groups}, {"qi": keys}))
+        return _wildcards(groups.select(_cells(keys)), keys)
     query = exp.select("*", exp.alias_(exp.column("records"), "class_size"))
     query = query.from_(groups.subquery("groups"))
     if counting.null_policy == "exclude":
@@ -155,6 +156,10 @@ def _groups(table: Relation, quasi_identifiers: Sequence[str], subject: str | No
         .from_(_renamed(table, quasi_identifiers, subject).subquery("found"))
         .group_by(*keys)
     )
+
+
+def _wildcards(groups: exp.Select, keys: Sequence[str]) -> exp.Query:
+    return _as_query(step("wildcard_classes", {"groups": groups}, {"qi": keys}))
 
 
 def _cells(keys: Sequence[str]) -> exp.Expr:

@@ -1,6 +1,6 @@
--- wildcard_classes: class sizes where a NULL matches everything, on both sides
--- reads   __groups__   one row per combination: __qi__, cells (its values as a list), records
--- gives   __qi__, records, class_size             one row per combination
+-- wildcard_classes: class sizes and their weights where a NULL matches everything, on both sides
+-- reads   __groups__   one row per combination: __qi__, cells (its values as a list), records, weight
+-- gives   __qi__, records, class_size, weight     one row per combination
 WITH marked AS (
   SELECT
     *,
@@ -26,25 +26,29 @@ WITH marked AS (
     pattern,
     other,
     seen,
-    sum(records) AS met
+    sum(records) AS met,
+    sum(weight) AS weighed
   FROM shadows
   GROUP BY pattern, other, seen
 )
 SELECT
   __qi__,
   any_value(records) AS records,
-  CAST(sum(met) AS BIGINT) AS class_size
+  CAST(sum(met) AS BIGINT) AS class_size,
+  sum(weighed) AS weight
 FROM (
   SELECT
     __qi__,
     records,
-    CASE WHEN list_contains(pattern, TRUE) THEN 0 ELSE records END AS met
+    CASE WHEN list_contains(pattern, TRUE) THEN 0 ELSE records END AS met,
+    CASE WHEN list_contains(pattern, TRUE) THEN 0 ELSE weight END AS weighed
   FROM marked
   UNION ALL
   SELECT
     shadows.__qi__,
     shadows.records,
-    sums.met
+    sums.met,
+    sums.weighed
   FROM shadows
   JOIN sums
     ON sums.pattern = shadows.other
