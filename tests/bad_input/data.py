@@ -73,7 +73,7 @@ SIZES = (
             "columns/zip/max_level": 0,
         },
         place="no transformation reaches k = 2",
-        hint="allow suppression_limit: ",
+        hint="higher max_level",
     ),
     Case(
         name="all rows equal",

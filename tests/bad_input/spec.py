@@ -341,7 +341,7 @@ ABSURD = tuple(
         ("privacy/0/model", "cluster_size", "privacy[0]", "this is dbdeid", 2),
         (
             "privacy",
-            [{"model": "alpha_k", "k": 1, "alpha": 1e-9, "column": "wage"}],
+            [{"column": "wage", "model": "alpha_k", "k": 1, "alpha": 1e-9}],
             "would suppress 200",
             "use weaker models",
             3,
