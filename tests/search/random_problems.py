@@ -307,7 +307,8 @@ class RecordChecker:
     def released(self, node: Node) -> list[tuple[Key, bool]]:
         """The generalized cells of each record, and whether it stays."""
         records = [*self._records(node)]
-        kept = self._kept(records, Mixed.holds)
+        fitting = [p.fitting(node) for p in self._populations]
+        kept = self._kept(records, Mixed.holds, fitting, Around.holds)
         return [(r.key, stays) for r, stays in zip(records, kept, strict=True)]
 
     def _records(self, node: Node) -> Iterator[Record]:
