@@ -33,9 +33,10 @@ from dbdeid.methods.sql_checker import SqlChecker
 from dbdeid.methods.unsatisfiable import unsatisfiable
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.exploration import Found, Problem, Progress, explore
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.objectives import OBJECTIVES, metrics, score_of, under
-from dbdeid.search.optimal import Found, Progress, optimal
+from dbdeid.search.optimal import optimal
 from dbdeid.search.tuples import Tuples, Values
 
 STAGED = "deid_staged"
@@ -102,7 +103,7 @@ def plan(
     if parameters.transformation is not None:
         found = _apply(lattice, tuples, checker, parameters, limit)
     else:
-        found = optimal(
+        problem = Problem(
             lattice,
             tuples,
             checker,
@@ -110,8 +111,8 @@ def plan(
             objective=under(parameters.rule, OBJECTIVES[parameters.objective]),
             accept=lambda check: acceptable(check, parameters, tuples.records),
             convex=parameters.convex,
-            progress=progress,
         )
+        found = explore(optimal, problem, progress=progress)
     if found.node is None or found.check is None:
         raise unsatisfiable(lattice, tuples, checker, parameters, limit)
     search = {

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dbdeid.search.optimal import Progress
+from dbdeid.search.exploration import Progress
 
 logger = logging.getLogger("dbdeid")
 

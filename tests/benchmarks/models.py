@@ -24,9 +24,10 @@ from dbdeid.methods.conditions import Sensitive
 from dbdeid.privacy import MODELS, Model
 from dbdeid.privacy.histogram import Whole
 from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.exploration import Found, Problem, explore
 from dbdeid.search.lattice import Lattice
 from dbdeid.search.objectives import LOSS
-from dbdeid.search.optimal import Found, optimal
+from dbdeid.search.optimal import optimal
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples, Values
 
@@ -77,7 +78,8 @@ def timed(lattice: Lattice, tuples: Tuples, rule: Rule) -> tuple[float, Found]:
     start = time.process_time()
     limit = int(SHARE * tuples.records)
     checker = NumpyChecker(lattice, tuples, rule)
-    found = optimal(lattice, tuples, checker, limit=limit, objective=LOSS)
+    problem = Problem(lattice, tuples, checker, limit=limit, objective=LOSS)
+    found = explore(optimal, problem)
     return time.process_time() - start, found
 
 

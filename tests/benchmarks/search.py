@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
 from realdata import load
 
 from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.exploration import Found, Problem, explore
 from dbdeid.search.objectives import LOSS, OBJECTIVES
-from dbdeid.search.optimal import Found, optimal
+from dbdeid.search.optimal import optimal
 from dbdeid.search.region import Packing
 from dbdeid.search.suppression import Rule
 
@@ -55,7 +56,8 @@ def run(case: str, objective: str, most_checks: int) -> None:
     start = time.process_time(), time.perf_counter()
     tally = OBJECTIVES[objective].tally
     checker = NumpyChecker(lattice, tuples, Rule(k), tally and tally(lattice, tuples))
-    found = optimal(lattice, tuples, checker, limit=limit, objective=OBJECTIVES[objective])
+    problem = Problem(lattice, tuples, checker, limit=limit, objective=OBJECTIVES[objective])
+    found = explore(optimal, problem)
     cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
     print(
         f"{head}  optimal   {found.checked:>6} checks {cpu:>7.3f} CPU s {wall:>7.3f} s  "

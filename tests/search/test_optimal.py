@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
 
-from dbdeid.errors import DbdeidError
-from dbdeid.search import optimal as module
 from dbdeid.search.checker import NumpyChecker
+from dbdeid.search.exploration import Found, Problem, exhaustive, explore
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, score_of, under
-from dbdeid.search.optimal import Found, exhaustive, optimal
+from dbdeid.search.optimal import optimal
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
@@ -34,7 +33,7 @@ def test_the_optimum_is_that_of_arx(entry, shared):
     objective = OBJECTIVES[ARX_METRICS.get(entry["metric"], "loss")]
     checker = NumpyChecker(lattice, tuples, Rule(entry["k"]))
     limit = int(entry["suppression"] * tuples.records)
-    found = optimal(lattice, tuples, checker, limit=limit, objective=objective)
+    found = explore(optimal, Problem(lattice, tuples, checker, limit=limit, objective=objective))
 
     assert (found.lattice_size, found.proven_optimal) == (entry["lattice_size"], True)
     if objective.name == "height":
@@ -78,8 +77,8 @@ def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share,
     if picky:
         asked["accept"] = suppressed_class_is_large
     checker = checker_of(name, lattice, tuples, Rule(k))
-    found = optimal(lattice, tuples, checker, **asked)
-    expected = exhaustive(lattice, tuples, checker, **asked)
+    found = explore(optimal, Problem(lattice, tuples, checker, **asked))
+    expected = explore(exhaustive, Problem(lattice, tuples, checker, **asked))
     assert (found.node, found.score, found.check) == (expected.node, expected.score, expected.check)
     assert found.checked <= expected.checked == lattice.size
     if not picky:
@@ -97,8 +96,8 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
         return
     checker = checker_of(name, lattice, tuples, rule)
     asked = {"limit": int(share * tuples.people), "objective": under(rule, OBJECTIVES[name])}
-    expected = exhaustive(lattice, tuples, checker, **asked)
-    found = optimal(lattice, tuples, checker, **asked)
+    expected = explore(exhaustive, Problem(lattice, tuples, checker, **asked))
+    found = explore(optimal, Problem(lattice, tuples, checker, **asked))
     assert (found.node, found.check) == (expected.node, expected.check)
     assert found.checked <= lattice.size
 
@@ -112,8 +111,8 @@ def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
     assume(all(population.least == 0 for population in rule.populations))
     checker = checker_of(name, lattice, tuples, rule)
     asked = {"limit": 0, "objective": under(rule, OBJECTIVES[name])}
-    expected = exhaustive(lattice, tuples, checker, **asked)
-    found = optimal(lattice, tuples, checker, convex=True, **asked)
+    expected = explore(exhaustive, Problem(lattice, tuples, checker, **asked))
+    found = explore(optimal, Problem(lattice, tuples, checker, convex=True, **asked))
     assert (found.node, found.check) == (expected.node, expected.check)
 
 
@@ -138,9 +137,13 @@ def test_a_class_may_be_kept_above_without_meeting_another(name):
 def test_nothing_satisfies_a_k_larger_than_the_data(name):
     lattice, tuples = random_problem(seed=2, width=3, rows=30)
     checker = checker_of(name, lattice, tuples, Rule(31))
-    found = optimal(lattice, tuples, checker, limit=29, objective=OBJECTIVES[name])
+    found = explore(
+        optimal, Problem(lattice, tuples, checker, limit=29, objective=OBJECTIVES[name])
+    )
     assert found == Found(None, inf, None, lattice.size, 1, True, inf)
-    found = optimal(lattice, tuples, checker, limit=30, objective=OBJECTIVES[name])
+    found = explore(
+        optimal, Problem(lattice, tuples, checker, limit=30, objective=OBJECTIVES[name])
+    )
     assert found.check.suppressed == 30
 
 
@@ -151,8 +154,8 @@ def test_larger_lattices(name, seed, share):
     lattice, tuples = random_problem(seed, width=5, rows=400)
     asked = {"limit": int(share * tuples.records), "objective": OBJECTIVES[name]}
     checker = checker_of(name, lattice, tuples, Rule(4))
-    found = optimal(lattice, tuples, checker, **asked)
-    expected = exhaustive(lattice, tuples, checker, **asked)
+    found = explore(optimal, Problem(lattice, tuples, checker, **asked))
+    expected = explore(exhaustive, Problem(lattice, tuples, checker, **asked))
     assert (found.node, found.score) == (expected.node, expected.score)
     assert found.checked < lattice.size / 2
 
@@ -162,8 +165,8 @@ def test_marginals_do_for_tuples():
     checker = NumpyChecker(lattice, tuples, Rule(3))
     asked = {"limit": 10, "objective": OBJECTIVES["loss"]}
     marginals = tuples.marginals(lattice)
-    assert optimal(lattice, tuples, checker, **asked) == optimal(
-        lattice, marginals, checker, **asked
+    assert explore(optimal, Problem(lattice, tuples, checker, **asked)) == explore(
+        optimal, Problem(lattice, marginals, checker, **asked)
     )
 
 
@@ -173,12 +176,15 @@ def test_the_order_of_the_tuples_is_nothing_to_a_search(shared):
     shuffled = reordered(tuples, np.random.default_rng(4).permutation(len(tuples.weights)))
     for name in OBJECTIVES:
         first, second = (
-            optimal(
-                lattice,
-                t,
-                checker_of(name, lattice, t, Rule(5)),
-                limit=1508,
-                objective=OBJECTIVES[name],
+            explore(
+                optimal,
+                Problem(
+                    lattice,
+                    t,
+                    checker_of(name, lattice, t, Rule(5)),
+                    limit=1508,
+                    objective=OBJECTIVES[name],
+                ),
             )
             for t in (tuples, shuffled)
         )
@@ -188,15 +194,10 @@ def test_the_order_of_the_tuples_is_nothing_to_a_search(shared):
 def test_progress_tells_every_check():
     lattice, tuples = random_problem(seed=2, width=4, rows=300)
     told = []
-    found = optimal(
-        lattice,
-        tuples,
-        NumpyChecker(lattice, tuples, Rule(3)),
-        limit=10,
-        objective=OBJECTIVES["loss"],
-        progress=told.append,
-    )
-    assert [p.checked for p in told] == [*range(1, found.checked + 1)]
+    checker = NumpyChecker(lattice, tuples, Rule(3))
+    problem = Problem(lattice, tuples, checker, limit=10, objective=OBJECTIVES["loss"])
+    found = explore(optimal, problem, progress=told.append)
+    assert [p.checked for p in told] == [*range(1, found.checked + 1), found.checked]
     assert (told[-1].open, told[-1].best, told[-1].lower_bound) == (0, found.score, found.score)
     assert all(a.best >= b.best for a, b in pairwise(told))
     assert all(p.lower_bound <= found.score for p in told)
@@ -211,24 +212,13 @@ def test_an_interrupt_passes_through():
 
     checker = Interrupted(lattice, tuples, Rule(3))
     with pytest.raises(KeyboardInterrupt):
-        optimal(lattice, tuples, checker, limit=1, objective=LOSS)
-
-
-def test_a_lattice_too_large_says_what_to_do(capsys):
-    levels = tuple(np.minimum(np.arange(3), 3 - level).astype(np.uint32) for level in range(1, 4))
-    attribute = Attribute("q", levels, tuple(np.zeros(3) for _ in levels))
-    lattice = Lattice((attribute,) * 17)
-    tuples = random_problem(seed=2, width=3, rows=30)[1]
-    with pytest.raises(DbdeidError, match=r"129,140,163 transformations .*\n.*min_level"):
-        optimal(lattice, tuples, None, limit=1, objective=OBJECTIVES["loss"])
-    assert capsys.readouterr() == ("", "")
+        explore(optimal, Problem(lattice, tuples, checker, limit=1, objective=LOSS))
 
 
 def test_a_lattice_of_many_blocks(monkeypatch):
     lattice, tuples = random_problem(seed=3, width=5, rows=400)
     checker = NumpyChecker(lattice, tuples, Rule(4))
     asked = {"limit": 20, "objective": OBJECTIVES["loss"]}
-    whole = optimal(lattice, tuples, checker, **asked)
+    whole = explore(optimal, Problem(lattice, tuples, checker, **asked))
     monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
-    assert optimal(lattice, tuples, checker, **asked) == whole
-    assert lattice.size <= module.LARGEST
+    assert explore(optimal, Problem(lattice, tuples, checker, **asked)) == whole
