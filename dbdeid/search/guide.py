@@ -34,6 +34,10 @@ WITNESSES = 2048  # open nodes that they are rated on
 ROUGH_WITNESSES = 1 << 18  # the same for rough ratings
 WORTHWHILE = 0.1  # least share of the best rough rating on a shortlist
 LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
+RATED_ROUGHLY = 1 << 20  # nodes between the meet and the join of the open ones that all are rated
+CLIMBERS = 24  # nodes that a climb goes on from
+CLIMBS = 12  # most steps of a climb
+CLIMBING_WITNESSES = 512  # open nodes that a climb rates on
 BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
 ROUGH_WORTH = 0.3  # the same where the bound is not looked at
 
@@ -99,9 +103,11 @@ class Guide:
         self._odds = Regression(reach=2.0, doubt=0.6)
         self._score = Regression(reach=0.5, doubt=0.1)
         self._above = Regression(reach=0.5, doubt=0.1)
-        # an upper bound on the suppressed subjects of every node: those of checked nodes below
-        self._most = np.full(lattice.shape, self._people, _integers_to(self._people))
         self._checked: list[np.uint64] = []
+        # minimal nodes above which little is lost: no node there is infeasible
+        self._spared = np.zeros(0, dtype=np.uint64)
+        # maximal nodes below which all are infeasible
+        self._doomed = np.zeros(0, dtype=np.uint64)
         self._shortlist = self._listed(np.zeros(0, dtype=np.uint64))
         self._cutoff = np.inf
 
@@ -116,9 +122,12 @@ class Guide:
             self._score.observe(row, _log(score))
         if self._objective.above is not None:
             self._above.observe(row, _log(self._objective.above(check, self._records)))
-        lows = zip(check.node, self._lattice.bottom, strict=True)
-        above = self._most[tuple(slice(level - low, None) for level, low in lows)]
-        np.minimum(above, lost_below, out=above)
+        if lost_below > self._limit:
+            others = ~self._packing.at_most(self._doomed, packed)
+            self._doomed = np.append(self._doomed[others], packed)
+        elif not self._packing.at_most(self._spared, packed).any():
+            others = ~self._packing.at_most(packed, self._spared)
+            self._spared = np.append(self._spared[others], packed)
 
     def choose(self, region: Region, best: float) -> Node:
         """The node whose check promises most.
@@ -132,41 +141,53 @@ class Guide:
         self._odds.fit(self._log_odds(self._limit + 0.5))
         self._score.fit(_log(best))
         self._above.fit(_log(best))
-        ratings = self._rate(region, best)
+        ratings = self._rate(self._shortlist, region, best)
         if not ratings.max(initial=0) > self._cutoff:
-            self._draw_up(region, best)
-            ratings = self._rate(region, best)
+            self._shortlist = self._draw_up(region, best)
+            ratings = self._rate(self._shortlist, region, best)
             self._cutoff = LASTING * float(ratings.max(initial=0))
         if not ratings.max(initial=0) > 0:
             return self._packing.node(region.packed[region.bound.argmin()])
         return self._packing.node(self._shortlist.packed[ratings.argmax()])
 
-    def _rate(self, region: Region, best: float) -> Floats:
-        """How many open nodes the check of each shortlisted node is expected to close."""
-        nodes, own, rows = self._shortlist.packed, self._shortlist.known, self._shortlist.rows
-        step = -(-len(region) // WITNESSES)
+    def _rate(
+        self, listed: _Shortlist, region: Region, best: float, witnesses: int = WITNESSES
+    ) -> Floats:
+        """How many open nodes the check of each listed node is expected to close."""
+        nodes, own, rows = listed.packed, listed.known, listed.rows
+        step = -(-len(region) // witnesses)
         packed, bound = region.packed[::step], region.bound[::step]
-        most = self._most[self._shortlist.places]
-        outlook = self._outlook(lambda regression: rows @ regression.weights, most, own, best)
+        outlook = self._outlook(lambda regression: rows @ regression.weights, own, best)
+        spared = self._packing.at_most(self._spared, nodes[:, None]).any(axis=1)
+        infeasible = np.where(spared, 0, outlook.infeasible)
 
         below = self._packing.at_most(packed, nodes[:, None])
-        ratings = outlook.infeasible * below.sum(axis=1)
-        closed = region.contains(nodes) * _count_at_least(bound, outlook.score, step)
+        ratings = infeasible * below.sum(axis=1)
+        closed = self._is_open(listed, region, best) * _count_at_least(bound, outlook.score, step)
         if self._objective.below is not None:
             records: Floats = (outlook.share * self._records)[:, None]
             bounds = self._objective.below(
                 region.known[::step], records, records * own[:, None], self._records
             )
             closed = closed + BOUND_WORTH * (below & (bounds >= best)).sum(axis=1)
-        ratings += (1 - outlook.infeasible) * closed
+        ratings += (1 - infeasible) * closed
         if self._objective.above is not None:
             above = self._packing.at_most(nodes[:, None], packed)
             ratings += outlook.rules_out * above.sum(axis=1)
         return np.asarray(ratings * step)
 
-    def _draw_up(self, region: Region, best: float) -> None:
-        """Shortlist the most promising nodes between the meet and the join of the open ones."""
-        lows, flags = self._open_box(region)
+    def _is_open(self, listed: _Shortlist, region: Region, best: float) -> Mask:
+        if region.whole:
+            return region.contains(listed.packed)
+        doomed = self._packing.at_most(listed.packed[:, None], self._doomed).any(axis=1)
+        return np.asarray((listed.known <= best) & ~doomed)
+
+    def _draw_up(self, region: Region, best: float) -> _Shortlist:
+        """The most promising nodes between the meet and the join of the open ones."""
+        lows, highs = self._hull(region)
+        if prod(high - low + 1 for low, high in zip(lows, highs, strict=True)) > RATED_ROUGHLY:
+            return self._climb(region, best, lows, highs)
+        flags = self._flags(region, lows, highs)
         below = _count_below(flags)
         above = np.flip(_count_below(np.flip(flags))) if self._objective.above else None
         bounds = np.sort(region.bound[:: -(-len(region) // ROUGH_WITNESSES)])
@@ -186,7 +207,52 @@ class Guide:
             packed.append(self._packing.at([p + s.start for p, s in zip(places, box, strict=True)]))
             ratings.append(rated[chosen])
         nodes, rated = np.concatenate(packed), np.concatenate(ratings)
-        self._shortlist = self._listed(np.sort(nodes[_largest(rated)]))
+        return self._listed(np.sort(nodes[_largest(rated)]))
+
+    def _climb(self, region: Region, best: float, lows: list[int], highs: list[int]) -> _Shortlist:
+        """The most promising nodes found by climbing from open nodes and joins of them.
+
+        The cost of it does not depend on how many nodes there are.
+        """
+        random = np.random.default_rng(len(self._checked))
+        better = self._expected_to_improve(region, best)
+        some = region.packed[random.integers(len(region), size=(2, CLIMBERS))]
+        first, second = (np.stack([*self._packing.offsets(part)]) for part in some)
+        starts = np.concatenate([first, np.maximum(first, second)], axis=1)
+        seen = np.unique(np.concatenate([self._packing.at(starts), better, self._shortlist.packed]))
+        ratings = self._rate(self._listed(seen), region, best, CLIMBING_WITNESSES)
+        for _ in range(CLIMBS):
+            leaders = seen[np.argsort(-ratings, kind="stable")[:CLIMBERS]]
+            nearby = np.setdiff1d(self._neighbours(leaders, lows, highs), seen)
+            if not len(nearby):
+                break
+            rated = self._rate(self._listed(nearby), region, best, CLIMBING_WITNESSES)
+            top = ratings.max()
+            seen, ratings = np.concatenate([seen, nearby]), np.concatenate([ratings, rated])
+            if not ratings.max() > top:
+                break
+        ratings[np.isin(seen, np.array(self._checked, dtype=np.uint64))] = 0
+        return self._listed(np.sort(seen[_largest(ratings)]))
+
+    def _expected_to_improve(self, region: Region, best: float) -> Packed:
+        """The open nodes that most likely rule out most by being better."""
+        step = -(-len(region) // WITNESSES)
+        some = self._listed(region.packed[::step])
+        outlook = self._outlook(lambda regression: some.rows @ regression.weights, some.known, best)
+        closed = _count_at_least(region.bound[::step], outlook.score, step)
+        ratings = (1 - outlook.infeasible) * closed
+        return some.packed[np.argsort(-ratings, kind="stable")[:CLIMBERS]]
+
+    def _neighbours(self, nodes: Packed, lows: list[int], highs: list[int]) -> Packed:
+        """The nodes one level away in one attribute, between bounds."""
+        places = np.stack([*self._packing.offsets(nodes)])
+        found = []
+        for i, (low, high) in enumerate(zip(lows, highs, strict=True)):
+            for step in (-1, 1):
+                moved = places[:, (places[i] + step >= low) & (places[i] + step <= high)]
+                moved[i] += step
+                found.append(self._packing.at(moved))
+        return np.concatenate(found)
 
     def _rate_roughly(
         self,
@@ -200,7 +266,6 @@ class Guide:
         """As `_rate` for all nodes of a box, without looking at bounds one by one."""
         outlook = self._outlook(
             lambda regression: self._features.over_box(box, regression.weights),
-            self._most[box].reshape(-1),
             self._objective.known(box_sum(box, self._terms), self._records),
             best,
         )
@@ -215,19 +280,23 @@ class Guide:
         ratings[self._checked_in(box)] = 0
         return ratings
 
-    def _open_box(self, region: Region) -> tuple[list[int], Mask]:
-        """The meet of the open nodes, and flags for them in the box up to their join."""
-        lows, shape = [], []
+    def _hull(self, region: Region) -> tuple[list[int], list[int]]:
+        """The meet and the join of the open nodes."""
+        ends = [(int(o.min()), int(o.max())) for o in self._packing.offsets(region.packed)]
+        return [low for low, _ in ends], [high for _, high in ends]
+
+    def _flags(self, region: Region, lows: list[int], highs: list[int]) -> Mask:
+        """Flags for the open nodes in the box between their meet and their join."""
+        shape = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
         place = np.zeros(len(region), dtype=np.int64)
-        for offset in self._packing.offsets(region.packed):
-            lows.append(int(offset.min()))
-            shape.append(int(offset.max()) + 1 - lows[-1])
-            place *= shape[-1]
+        offsets = self._packing.offsets(region.packed)
+        for offset, low, count in zip(offsets, lows, shape, strict=True):
+            place *= count
             place += offset
-            place -= lows[-1]
+            place -= low
         flags = np.zeros(prod(shape), dtype=np.bool_)
         flags[place] = True
-        return lows, flags.reshape(shape)
+        return flags.reshape(shape)
 
     def _listed(self, packed: Packed) -> _Shortlist:
         places = tuple(self._packing.offsets(packed))
@@ -238,12 +307,11 @@ class Guide:
         return _Shortlist(packed, self._features.rows(places), known, places)
 
     def _outlook(
-        self, predict: Callable[[Regression], Floats], most: Floats, known: Floats, best: float
+        self, predict: Callable[[Regression], Floats], known: Floats, best: float
     ) -> _Outlook:
         odds = predict(self._odds)
         over = odds - self._log_odds(self._limit + 0.5)
         infeasible = _probability(over, self._odds.spread)
-        infeasible[most <= self._limit] = 0
         share = np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
         if self._objective.estimate is not None:
             score = self._objective.estimate(known, share)
@@ -306,10 +374,6 @@ def _largest(ratings: Floats) -> NDArray[np.intp]:
 def _probability(excess: Floats, spread: float) -> Floats:
     """Of a quantity exceeding its target, in nearly normal doubt."""
     return _sigmoid(excess * (1.7 / spread))
-
-
-def _integers_to(most: int) -> type[np.int32] | type[np.int64]:
-    return np.int32 if most < 2**31 else np.int64
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -9,41 +9,32 @@ open nodes, until none is open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.errors import DbdeidError
-from dbdeid.search.exploration import SAME, Checked, Exploration
+from dbdeid.search.boxes import Boxes, Levels
+from dbdeid.search.exploration import SAME, Checked, Exploration, OutOfTime
 from dbdeid.search.guide import Guide
 from dbdeid.search.lattice import Node
 from dbdeid.search.region import Packed, Packing, Region
 
-LARGEST = 50_000_000  # nodes that a search can hold
-
-
-def require_size(size: int) -> None:
-    """Refuse a lattice that cannot be searched yet.
-
-    Raises:
-        DbdeidError: more than 50 million nodes.
-    """
-    if size > LARGEST:
-        raise DbdeidError(
-            f"{size:,} transformations are too many to search, at most {LARGEST:,} are",
-            hint="raise min_level or lower max_level of some quasi-identifiers, or drop some; "
-            "searches of larger lattices are not yet available",
-        )
+LISTED = 1 << 21  # nodes up to which all open ones are listed
+DRAWN = 1 << 26  # nodes in boxes up to which all open ones among them are looked for
+SAMPLED = 1 << 17  # nodes drawn at a time where there are more
+WORKED_OFF = 0.25  # share of open nodes in a sample below which another is drawn
+BOXES = 2048  # boxes at first
+MOST_BOXES = 1 << 16
+REFINED = 4096  # boxes more that are made for a last bound
 
 
 def optimal(exploration: Exploration) -> None:
     """The feasible node of least score, proven.
 
-    Raises:
-        DbdeidError: the lattice is too large.
+    Where there are too many nodes to list, it works on samples of the open ones, until few enough
+    are left.
     """
-    require_size(exploration.problem.lattice.size)
     _Search(exploration).run()
 
 
@@ -62,22 +53,64 @@ class _Search:
             problem.lattice, self._packing, problem.marginals, problem.objective, problem.limit
         )
         self._region: Region | None = None
+        self._aim = np.inf  # what the guide measures against without an incumbent
 
     def run(self) -> None:
         """Search to the end."""
         top = self.check(self._lattice.top)
+        self._aim = top.score
         if top.feasible:
             self._dive()
         if not top.hopeless:
-            self._region = region = Region(self._packing, self._open_blocks())
-            for checked in self._exploration.checks:
-                self._close(region, checked)
-            aim = top.score
-            while len(region):
-                self._tell(region)
-                best = self._exploration.best
-                self.check(self._guide.choose(region, best.score if best else aim))
+            if self._lattice.size <= LISTED:
+                self._work(Region(self._packing, self._open_blocks()))
+            else:
+                self._work_on_samples()
         self._exploration.finish()
+
+    def _work(self, region: Region, until: float = 0) -> None:
+        """Close open nodes until no more than so many are left."""
+        self._region = region
+        for checked in self._exploration.checks:
+            if not checked.hopeless:
+                self._close(region, checked)
+        while len(region) > until:
+            if region.whole:
+                self._exploration.open = len(region)
+                self._exploration.bound = float(region.bound.min())
+            best = self._exploration.best
+            self.check(self._guide.choose(region, best.score if best else self._aim))
+        self._region = None
+
+    def _work_on_samples(self) -> None:
+        boxes, most = Boxes(self._problem), BOXES
+        random = np.random.default_rng(0)
+        try:
+            while True:
+                boxes.learn(self._exploration.checks, self._exploration.best_score)
+                boxes.split(most)
+                if not len(boxes):
+                    return
+                sample, share = boxes.sample(SAMPLED, random)
+                expected = boxes.volume * share
+                self._exploration.open = round(expected)
+                self._exploration.bound = max(self._exploration.bound, boxes.bound)
+                if boxes.volume <= DRAWN and expected <= LISTED:
+                    self._work(self._region_of(boxes, boxes.nodes(), whole=True))
+                    return
+                region = self._region_of(boxes, [sample], whole=False)
+                self._work(region, until=len(region) * WORKED_OFF)
+                most = min(most + most // 2, MOST_BOXES)
+        except (OutOfTime, KeyboardInterrupt):
+            if self._region is None or not self._region.whole:
+                boxes.learn(self._exploration.checks, self._exploration.best_score)
+                boxes.refine(len(boxes) + REFINED)
+                self._exploration.bound = max(self._exploration.bound, boxes.bound)
+            raise
+
+    def _region_of(self, boxes: Boxes, nodes: Iterable[Levels], whole: bool) -> Region:
+        blocks = ((self._packing.at(some.T), boxes.known(some)) for some in nodes)
+        return Region(self._packing, blocks, whole)
 
     def _dive(self) -> None:
         """From the top always to the cheapest feasible child."""
@@ -150,7 +183,3 @@ class _Search:
             first = packed < self._packing.pack(node)
             may[tied] = (rank < own) | ((rank == own) & first)
         return may
-
-    def _tell(self, region: Region) -> None:
-        self._exploration.open = len(region)
-        self._exploration.bound = float(region.bound.min())

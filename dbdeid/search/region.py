@@ -50,7 +50,7 @@ class Packing:
             for low, shift, mask in zip(self._lows, self.shifts, self.masks, strict=True)
         )
 
-    def at(self, offsets: Sequence[NDArray[np.integer[Any]]]) -> Packed:
+    def at(self, offsets: Sequence[NDArray[Any]] | NDArray[Any]) -> Packed:
         """Nodes given by level - min_level per attribute."""
         packed = np.zeros(len(offsets[0]), dtype=np.uint64)
         for digits, offset in zip(self._digits, offsets, strict=True):
@@ -87,10 +87,14 @@ class Region:
     Args:
         packing: of the lattice.
         blocks: packed nodes with what is known of them; all that may still be the optimum.
+        whole: these are all; else a sample, in any order.
     """
 
-    def __init__(self, packing: Packing, blocks: Iterable[tuple[Packed, Floats]]) -> None:
+    def __init__(
+        self, packing: Packing, blocks: Iterable[tuple[Packed, Floats]], whole: bool = True
+    ) -> None:
         self._packing = packing
+        self.whole = whole
         packed, known = [np.zeros(0, np.uint64)], [np.zeros(0)]
         for some_packed, some_known in blocks:
             packed.append(some_packed)
@@ -99,6 +103,9 @@ class Region:
         del packed  # millions of nodes
         self.known = np.concatenate(known)
         del known
+        if np.any(self.packed[1:] <= self.packed[:-1]):
+            self.packed, first = np.unique(self.packed, return_index=True)
+            self.known = self.known[first]
         self.bound = self.known.copy()
 
     def __len__(self) -> int:
