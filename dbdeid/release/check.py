@@ -16,7 +16,6 @@ from dbdeid.release.evaluate import queries_of
 from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import check_owned, check_source, workplace
-from dbdeid.search.optimal import require_size
 
 
 def check(
@@ -48,7 +47,6 @@ def check(
         bound = bind(file, session)
         check_source(work, bound)
         prepared = prepare(bound, session)
-        require_size(lattice_size(prepared))
         if prepared.parameters.k > prepared.subjects:
             who = "subjects" if file.spec.subject else "records"
             raise Unsatisfiable(

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.check import Check
-from dbdeid.search.lattice import Lattice, Node
-from dbdeid.search.objectives import Objective
+from dbdeid.search.exploration import Problem
+from dbdeid.search.lattice import Node
 from dbdeid.search.region import BLOCK, Packed, Packing, Region
 from dbdeid.search.regression import Features, Regression, box_sum
-from dbdeid.search.tuples import Marginals
 
 Floats = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -77,28 +76,18 @@ class Guide:
     """Chooses the nodes to check.
 
     Args:
-        lattice: the lattice.
+        problem: what is searched for.
         packing: its nodes as integers.
-        marginals: counts of the attributes alone.
-        objective: what is minimized.
-        limit: most subjects who may lose a record.
     """
 
-    def __init__(
-        self,
-        lattice: Lattice,
-        packing: Packing,
-        marginals: Marginals,
-        objective: Objective,
-        limit: float,
-    ) -> None:
-        self._lattice = lattice
+    def __init__(self, problem: Problem, packing: Packing) -> None:
+        lattice, marginals = problem.lattice, problem.marginals
         self._packing = packing
         self._records = marginals.records
         self._people = marginals.people
-        self._objective = objective
-        self._limit = limit
-        self._terms = objective.terms(lattice, marginals)
+        self._objective = problem.objective
+        self._limit: float = problem.limit
+        self._terms = problem.terms
         self._features = Features(lattice, marginals)
         self._odds = Regression(reach=2.0, doubt=0.6)
         self._score = Regression(reach=0.5, doubt=0.1)

@@ -10,15 +10,17 @@ open nodes, until none is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import ge
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.search.boxes import Boxes, Levels
-from dbdeid.search.exploration import SAME, Checked, Exploration, OutOfTime
+from dbdeid.search.boxes import Boxes
+from dbdeid.search.exploration import SAME, Checked, Exploration, OutOfTime, Problem
 from dbdeid.search.guide import Guide
-from dbdeid.search.lattice import Node
-from dbdeid.search.region import Packed, Packing, Region
+from dbdeid.search.lattice import Lattice, Node
+from dbdeid.search.region import Packed, Packing, Region, may_win
 
 LISTED = 1 << 21  # nodes up to which all open ones are listed
 DRAWN = 1 << 26  # nodes in boxes up to which all open ones among them are looked for
@@ -26,6 +28,8 @@ SAMPLED = 1 << 17  # nodes drawn at a time where there are more
 WORKED_OFF = 0.25  # share of open nodes in a sample below which another is drawn
 BOXES = 2048  # boxes at first
 MOST_BOXES = 1 << 16
+WINDOW = 1 << 15  # nodes near the best that are searched at a time
+PATIENCE = 3  # times as many of them as attributes that may fail to help
 REFINED = 4096  # boxes more that are made for a last bound
 
 
@@ -33,49 +37,114 @@ def optimal(exploration: Exploration) -> None:
     """The feasible node of least score, proven.
 
     Where there are too many nodes to list, it works on samples of the open ones, until few enough
-    are left.
+    are left. Where a node does not even fit 64 bits (more than twenty quasi-identifiers of three
+    levels), nothing is proven: from the greedily best it looks for the best that differs in some
+    quasi-identifiers, time and again in others, until none of them helps.
     """
-    _Search(exploration).run()
+    problem = exploration.problem
+    if Packing.fits(problem.lattice):
+        _Search(exploration, problem).run()
+        exploration.finish()
+    elif dive(exploration).feasible:
+        _improve(exploration)
+
+
+def dive(exploration: Exploration) -> Checked:
+    """From the top always to the cheapest feasible child; the last that was feasible."""
+    problem = exploration.problem
+    at = exploration.check(problem.lattice.top)
+    while at.feasible:
+        for child in sorted(problem.lattice.predecessors(at.node), key=problem.known):
+            if not _known_infeasible(exploration, child):
+                below = exploration.check(child)
+                if below.feasible:
+                    break
+        else:
+            break
+        at = below
+    return at
+
+
+def _known_infeasible(exploration: Exploration, node: Node) -> bool:
+    return any(
+        checked.hopeless and all(a <= b for a, b in zip(node, checked.node, strict=True))
+        for checked in exploration.checks
+    )
+
+
+def _improve(exploration: Exploration) -> None:
+    """Search the nodes that differ from the best in some attributes, until no choice helps."""
+    problem = exploration.problem
+    attributes = problem.lattice.attributes
+    random, failed = np.random.default_rng(0), 0
+    while failed < PATIENCE * len(attributes):
+        best = exploration.best
+        at = best.node if best else problem.lattice.top
+        free: set[int] = set()
+        size = 1
+        for i in map(int, random.permutation(len(attributes))):
+            size *= problem.lattice.shape[i]
+            if size > WINDOW:
+                break
+            free.add(i)
+        near = tuple(
+            a if i in free else replace(a, min_level=level, max_level=level)
+            for i, (a, level) in enumerate(zip(attributes, at, strict=True))
+        )
+        part = replace(problem, lattice=Lattice(near), data=problem.marginals)
+        _Search(exploration, part).run()
+        failed = 0 if exploration.best is not best else failed + 1
 
 
 class _Search:
-    """The state of one search."""
+    """The state of one search.
 
-    def __init__(self, exploration: Exploration) -> None:
-        problem = exploration.problem
+    Args:
+        exploration: counts the checks, and knows the best.
+        problem: that of the exploration, or the same on a part of the lattice.
+    """
+
+    def __init__(self, exploration: Exploration, problem: Problem) -> None:
         self._exploration = exploration
         self._problem = problem
         self._lattice = problem.lattice
         self._objective = problem.objective
         self._records = problem.records
         self._packing = Packing(problem.lattice)
-        self._guide = Guide(
-            problem.lattice, self._packing, problem.marginals, problem.objective, problem.limit
-        )
+        self._guide = Guide(problem, self._packing)
         self._region: Region | None = None
         self._aim = np.inf  # what the guide measures against without an incumbent
+        for checked in exploration.checks:
+            if checked.node in problem.lattice:
+                self._observe(checked)
 
     def run(self) -> None:
         """Search to the end."""
         top = self.check(self._lattice.top)
         self._aim = top.score
-        if top.feasible:
-            self._dive()
+        if top.feasible and not self._partial:
+            before = len(self._exploration.checks)
+            dive(self._exploration)
+            for checked in self._exploration.checks[before:]:
+                self._observe(checked)
         if not top.hopeless:
             if self._lattice.size <= LISTED:
                 self._work(Region(self._packing, self._open_blocks()))
             else:
                 self._work_on_samples()
-        self._exploration.finish()
+
+    @property
+    def _partial(self) -> bool:
+        return self._problem is not self._exploration.problem
 
     def _work(self, region: Region, until: float = 0) -> None:
         """Close open nodes until no more than so many are left."""
         self._region = region
         for checked in self._exploration.checks:
-            if not checked.hopeless:
+            if not checked.hopeless and checked.node in self._lattice:
                 self._close(region, checked)
         while len(region) > until:
-            if region.whole:
+            if region.whole and not self._partial:
                 self._exploration.open = len(region)
                 self._exploration.bound = float(region.bound.min())
             best = self._exploration.best
@@ -83,11 +152,11 @@ class _Search:
         self._region = None
 
     def _work_on_samples(self) -> None:
-        boxes, most = Boxes(self._problem), BOXES
+        boxes, most = Boxes(self._problem, self._packing), BOXES
         random = np.random.default_rng(0)
         try:
             while True:
-                boxes.learn(self._exploration.checks, self._exploration.best_score)
+                boxes.learn(self._exploration.checks, self._exploration.best)
                 boxes.split(most)
                 if not len(boxes):
                     return
@@ -98,54 +167,48 @@ class _Search:
                 if boxes.volume <= DRAWN and expected <= LISTED:
                     self._work(self._region_of(boxes, boxes.nodes(), whole=True))
                     return
+                before = len(self._exploration.checks)
                 region = self._region_of(boxes, [sample], whole=False)
                 self._work(region, until=len(region) * WORKED_OFF)
-                most = min(most + most // 2, MOST_BOXES)
+                if len(self._exploration.checks) == before:
+                    most *= 2  # what is left is too rare to be drawn from such boxes
+                elif most < MOST_BOXES:
+                    most += most // 2
         except (OutOfTime, KeyboardInterrupt):
             if self._region is None or not self._region.whole:
-                boxes.learn(self._exploration.checks, self._exploration.best_score)
+                boxes.learn(self._exploration.checks, self._exploration.best)
                 boxes.refine(len(boxes) + REFINED)
                 self._exploration.bound = max(self._exploration.bound, boxes.bound)
             raise
 
-    def _region_of(self, boxes: Boxes, nodes: Iterable[Levels], whole: bool) -> Region:
-        blocks = ((self._packing.at(some.T), boxes.known(some)) for some in nodes)
+    def _region_of(self, boxes: Boxes, nodes: Iterable[Packed], whole: bool) -> Region:
+        blocks = ((some, boxes.known(some)) for some in nodes)
         return Region(self._packing, blocks, whole)
-
-    def _dive(self) -> None:
-        """From the top always to the cheapest feasible child."""
-        at = self._lattice.top
-        while (child := self._cheapest_child(at)) is not None:
-            at = child
-
-    def _cheapest_child(self, node: Node) -> Node | None:
-        for child in sorted(self._lattice.predecessors(node), key=self._problem.known):
-            if not self._known_infeasible(child) and self.check(child).feasible:
-                return child
-        return None
-
-    def _known_infeasible(self, node: Node) -> bool:
-        return any(
-            checked.hopeless and all(a <= b for a, b in zip(node, checked.node, strict=True))
-            for checked in self._exploration.checks
-        )
 
     def check(self, node: Node) -> Checked:
         """Look at a node and draw the conclusions."""
+        before = len(self._exploration.checks)
         checked = self._exploration.check(node)
-        lost_below = self._problem.lost_below(checked.check)
-        self._guide.observe(checked.check, checked.score, lost_below)
+        if len(self._exploration.checks) > before:
+            self._observe(checked)
         if self._region is not None:
             self._close(self._region, checked)
         return checked
 
+    def _observe(self, checked: Checked) -> None:
+        self._guide.observe(checked.check, checked.score, self._problem.lost_below(checked.check))
+
     def _open_blocks(self) -> Iterator[tuple[Packed, NDArray[np.float64]]]:
-        infeasible = [c.node for c in self._exploration.checks if c.hopeless]
+        infeasible = [
+            self._packing.pack(tuple(map(min, c.node, self._lattice.top)))
+            for c in self._exploration.checks
+            if c.hopeless and all(map(ge, c.node, self._lattice.bottom))
+        ]
         for packed, total in self._packing.blocks(self._problem.terms):
             known = self._objective.known(total, self._records)
             open_ = known <= self._exploration.best_score * (1 + SAME)
             for node in infeasible:
-                open_ &= ~self._packing.at_most(packed, self._packing.pack(node))
+                open_ &= ~self._packing.at_most(packed, node)
             yield packed[open_], known[open_]
 
     def _close(self, region: Region, checked: Checked) -> None:
@@ -167,19 +230,4 @@ class _Search:
             above = region.above(packed)
             bound = self._objective.above(check, self._records)
             region.bound[above] = np.maximum(region.bound[above], bound)
-        region.keep(self._may_win(region))
-
-    def _may_win(self, region: Region) -> NDArray[np.bool_]:
-        incumbent = self._exploration.best
-        if incumbent is None:
-            return np.ones(len(region), np.bool_)
-        best, node = incumbent.score, incumbent.node
-        may = region.bound < best - SAME * abs(best)
-        tied = np.flatnonzero(~may & (region.bound <= best + SAME * abs(best)))
-        if len(tied):
-            packed = region.packed[tied]
-            rank = sum(self._lattice.bottom) + sum(self._packing.offsets(packed))
-            own = sum(node)
-            first = packed < self._packing.pack(node)
-            may[tied] = (rank < own) | ((rank == own) & first)
-        return may
+        region.keep(may_win(self._packing, region.packed, region.bound, self._exploration.best))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.search.exploration import SAME, Checked
 from dbdeid.search.lattice import Lattice, Node, outer_sum
 
 Packed = NDArray[np.uint64]
@@ -27,7 +28,7 @@ class Packing:
 
     def __init__(self, lattice: Lattice) -> None:
         self._lows = lattice.bottom
-        widths = [(count - 1).bit_length() + (count > 1) for count in lattice.shape]
+        widths = _widths(lattice)
         ends = [*accumulate(reversed(widths))][::-1]
         self.shifts = [end - width for end, width in zip(ends, widths, strict=True)]
         self.masks = [(1 << max(width - 1, 0)) - 1 for width in widths]
@@ -37,6 +38,11 @@ class Packing:
             np.array([i << shift for i in range(count)], dtype=np.uint64)
             for count, shift in zip(lattice.shape, self.shifts, strict=True)
         ]
+
+    @staticmethod
+    def fits(lattice: Lattice) -> bool:
+        """Whether the nodes of a lattice can be packed."""
+        return sum(_widths(lattice)) <= 64
 
     def pack(self, node: Node) -> np.uint64:
         """One node."""
@@ -68,6 +74,21 @@ class Packing:
         difference &= self.guard
         return np.asarray(difference == self.guard)
 
+    def exceeding(self, upper: Packed, node: np.uint64) -> Packed:
+        """The guard bits of the attributes in which nodes are above another."""
+        return np.asarray(~((node | self.guard) - upper) & self.guard)
+
+    def just_above(self, nodes: Packed, node: np.uint64, guard: np.uint64) -> Packed:
+        """The nodes with the attribute of a guard bit one level above that of another node."""
+        end = int(guard).bit_length()
+        start = next(
+            s
+            for s, mask in zip(self.shifts, self.masks, strict=True)
+            if s < end <= s + mask.bit_length() + 1 and mask
+        )
+        field = np.uint64(((1 << end) - 1) ^ ((1 << start) - 1))
+        return np.asarray((nodes & ~field) | ((node & field) + np.uint64(1 << start)))
+
     def blocks(self, terms: Sequence[Floats]) -> Iterator[tuple[Packed, Floats]]:
         """All nodes in order, some at a time, with the sum of their terms."""
         split, size = len(terms), 1
@@ -79,6 +100,34 @@ class Packing:
         tail = outer_sum([np.zeros(1, np.uint64), *self._digits[split:]])
         for head, total in zip(heads, head_sums, strict=True):
             yield tail + head, outer_sum([np.full(1, total), *terms[split:]])
+
+
+def _widths(lattice: Lattice) -> list[int]:
+    """Per attribute, the bits of its level - min_level and the guard bit."""
+    return [(count - 1).bit_length() + (count > 1) for count in lattice.shape]
+
+
+def may_win(
+    packing: Packing, packed: Packed, bound: Floats, incumbent: Checked | None
+) -> NDArray[np.bool_]:
+    """Which nodes may be better than the incumbent, or win a tie with it.
+
+    Args:
+        packing: of the nodes.
+        packed: the nodes.
+        bound: lower bounds on their scores.
+        incumbent: the best so far, if any.
+    """
+    if incumbent is None:
+        return np.ones(len(packed), np.bool_)
+    best = incumbent.score
+    may = bound < best - SAME * abs(best)
+    tied = np.flatnonzero(~may & (bound <= best + SAME * abs(best)))
+    if len(tied):
+        own = packing.pack(incumbent.node)
+        rank, own_rank = (sum(packing.offsets(p)) for p in (packed[tied], np.array([own])))
+        may[tied] = (rank < own_rank) | ((rank == own_rank) & (packed[tied] < own))
+    return may
 
 
 class Region:

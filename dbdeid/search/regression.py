@@ -78,29 +78,55 @@ class Regression:
     def __init__(self, reach: float, doubt: float) -> None:
         self._reach = reach
         self._doubt = doubt
-        self._rows: list[Floats] = []
-        self._values: list[float] = []
+        self._rows: Floats = np.zeros((0, 0))
+        self._values: Floats = np.zeros(0)
+        self._seen = 0
+        self._target: float | None = None
+        # the normal equations of what is remembered, weighted for the target
+        self._left: Floats = np.zeros((0, 0))
+        self._right: Floats = np.zeros(0)
         self.weights: Floats = np.zeros(0)
         self.spread = doubt
 
     def observe(self, row: Floats, value: float) -> None:
         """Learn the value at a node with these features."""
-        self._rows.append(row)
-        self._values.append(value)
+        if not self._seen:
+            self._rows = np.zeros((REMEMBERED, len(row)))
+            self._values = np.zeros(REMEMBERED)
+        at = self._seen % REMEMBERED
+        if self._target is not None:
+            if self._seen >= REMEMBERED:
+                self._add(self._rows[at], float(self._values[at]), -1)
+            self._add(row, value, 1)
+        self._rows[at], self._values[at] = row, value
+        self._seen += 1
 
     def fit(self, target: float) -> None:
         """Fit what was observed, and find the spread around it, most closely at the target."""
-        if not self._rows:
+        if not self._seen:
             return
-        rows, values = np.array(self._rows[-REMEMBERED:]), np.array(self._values[-REMEMBERED:])
-        importance = np.exp(-np.abs(values - target) / self._reach) + FAR_WEIGHT
-        weighted = rows.T * importance
-        penalty = np.ones(rows.shape[1])
-        penalty[:2] = 1e-6, 1e-3
-        self.weights = np.linalg.solve(weighted @ rows + np.diag(penalty), weighted @ values)
+        count = min(self._seen, REMEMBERED)
+        rows, values = self._rows[:count], self._values[:count]
+        if target != self._target:
+            self._target = target
+            weighted = rows.T * self._importance(values)
+            penalty = np.ones(rows.shape[1])
+            penalty[:2] = 1e-6, 1e-3
+            self._left, self._right = weighted @ rows + np.diag(penalty), weighted @ values
+        self.weights = np.linalg.solve(self._left, self._right)
         errors = values - rows @ self.weights
+        importance = self._importance(values)
         variance = float((importance * errors**2).sum() / importance.sum())
-        self.spread = float(np.sqrt(variance + self._doubt**2 / np.sqrt(len(values))))
+        self.spread = float(np.sqrt(variance + self._doubt**2 / np.sqrt(count)))
+
+    def _importance(self, values: Floats) -> Floats:
+        assert self._target is not None
+        return np.asarray(np.exp(-np.abs(values - self._target) / self._reach) + FAR_WEIGHT)
+
+    def _add(self, row: Floats, value: float, times: int) -> None:
+        weighted = row * (times * float(self._importance(np.array(value))))
+        self._left += np.outer(weighted, row)
+        self._right += weighted * value
 
 
 def box_sum(box: Sequence[slice], terms: Sequence[Floats]) -> Floats:

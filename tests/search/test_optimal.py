@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
 
 from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Problem, exhaustive, explore
+from dbdeid.search.exploration import Exploration, Found, Problem, exhaustive, explore
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, score_of, under
-from dbdeid.search.optimal import optimal
+from dbdeid.search.optimal import dive, optimal
+from dbdeid.search.region import Packing
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
@@ -222,3 +223,84 @@ def test_a_lattice_of_many_blocks(monkeypatch):
     whole = explore(optimal, Problem(lattice, tuples, checker, **asked))
     monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
     assert explore(optimal, Problem(lattice, tuples, checker, **asked)) == whole
+
+
+@pytest.fixture
+def nothing_is_listed(monkeypatch):
+    """As where there are too many nodes to list, until few are left."""
+    for name, value in {
+        "LISTED": 20,
+        "DRAWN": 60,
+        "SAMPLED": 64,
+        "BOXES": 3,
+        "MOST_BOXES": 40,
+    }.items():
+        monkeypatch.setattr(f"dbdeid.search.optimal.{name}", value)
+    monkeypatch.setattr("dbdeid.search.guide.RATED_ROUGHLY", 8)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.usefixtures("nothing_is_listed")
+@given(ruled_problems(), st.floats(0, 1), st.booleans())
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_cannot_be_listed_is_searched_alike(name, problem, share, picky):
+    lattice, tuples, rule = problem
+    if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
+        return
+    checker = checker_of(name, lattice, tuples, rule)
+    asked = {"limit": int(share * tuples.people), "objective": under(rule, OBJECTIVES[name])}
+    if picky:
+        asked["accept"] = suppressed_class_is_large
+    expected = explore(exhaustive, Problem(lattice, tuples, checker, **asked))
+    found = explore(optimal, Problem(lattice, tuples, checker, **asked))
+    assert (found.node, found.check) == (expected.node, expected.check)
+    assert found.proven_optimal
+    assert found.checked <= lattice.size
+
+
+@pytest.mark.usefixtures("nothing_is_listed")
+def test_larger_lattices_that_cannot_be_listed():
+    for seed in range(3):
+        lattice, tuples = random_problem(seed=seed, width=5, rows=500)
+        checker = NumpyChecker(lattice, tuples, Rule(4))
+        problem = Problem(lattice, tuples, checker, limit=25, objective=LOSS)
+        found, expected = explore(optimal, problem), explore(exhaustive, problem)
+        assert (found.node, found.score) == (expected.node, expected.score)
+        assert found.checked < lattice.size / 2
+        assert explore(optimal, problem) == found
+
+
+@given(problems(), st.integers(1, 12), st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_windows_as_large_as_the_lattice_find_the_optimum(problem, k, share):
+    lattice, tuples = problem
+    checker = NumpyChecker(lattice, tuples, Rule(k))
+    asked = Problem(lattice, tuples, checker, limit=int(share**2 * tuples.records), objective=LOSS)
+    expected = explore(exhaustive, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dbdeid.search.region.Packing.fits", lambda _: False)
+        found = explore(optimal, asked)
+    assert (found.node, found.score) == (expected.node, expected.score)
+    assert not found.proven_optimal or found.node is None or found.checked == lattice.size
+
+
+def test_nodes_that_do_not_fit_64_bits():
+    lattice, tuples = random_problem(seed=3, width=18, rows=600)
+    assert not Packing.fits(lattice)
+    checker = NumpyChecker(lattice, tuples, Rule(3))
+    problem = Problem(lattice, tuples, checker, limit=60, objective=LOSS)
+    greedy = Exploration(problem)
+    dive(greedy)
+    found = explore(optimal, problem)
+    assert found.check == checker.check(found.node)
+    assert found.check.suppressed <= 60
+    assert found.score < 0.95 * greedy.best_score
+    assert not found.proven_optimal
+    assert all(
+        not other.accepted or other.score >= found.score
+        for node in (*lattice.predecessors(found.node), *lattice.successors(found.node))
+        for other in (Exploration(problem).check(node),)
+    )
+    assert explore(optimal, problem) == found
