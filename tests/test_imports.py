@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import duckdb
 import pytest
+from specs import PEOPLE, small
 
 HEAVY = ("numpy", "pandas", "sklearn", "lifelines", "pyarrow", "altair", "rich.live")
 ENGINE = ("duckdb", "sqlglot", "pydantic", "ruamel.yaml", "jinja2")
@@ -45,3 +48,10 @@ def test_every_public_name_is_there_and_no_other() -> None:
         assert callable(getattr(dbdeid, name)), name
     with pytest.raises(AttributeError, match="nonsense"):
         _ = dbdeid.nonsense
+
+
+def test_a_run_loads_no_pandas(tmp_path: Path) -> None:
+    spec = small(database=str(tmp_path / "people.duckdb"), target=str(tmp_path / "out.duckdb"))
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as con:
+        con.execute(PEOPLE)
+    assert "pandas" not in loaded(f"import dbdeid; dbdeid.run({spec!r})")

@@ -34,6 +34,7 @@ from dbdeid.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 logger = logging.getLogger("dbdeid")
@@ -238,10 +239,12 @@ class Session:
         return self.temp(step.name)
 
     def upload(self, name: str, columns: Mapping[str, Any]) -> Relation:
-        """A temporary table from columns: numpy arrays, lists or Arrow arrays of one length."""
+        """A temporary table from columns of one length, as `engine.arrow.array` takes them."""
         import pyarrow as pa
 
-        table = pa.table(dict(columns))
+        from dbdeid.engine import arrow
+
+        table = pa.table({column: arrow.array(values) for column, values in columns.items()})
         view = f"{name}_arrow"
         self._cursor.register(view, table)
         try:
@@ -264,6 +267,12 @@ class Session:
         kind = self.exists(relation.name, relation.schema or "main", relation.catalog)
         if kind:
             self.execute(exp.Drop(tables=[relation.table], kind=kind.upper()))
+
+    def table(self, relation: Relation) -> pa.Table:
+        """A table as an Arrow table."""
+        with no_cells():
+            rows = self._cursor.sql(sql(exp.select("*").from_(relation.table)))
+            return rows.to_arrow_table()
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""

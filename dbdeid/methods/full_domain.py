@@ -267,17 +267,11 @@ def _upload_labels(
         {
             "code": range(len(cells)),
             "grp": quasi_identifier.coding.groups(level),
-            "label": _texts([cell.label for cell in cells]),
-            "lower": _texts([cell.lower for cell in cells]),
-            "upper": _texts([cell.upper for cell in cells]),
+            "label": [cell.label for cell in cells],
+            "lower": [cell.lower for cell in cells],
+            "upper": [cell.upper for cell in cells],
         },
     )
-
-
-def _texts(values: Sequence[str | None]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, pa.string())
 
 
 def release_step(
@@ -378,7 +372,7 @@ def _upload_dictionary(
     plan: Plan,
     parameters: Parameters,
 ) -> None:
-    import pyarrow as pa
+    from dbdeid.engine import arrow
 
     rows: dict[tuple[str, str | None], tuple[int, Cell]] = {}
     for q, level in zip(quasi_identifiers, plan.node, strict=True):
@@ -389,12 +383,12 @@ def _upload_dictionary(
     session.upload(
         DICTIONARY + "_all",
         {
-            "column": _texts([name for name, _ in rows]),
-            "released_value": _texts([label for _, label in rows]),
-            "level": pa.array([level for level, _ in rows.values()], pa.int32()),
-            "lower": _texts([cell.lower for _, cell in rows.values()]),
-            "upper": _texts([cell.upper for _, cell in rows.values()]),
-            "leaves": pa.array([c.leaves for _, c in rows.values()], pa.list_(pa.string())),
+            "column": [name for name, _ in rows],
+            "released_value": [label for _, label in rows],
+            "level": np.array([level for level, _ in rows.values()], np.int32),
+            "lower": [cell.lower for _, cell in rows.values()],
+            "upper": [cell.upper for _, cell in rows.values()],
+            "leaves": arrow.lists([cell.leaves for _, cell in rows.values()]),
         },
     )
 

@@ -86,20 +86,18 @@ def _upload(
     session: Session, number: int, q: QuasiIdentifier, level: int
 ) -> tuple[Relation, Relation]:
     """The label of each code of a quasi-identifier, and the size of each label."""
-    import pyarrow as pa
-
     labels = [cell.label for cell in q.coding.cells(level)]
     codes = session.upload(
         f"deid_measured_labels_{number}",
-        {"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())},
+        {"code": np.arange(len(labels)), "label": labels},
     )
     sizes = dict(zip(labels, q.coding.sizes(level).tolist(), strict=True))
     sizes[TOP] = _domain(q)  # suppressed records that are kept
     return codes, session.upload(
         f"deid_measured_sizes_{number}",
         {
-            "label": pa.array(list(sizes), pa.string()),
-            "size": pa.array(list(sizes.values()), pa.float64()),
+            "label": list(sizes),
+            "size": np.array([*sizes.values()], np.float64),
         },
     )
 

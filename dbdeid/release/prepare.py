@@ -282,10 +282,11 @@ def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
 
 
 def _typed(columns: dict[str, NDArray[np.object_]], release: str) -> dict[str, object]:
-    import pyarrow as pa
+    from dbdeid.engine import arrow
 
-    types = {"level": pa.int32(), "loss": pa.float64()}
-    typed: dict[str, object] = {"release": pa.array([release] * len(columns["level"]))}
+    kinds: dict[str, type[np.generic]] = {"level": np.int32, "loss": np.float64}
+    typed: dict[str, object] = {"release": [release] * len(columns["level"])}
     for name in ("hierarchy", "level", "value", "label", "loss", "lower", "upper"):
-        typed[name] = pa.array(columns[name], types.get(name, pa.string()))
+        cells = columns[name].tolist()
+        typed[name] = arrow.numbers(cells, kinds[name]) if name in kinds else cells
     return typed

@@ -11,6 +11,7 @@ from dbdeid.engine.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from dbdeid.release.workplace import Places
 
@@ -87,19 +88,21 @@ class Reader:
     Attributes:
         places: the files of the spec.
         release: name of the table.
-        frame: the table itself, when it was written into no file.
+        table: the table itself, when it was written into no database.
         connection: the caller's connection, when one was given.
     """
 
     places: Places
     release: str
     connection: Any = None
-    frame: pd.DataFrame | None = None
+    table: pa.Table | None = None
 
     def read(self) -> pd.DataFrame:
         """The table as a pandas frame."""
-        if self.frame is not None:
-            return self.frame
+        if self.table is not None:
+            with Session.open(None, read_only=False) as session:
+                columns = dict(zip(self.table.column_names, self.table.columns, strict=True))
+                return session.frame(session.upload(self.release, columns))
         path = self.places.target or self.places.database
         if self.places.target is None and self.connection is not None:
             session = Session.over(self.connection, self.places.database, read_only=True)

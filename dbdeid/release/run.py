@@ -134,7 +134,7 @@ def _release(
         )
         entry = record.entry_of(work, prepared, kept)
         _commit(work, stage, entry, files, staged, dictionary, hierarchies, declared)
-    reader = Reader(work.places, spec.release, work.connection, _frame(work, staged))
+    reader = Reader(work.places, spec.release, work.connection, _kept(work, staged))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
 
 
@@ -224,9 +224,10 @@ def _swap(
     )
 
 
-def _frame(work: Workplace, staged: Relation) -> Any:
+def _kept(work: Workplace, staged: Relation) -> Any:
+    """The release itself, where it would be gone with the session."""
     in_file = work.places.target or work.places.database
-    return None if in_file or work.connection is not None else work.session.frame(staged)
+    return None if in_file or work.connection is not None else work.session.table(staged)
 
 
 def _where(work: Workplace, release: str) -> str:

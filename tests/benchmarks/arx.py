@@ -26,8 +26,8 @@ from typing import Any
 
 import duckdb
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "search"), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).parent))
 from realdata import FILES, load
 from search import CASES, SHARED
 
@@ -168,7 +168,7 @@ def run_of(case: str, files: list[str], folder: Path, **more: Any) -> list[str]:
 
 
 def whole(executable: str, arguments: list[str], place: Path) -> tuple[tuple[float, float], str]:
-    """CPU and wall seconds of one fresh process that finds no files of an earlier one, its words."""
+    """CPU and wall seconds of a fresh process without files of an earlier one, and its words."""
     for old in place.glob("ours*"):
         old.unlink()
     start = time.perf_counter()
