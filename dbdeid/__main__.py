@@ -13,6 +13,8 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until a command works, and after it, there is nothing to clean up.
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    # The threads that numpy starts for its linear algebra cost more than all of ours there is.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dbdeid.cli import main as run
 
     try:

@@ -73,6 +73,12 @@ class Bound:
         return self.file.spec
 
     @property
+    def on_file(self) -> bool:
+        """Whether the source is a Parquet or CSV file."""
+        source = self.spec.source
+        return isinstance(source, str) and source.lower().endswith(tuple(FILES))
+
+    @property
     def released(self) -> tuple[BoundColumn, ...]:
         """The columns that leave, in order."""
         return tuple(c for c in self.columns if c.spec.released)

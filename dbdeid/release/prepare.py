@@ -81,8 +81,9 @@ def prepare(bound: Bound, session: Session) -> Prepared:
         collated = list(_collated(bound, session))
         if collated:
             raise SpecError(collated, source=bound.file.label)
-        rows = _count_rows(bound, session)
+        _require_subjects(bound, session)
         session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
+    rows = _count_rows(session)
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
@@ -101,8 +102,8 @@ def prepare(bound: Bound, session: Session) -> Prepared:
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
     """Columns whose equal values differ in their text: readers would find smaller classes."""
     texts = [c.name for c in bound.columns if c.column.family == "text"]
-    if not texts:
-        return
+    if not texts or bound.on_file:
+        return  # a file has no collations
     picked = [exp.alias_(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
     rows = exp.select(*picked).from_(bound.source.subquery("source")).limit(0)
     probe = session.run(Step("deid_probe", rows))
@@ -119,21 +120,26 @@ def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
         )
 
 
-def _count_rows(bound: Bound, session: Session) -> int:
-    """The records of the source; each must have a subject where one is declared."""
-    known: exp.Expr = exp.Star()
-    if bound.subject is not None:
-        known = column(bound.subject.name, "source")
+def _require_subjects(bound: Bound, session: Session) -> None:
+    """Each record must have a subject where one is declared."""
+    if bound.subject is None:
+        return
+    known = column(bound.subject.name, "source")
     counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=known))
     rows, known_rows = session.row(counts.from_(bound.source.subquery("source")))
-    if rows == 0:
-        raise DataError("the source has no rows", hint="there is nothing to release")
-    if bound.subject is not None and known_rows < rows:
+    if known_rows < rows:
         raise DataError(
             f"the subject {bound.subject.name!r} is NULL in {rows - known_rows} of {rows} rows: "
             "whose records they are is not known",
             hint="leave these rows out, or number them in `source: {sql: …}`",
         )
+
+
+def _count_rows(session: Session) -> int:
+    """The records of the source."""
+    rows = session.row(exp.select(exp.Count(this=exp.Star())).from_(classes.SOURCE.table))[0]
+    if rows == 0:
+        raise DataError("the source has no rows", hint="there is nothing to release")
     return int(rows)
 
 

@@ -140,6 +140,11 @@ class Workplace:
     connection: Any = None
 
     @property
+    def passing(self) -> bool:
+        """Whether the database is in memory and our own, so that it ends with the session."""
+        return self.home is None and self.connection is None
+
+    @property
     def entries(self) -> Sequence[Entry]:
         """The runs that are remembered, newest first."""
         return self.book.entries() if self.book else ()

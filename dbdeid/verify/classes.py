@@ -40,6 +40,34 @@ def count_classes(session: Session, table: Relation, declared: Declared) -> Rela
     return session.run(Step("verify_classes", query))
 
 
+def released_values(session: Session, classes: Relation, declared: Declared) -> Relation:
+    """A temporary table of the released values, to be dropped by the caller.
+
+    One row for each quasi-identifier (`name`) and `value` as text; `generalized` where a record
+    that is not suppressed has it.
+    """
+    names = exp.Array(expressions=[exp.Literal.string(n) for n in declared.quasi_identifiers])
+    values = [as_text(column(f"value_{i}")) for i in range(len(declared.quasi_identifiers))]
+    cells = (
+        exp.select(
+            exp.alias_(exp.Anonymous(this="unnest", expressions=[names]), "name"),
+            exp.alias_(
+                exp.Anonymous(this="unnest", expressions=[exp.Array(expressions=values)]), "value"
+            ),
+            column("suppressed"),
+        )
+        .from_(classes.table)
+        .subquery("cells")
+    )
+    generalized = exp.LogicalOr(this=exp.not_(column("suppressed")))
+    query = (
+        exp.select(column("name"), column("value"), exp.alias_(generalized, "generalized"))
+        .from_(cells)
+        .group_by(column("name"), column("value"))
+    )
+    return session.run(Step("verify_values", query))
+
+
 def companions(table: Relation, declared: Declared, name: str) -> dict[str, str]:
     """The bounds columns of a quasi-identifier that are declared and written."""
     pairs = {side: f"{name}_{side}" for side in ("lower", "upper")}

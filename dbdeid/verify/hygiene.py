@@ -182,7 +182,7 @@ def _unlike_bounds(
 
 def dictionary(
     session: Session,
-    classes: Relation,
+    values: Relation,
     listed: Relation,
     declared: Declared,
     hierarchies: Relation | None,
@@ -192,7 +192,7 @@ def dictionary(
         f"{c.detail}" for c in (columns(listed, DICTIONARY, ()), _same_types(listed)) if c.detail
     ]
     if not wrong:
-        wrong += _unlike_release(session, classes, listed, declared)
+        wrong += _unlike_release(session, values, listed, declared)
         wrong += _told_by_data(session, listed, declared)
         if hierarchies is not None:
             wrong += _unlike_hierarchies(session, listed, declared, hierarchies)
@@ -209,21 +209,16 @@ def _same_types(listed: Relation) -> Check:
 
 
 def _unlike_release(
-    session: Session, classes: Relation, listed: Relation, declared: Declared
+    session: Session, values: Relation, listed: Relation, declared: Declared
 ) -> Iterator[str]:
-    known = [exp.Literal.string(name) for name in declared.quasi_identifiers]
-    others = exp.select(exp.Count(this=exp.Star())).from_(listed.table)
-    inside = exp.Coalesce(this=column("column").isin(*known), expressions=[exp.false()])
-    if count := session.row(others.where(exp.not_(inside)))[0]:
+    tables = {"values": values, "dictionary": listed}
+    rows = session.rows(step("verify_dictionary_values", tables))
+    found = {name: counts for name, *counts in rows}
+    known = declared.quasi_identifiers
+    if count := sum(entries for name, (*_, entries) in found.items() if name not in known):
         yield f"{count} entries of no quasi-identifier"
-    for i, name in enumerate(declared.quasi_identifiers):
-        query = step(
-            "verify_dictionary_values",
-            {"classes": classes, "dictionary": listed},
-            {"value": [f"value_{i}"]},
-            {"column": name},
-        )
-        missing, foreign, repeated = session.row(query)
+    for name in known:
+        missing, foreign, repeated, _ = found.get(name, (0, 0, 0, 0))
         if missing:
             yield f"misses {missing} released values of {name!r}"
         if foreign:

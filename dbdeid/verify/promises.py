@@ -108,20 +108,16 @@ def allowed(limit: float, number: int) -> int:
 
 
 def transformation(
-    session: Session, classes: Relation, dictionary: Relation, declared: Declared
+    session: Session, values: Relation, dictionary: Relation, declared: Declared
 ) -> Promise:
     """Whether each quasi-identifier is released at its declared level, as the dictionary tells."""
+    rows = session.rows(step("verify_levels", {"values": values, "dictionary": dictionary}))
     found: dict[str, int | str] = {}
-    for i, name in enumerate(declared.quasi_identifiers):
+    for name in declared.quasi_identifiers:
         level = declared.level(name)
-        occurring, misplaced = session.row(
-            step(
-                "verify_levels",
-                {"classes": classes, "dictionary": dictionary},
-                {"value": [f"value_{i}"]},
-                {"column": name, "level": level},
-            )
-        )
+        levels = [(lowest, highest, number) for q, lowest, highest, number in rows if q == name]
+        occurring = sum(number for *_, number in levels)
+        misplaced = sum(number for *at, number in levels if at != [level, level])
         text = f"{misplaced} of {occurring} values are not listed at level {level}"
         found[name] = text if misplaced else level
     declared_levels = {name: declared.level(name) for name in declared.quasi_identifiers}

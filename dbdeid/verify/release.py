@@ -16,7 +16,7 @@ from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting, KAnonymity
 from dbdeid.verify import container, files, hygiene, promises, sensitive, subjects
-from dbdeid.verify.classes import count_classes
+from dbdeid.verify.classes import count_classes, released_values
 from dbdeid.verify.content import Content, content, same
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
 from dbdeid.verify.populations import Populations, measured
@@ -191,11 +191,13 @@ def _written(
         classes = count_classes(session, table, declared)
         kept.append(promises.suppression(session, classes, declared))
         if dictionary is not None:
-            listing = hygiene.dictionary(session, classes, dictionary, declared, hierarchies)
+            values = released_values(session, classes, declared)
+            listing = hygiene.dictionary(session, values, dictionary, declared, hierarchies)
             checks.append(listing)
             if hygiene.readable(dictionary):
-                kept.append(promises.transformation(session, classes, dictionary, declared))
+                kept.append(promises.transformation(session, values, dictionary, declared))
                 checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
+            session.drop_temp(values.name)
         session.drop_temp(classes.name)
     return kept, checks
 

@@ -1,18 +1,14 @@
--- verify_levels: whether the released values of one quasi-identifier stand in the dictionary at its level
--- reads   __classes__     one row per class: suppressed, and __value__ of the quasi-identifier
---         __dictionary__  one row per released value        $column, $level
--- gives   occurring, misplaced                              one row: distinct values, those not at the level
-SELECT count(*) AS occurring, count(*) FILTER (WHERE coalesce(lowest <> $level OR highest <> $level, TRUE)) AS misplaced
-FROM (
-  SELECT CAST(__value__ AS VARCHAR) AS released_value
-  FROM __classes__
-  WHERE NOT suppressed
-  GROUP BY __value__
-) AS found
+-- verify_levels: at which levels the dictionary lists the values of records that are not suppressed
+-- reads   __values__      one row per quasi-identifier (name) and released value; generalized
+--         __dictionary__  one row per released value
+-- gives   name, lowest, highest, number: of values      one row per name and pair of levels, NULL where not listed
+SELECT found.name, listed.lowest, listed.highest, count(*) AS "number"
+FROM __values__ AS found
 LEFT JOIN (
-  SELECT released_value, min("level") AS lowest, max("level") AS highest
+  SELECT "column", released_value, min("level") AS lowest, max("level") AS highest
   FROM __dictionary__
-  WHERE "column" = $column
-  GROUP BY released_value
+  GROUP BY "column", released_value
 ) AS listed
-ON found.released_value IS NOT DISTINCT FROM listed.released_value
+ON found.name = listed."column" AND found.value IS NOT DISTINCT FROM listed.released_value
+WHERE found.generalized
+GROUP BY found.name, listed.lowest, listed.highest
