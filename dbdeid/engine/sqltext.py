@@ -113,6 +113,14 @@ def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
             node.replace(exp.convert(values[node.name]))
 
 
+def all_rows(queries: Sequence[exp.Query]) -> exp.Query:
+    """The rows of all the queries, in no order: one statement costs less than many."""
+    whole, *others = queries
+    for query in others:
+        whole = exp.union(whole, query, distinct=False, copy=False)
+    return whole
+
+
 def statements(script: str) -> list[exp.Expr | None]:
     """The statements of a text of the owner's, in DuckDB's dialect.
 

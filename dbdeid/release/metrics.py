@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from sqlglot import exp
 
-from dbdeid.data.classes import CODED
+from dbdeid.data.classes import CODED, TUPLES
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
@@ -58,7 +58,7 @@ def _of_labels(
     if "ambiguity" in asked:
         found["ambiguity"] = ambiguity(session, classes, prepared.rows)
     if "kl_divergence" in asked:
-        tuples = _tuples([*labels])
+        tuples = _tuples(prepared, [*labels])
         found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
     return found
 
@@ -74,8 +74,10 @@ def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> d
     return found
 
 
-def _tuples(names: list[str]) -> exp.Select:
+def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
     """The records of each distinct tuple, whoever they belong to."""
+    if prepared.parameters.subject is None:
+        return exp.select("records").from_(TUPLES.table)
     keys = [column(name, "coded") for name in names]
     counted = exp.alias_(exp.Count(this=exp.Star()), "records")
     rows = exp.alias_(CODED.table, "coded", table=True)

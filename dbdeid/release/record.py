@@ -12,7 +12,6 @@ from dbdeid import __version__
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import step
 from dbdeid.methods.full_domain import Plan, QuasiIdentifier
 from dbdeid.privacy import MODELS, risk
 from dbdeid.release.bind import BoundColumn
@@ -22,7 +21,7 @@ from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.spec import METRICS
 from dbdeid.release.workplace import Workplace, companions
-from dbdeid.utility.loss import column_loss
+from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Verification
 
@@ -51,7 +50,8 @@ def record_of(
     levels = dict(zip(names, plan.node, strict=True))
     k = spec.smallest_class
     after = risk.measure(session, counted, names, k, prepared.counting)
-    losses = _column_losses(prepared, plan, released, session)
+    counts = value_counts(session, released, names)
+    losses = _column_losses(prepared, plan, counts)
     loss = _total_loss(prepared, losses, plan)
     asked = METRICS if spec.evaluate.metrics is None else spec.evaluate.metrics
     metrics = plan.metrics | {"loss": loss}
@@ -74,7 +74,7 @@ def record_of(
         "verified": verification is not None and verification.verified,
         "warnings": list(warnings),
         "columns": [
-            _column(c, prepared, levels, losses, released, session) for c in prepared.bound.columns
+            _column(c, prepared, levels, losses, released, counts) for c in prepared.bound.columns
         ],
         "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
         "null_policy": spec.null_policy,
@@ -101,12 +101,12 @@ def record_of(
 
 
 def _column_losses(
-    prepared: Prepared, plan: Plan, released: Relation, session: Session
+    prepared: Prepared, plan: Plan, counts: Mapping[str, Counts]
 ) -> dict[str, float]:
     losses = {}
     for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
         cell_loss = {cell.label: cell.loss for cell in q.coding.cells(level)} | {"*": 1.0}
-        losses[q.name] = column_loss(session, released, q.name, cell_loss, prepared.rows)
+        losses[q.name] = column_loss(counts[q.name], cell_loss, prepared.rows)
     return losses
 
 
@@ -141,7 +141,7 @@ def _column(
     levels: Mapping[str, int],
     losses: Mapping[str, float],
     released: Relation,
-    session: Session,
+    counts: Mapping[str, Counts],
 ) -> dict[str, Any]:
     q = next((q for q in prepared.quasi_identifiers if q.name == c.name), None)
     written = released.find(c.name)
@@ -153,7 +153,7 @@ def _column(
         "level": levels.get(c.name),
         "height": q.height if q else None,
         "loss": losses.get(c.name),
-        "labels": _labels(q, released, session) if q else [],
+        "labels": _labels(counts[q.name]) if q else [],
         "pseudonym": c.spec.pseudonym,
         "reason": c.spec.reason,
         "accept": c.spec.accept,
@@ -170,10 +170,10 @@ def _declares_domain(c: BoundColumn, q: QuasiIdentifier) -> bool:
     return q.coding.hierarchy.declared or limits
 
 
-def _labels(q: QuasiIdentifier, released: Relation, session: Session) -> list[str | None]:
-    counts = session.rows(step("value_counts", {"rel": released}, {"col": [q.name]}))
-    counts.sort(key=lambda row: (-row[1], row[0] is None, row[0] or ""))
-    return [value for value, _ in counts[:LABELS_SHOWN]]
+def _labels(counts: Counts) -> list[str | None]:
+    """The values that occur most."""
+    ordered = sorted(counts, key=lambda row: -row[1])
+    return [value for value, _ in ordered[:LABELS_SHOWN]]
 
 
 def entry_of(work: Workplace, prepared: Prepared, kept: Mapping[str, Any]) -> Entry:

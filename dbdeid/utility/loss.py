@@ -6,34 +6,42 @@ a suppressed record loses 1. Computed from the written table alone, apart from t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import step
+from dbdeid.engine.sqltext import all_rows, step
+
+Counts = Sequence[tuple[str | None, int]]
 
 
-def column_loss(
-    session: Session,
-    released: Relation,
-    column: str,
-    cell_loss: Mapping[str | None, float],
-    source_rows: int,
-) -> float:
+def value_counts(
+    session: Session, released: Relation, columns: Sequence[str]
+) -> dict[str, list[tuple[str | None, int]]]:
+    """How often each value of each column occurs, values as text in order, NULL last."""
+    parts: list[exp.Query] = []
+    for name in columns:
+        counts = step("value_counts", {"rel": released}, {"col": [name]})
+        assert isinstance(counts, exp.Select)
+        parts.append(counts.select(exp.alias_(exp.Literal.string(name), "name")))
+    found: dict[str, list[tuple[str | None, int]]] = {name: [] for name in columns}
+    for value, records, name in session.rows(all_rows(parts)):
+        found[name].append((value, records))
+    for counted in found.values():
+        counted.sort(key=lambda row: (row[0] is None, row[0] or ""))
+    return found
+
+
+def column_loss(counts: Counts, cell_loss: Mapping[str | None, float], source_rows: int) -> float:
     """The loss of one quasi-identifier, in [0, 1].
 
     Args:
-        session: where the release is.
-        released: the written table.
-        column: the quasi-identifier.
+        counts: how often each released value occurs.
         cell_loss: loss of each released value.
         source_rows: records of the source, suppressed ones included.
     """
-    counts = session.rows(step("value_counts", {"rel": released}, {"col": [column]}))
     kept = sum(records for _, records in counts)
-    lost = sum(records * cell_loss[value] for value, records in sorted(counts, key=_null_last))
+    lost = sum(records * cell_loss[value] for value, records in counts)
     return float(lost + source_rows - kept) / source_rows
-
-
-def _null_last(row: tuple[str | None, int]) -> tuple[bool, str]:
-    return row[0] is None, row[0] or ""

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import step
+from dbdeid.engine.sqltext import all_rows, step
 
 
 def nonuniform_entropy(
@@ -35,10 +37,14 @@ def nonuniform_entropy(
         values: of each quasi-identifier the label of each code.
         weights: of the quasi-identifiers.
     """
-    lost = whole = 0.0
+    parts: list[exp.Query] = []
     for name, meant in values.items():
         tables = {"source": source, "rel": released, "values": meant}
-        bits = session.row(step("nonuniform_entropy", tables, {"col": [name]}))
-        lost += weights[name] * float(bits[0])
-        whole += weights[name] * float(bits[1])
+        bits = step("nonuniform_entropy", tables, {"col": [name]})
+        assert isinstance(bits, exp.Query)
+        named = exp.alias_(exp.Literal.string(name), "name")
+        parts.append(exp.select(named, "lost", "whole").from_(bits.subquery("bits")))
+    found = {name: bits for name, *bits in session.rows(all_rows(parts))}
+    lost = sum(weights[name] * float(found[name][0]) for name in values)
+    whole = sum(weights[name] * float(found[name][1]) for name in values)
     return lost / whole if whole else 0.0

@@ -3,11 +3,14 @@
 --         __values__   code, label: what each value is released as where it is not suppressed
 --         __rel__      one row per released record, in __col__ its label
 -- gives   lost, whole: bits lost, and those of `*` everywhere         one row
-WITH labelled AS (
-  SELECT meant.label, count(*) AS records
+WITH coded AS (
+  SELECT source.__col__ AS code, count(*) AS records
   FROM __source__ AS source
-  JOIN __values__ AS meant ON source.__col__ = meant.code
-  GROUP BY meant.code, meant.label
+  GROUP BY source.__col__
+), labelled AS (
+  SELECT meant.label, coded.records
+  FROM coded
+  JOIN __values__ AS meant ON coded.code = meant.code
 ), groups AS (
   SELECT label, sum(records)::BIGINT AS records
   FROM labelled
