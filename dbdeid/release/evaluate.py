@@ -7,8 +7,6 @@ from pathlib import Path
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.query.question import Answerable
-from dbdeid.query.workload import evaluate
 from dbdeid.release.bind import FILES, Bound
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.query_error import Workload
@@ -64,6 +62,9 @@ def evaluate_workload(
     queries = queries_of(bound.file)
     if not queries:
         return None
+    from dbdeid.query.question import Answerable
+    from dbdeid.query.workload import evaluate
+
     target = Answerable(
         source_names=source_names(bound.spec.source_name),
         columns=tuple(c.column for c in bound.released),

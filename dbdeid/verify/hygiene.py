@@ -127,10 +127,13 @@ def order(session: Session, tables: Sequence[Relation]) -> Check:
 
 def comments(session: Session, database: str, tables: Sequence[Relation] | None) -> Check:
     """Whether nothing in the database (or only on the given tables and columns) is commented."""
-    found = session.rows(step("verify_comments", values={"database": database}))
-    if tables is not None:
+    place = {"database": database}
+    found = session.rows(step("verify_comments", values=place))
+    if tables is None:
+        found += session.rows(step("verify_other_comments", values=place))
+    else:
         own = {(t.schema, t.name) for t in tables if t.catalog == database}
-        found = [f for f in found if f[0] in ("table", "column", "view") and (f[1], f[2]) in own]
+        found = [f for f in found if (f[1], f[2]) in own]
     places = [f"{kind} {name!r}" + (f".{part!r}" if part else "") for kind, _, name, part in found]
     return Check("comments", not found, f"comment on {', '.join(places)}" if found else "")
 

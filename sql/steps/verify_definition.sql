@@ -5,14 +5,10 @@ SELECT lower(constraint_type) || ' constraint' AS kind, array_to_string(constrai
 FROM duckdb_constraints()
 WHERE database_name = $database AND schema_name = $schema AND table_name = $name
 UNION ALL
-SELECT 'generated column', column_name
-FROM duckdb_columns()
-WHERE database_name = $database AND schema_name = $schema AND table_name = $name AND is_generated
-UNION ALL
-SELECT 'default', column_name
+SELECT CASE WHEN is_generated THEN 'generated column' ELSE 'default' END, column_name
 FROM duckdb_columns()
 WHERE database_name = $database AND schema_name = $schema AND table_name = $name
-  AND column_default IS NOT NULL AND NOT is_generated
+  AND (is_generated OR column_default IS NOT NULL)
 UNION ALL
 SELECT 'index', index_name
 FROM duckdb_indexes()
