@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import prod
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -43,22 +44,17 @@ def measured(
 def _of_labels(
     prepared: Prepared, plan: Plan, released: Relation, session: Session, asked: Collection[str]
 ) -> dict[str, float]:
-    labels = {
-        q.name: _upload(session, i, q, level)
-        for i, (q, level) in enumerate(zip(prepared.quasi_identifiers, plan.node, strict=True))
-    }
+    values, sizes = _upload(prepared, plan, session)
     domain = prod(float(_domain(q)) for q in prepared.quasi_identifiers)
-    sizes = {name: sizes for name, (_, sizes) in labels.items()}
     classes = sized_classes(released, sizes, domain)
     found = {}
     if "nonuniform_entropy" in asked:
         weights = {q.name: q.weight for q in prepared.quasi_identifiers}
-        values = {name: codes for name, (codes, _) in labels.items()}
         found["nonuniform_entropy"] = nonuniform_entropy(session, CODED, released, values, weights)
     if "ambiguity" in asked:
         found["ambiguity"] = ambiguity(session, classes, prepared.rows)
     if "kl_divergence" in asked:
-        tuples = _tuples(prepared, [*labels])
+        tuples = _tuples(prepared, [*values])
         found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
     return found
 
@@ -85,23 +81,30 @@ def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
 
 
 def _upload(
-    session: Session, number: int, q: QuasiIdentifier, level: int
-) -> tuple[Relation, Relation]:
-    """The label of each code of a quasi-identifier, and the size of each label."""
-    labels = [cell.label for cell in q.coding.cells(level)]
-    codes = session.upload(
-        f"deid_measured_labels_{number}",
-        {"code": np.arange(len(labels)), "label": labels},
-    )
-    sizes = dict(zip(labels, q.coding.sizes(level).tolist(), strict=True))
-    sizes[TOP] = _domain(q)  # suppressed records that are kept
-    return codes, session.upload(
-        f"deid_measured_sizes_{number}",
-        {
-            "label": list(sizes),
-            "size": np.array([*sizes.values()], np.float64),
-        },
-    )
+    prepared: Prepared, plan: Plan, session: Session
+) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+    """For each quasi-identifier the label of each of its codes, and the size of each label."""
+    codes: dict[str, list[Any]] = {"number": [], "code": [], "label": []}
+    sized: dict[str, list[Any]] = {"number": [], "label": [], "size": []}
+    for i, (q, level) in enumerate(zip(prepared.quasi_identifiers, plan.node, strict=True)):
+        labels = [cell.label for cell in q.coding.cells(level)]
+        codes["number"] += [i] * len(labels)
+        codes["code"] += range(len(labels))
+        codes["label"] += labels
+        sizes = dict(zip(labels, q.coding.sizes(level).tolist(), strict=True))
+        sizes[TOP] = _domain(q)  # suppressed records that are kept
+        sized["number"] += [i] * len(sizes)
+        sized["label"] += sizes
+        sized["size"] += sizes.values()
+    kinds = {"number": np.int64, "code": np.int64, "size": np.float64}
+    found = []
+    for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
+        typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}
+        uploaded = session.upload(name, typed)
+        own = exp.select(*(c for c in table if c != "number")).from_(uploaded.table)
+        names = [q.name for q in prepared.quasi_identifiers]
+        found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
+    return found[0], found[1]
 
 
 def _domain(q: QuasiIdentifier) -> int:

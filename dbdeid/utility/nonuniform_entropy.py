@@ -25,7 +25,7 @@ def nonuniform_entropy(
     session: Session,
     source: Relation,
     released: Relation,
-    values: Mapping[str, Relation],
+    values: Mapping[str, Relation | exp.Query],
     weights: Mapping[str, float],
 ) -> float:
     """The share of bits lost, in [0, 1]; 0 where there are none.

@@ -23,7 +23,9 @@ class Sized:
     domain: float
 
 
-def sized_classes(released: Relation, sizes: Mapping[str, Relation], domain: float) -> Sized:
+def sized_classes(
+    released: Relation, sizes: Mapping[str, Relation | exp.Query], domain: float
+) -> Sized:
     """The classes of a written table.
 
     Args:
@@ -46,6 +48,7 @@ def sized_classes(released: Relation, sizes: Mapping[str, Relation], domain: flo
             this=exp.column(f"qi_{i}", "class"), expression=exp.column("label", f"l{i}")
         )
         # left: a label without a size must not be left out
-        query = query.join(exp.alias_(labels.table, f"l{i}", table=True), on=same, join_type="left")
+        table = labels.subquery() if isinstance(labels, exp.Query) else labels.table
+        query = query.join(exp.alias_(table, f"l{i}", table=True), on=same, join_type="left")
         size = exp.Mul(this=size, expression=exp.column("size", f"l{i}"))
     return Sized(query.select(exp.alias_(size, "size")), domain)
