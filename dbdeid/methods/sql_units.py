@@ -60,7 +60,9 @@ class _Units:
             holds[enough] &= held
             could[enough] &= possible
         kept, possible = self._together(holds), self._together(could)
-        lost, below = self._lost(kept), self._lost(possible)
+        lost = below = self._lost(kept)
+        if not np.array_equal(kept, possible):
+            below = self._lost(possible)
         kept_records = np.bincount(self._class, self._records * kept).astype(np.int64)
         all_records = np.bincount(self._class, self._records).astype(np.int64)
         return Check(
