@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 BLOCK = 1 << 16  # rows looked up at a time
 SCANNED = 6  # key space per row up to which all counts are scanned
 ADDRESSED = 1 << 22  # key space up to which counts are addressed directly
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class Table:
@@ -83,10 +84,14 @@ class Classes:
 
 
 class Counter:
-    """Counts the records behind equal keys; holds memory that is reused from check to check."""
+    """Counts the records behind equal keys; holds memory that is reused from check to check.
+
+    The memory is zero between two counts. Whoever uses it takes it out and puts it back as zeros,
+    so that a count that is interrupted leaves none behind, rather than a dirty one.
+    """
 
     def __init__(self) -> None:
-        self._scratch = np.zeros(0, dtype=np.int64)
+        self._scratch = _NONE
 
     def count(self, table: Table, lookups: Sequence[Lookup]) -> Classes:
         """The classes that the lookups make of a table."""
@@ -106,23 +111,25 @@ class Counter:
         """What each row's class is given, from what is given to each of the distinct keys."""
         if space > ADDRESSED:  # then they are sorted
             return of_class[np.searchsorted(keys, key)]
-        cells = self._zeros(space)
+        cells = self._take(space)
         cells[keys] = of_class
         found = cells[key]
         cells[keys] = 0
+        self._scratch = cells
         return found
 
     def _scan(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:
-        counts = self._zeros(space)
+        counts = self._take(space)
         np.add.at(counts, key, weights)
-        keys = np.flatnonzero(counts)
+        keys = np.flatnonzero(counts[:space])
         found = counts[keys]
         counts[keys] = 0
+        self._scratch = counts
         return keys, found
 
     def _address(self, key: Ints, weights: Ints, space: int) -> tuple[Ints, Ints]:
         """As `_scan` where the space is much larger than the rows: look only where keys are."""
-        cells = self._zeros(space)
+        cells = self._take(space)
         np.add.at(cells, key, weights)
         sums = cells[key]
         rows = np.arange(len(key))
@@ -130,12 +137,13 @@ class Counter:
         chosen = np.flatnonzero(cells[key] == rows)
         keys = key[chosen]
         cells[keys] = 0
+        self._scratch = cells
         return keys, sums[chosen]
 
-    def _zeros(self, space: int) -> Ints:
-        if len(self._scratch) < space:
-            self._scratch = np.zeros(space, dtype=np.int64)
-        return self._scratch[:space]
+    def _take(self, space: int) -> Ints:
+        """At least so many zeros."""
+        taken, self._scratch = self._scratch, _NONE
+        return taken if len(taken) >= space else np.zeros(space, dtype=np.int64)
 
 
 def _keys(table: Table, lookups: Sequence[Lookup], most: int) -> tuple[Ints, int, dict[int, Ints]]:
