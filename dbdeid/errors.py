@@ -74,6 +74,12 @@ class Unsatisfiable(DbdeidError):
     exit_code = 3
 
 
+class NothingFound(DbdeidError):
+    """A search ended without a transformation, and without proof that none satisfies."""
+
+    exit_code = 3
+
+
 class VerificationError(DbdeidError):
     """A written table does not keep its promises; it was not published."""
 

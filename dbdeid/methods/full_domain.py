@@ -14,35 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dbdeid.data.classes import (
-    CODED,
-    TUPLES,
-    labels_relation,
-    tuple_values_relation,
-    values_relation,
-)
+from dbdeid.data.classes import CODED, labels_relation, values_relation
 from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
-from dbdeid.errors import DataError
-from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.kept_rows import KeptRows
-from dbdeid.methods.parameters import Parameters, acceptable
-from dbdeid.methods.sql_checker import SqlChecker
-from dbdeid.methods.unsatisfiable import unsatisfiable
-from dbdeid.search.check import Check, Checker
+from dbdeid.methods.parameters import Parameters
+from dbdeid.methods.searching import Ground, Offer, described, nothing, search
+from dbdeid.search.check import Check
 from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Problem, Progress, explore
+from dbdeid.search.exploration import Exploration, Found, Problem, Progress
 from dbdeid.search.lattice import Attribute, Lattice, Node
-from dbdeid.search.objectives import OBJECTIVES, metrics, score_of, under
-from dbdeid.search.optimal import optimal
-from dbdeid.search.tuples import Tuples, Values
+from dbdeid.search.objectives import metrics
+from dbdeid.search.tuples import Tuples
 
 STAGED = "deid_staged"
 COUNTED = "deid_counted"
-# Patterns of NULLs that are compared with each other: 128 take ten seconds for 20,000 rows.
-MOST_PATTERNS = 128
 DICTIONARY = "deid_dictionary"
 
 
@@ -88,45 +76,46 @@ def plan(
     quasi_identifiers: Sequence[QuasiIdentifier],
     parameters: Parameters,
     progress: Callable[[Progress], None] | None = None,
+    offer: Offer | None = None,
 ) -> Plan:
-    """The best transformation that satisfies the models, proven, or the one that was given.
+    """The best transformation that satisfies the models, or the one that was given.
+
+    Args:
+        session: where the source is staged and coded.
+        quasi_identifiers: in order of the source.
+        parameters: how to search, and what must hold.
+        progress: called after every check.
+        offer: asked whether to go on with the best so far when the search is interrupted.
 
     Raises:
         Unsatisfiable: none does; the message says what is achievable.
+        NothingFound: none was found, and that none does is not proven.
+        Interrupted: by the user, who does not take the best so far.
     """
-    lattice = Lattice(tuple(_attribute(q) for q in quasi_identifiers))
-    tuples = _tuples(session, len(quasi_identifiers), parameters)
-    if parameters.rule.null_policy == "wildcard":
-        _require_few_patterns(lattice, tuples)
-    checker = _checker(session, lattice, tuples, parameters)
-    limit = parameters.limit(tuples.people)
+    lattice = lattice_of(quasi_identifiers)
+    ground = Ground.of(session, lattice, parameters)
+    tuples = ground.tuples
+    problem = ground.problem(parameters, ground.checker(parameters))
     if parameters.transformation is not None:
-        found = _apply(lattice, tuples, checker, parameters, limit)
+        found, interrupted = _apply(problem, parameters.transformation), False
     else:
-        problem = Problem(
-            lattice,
-            tuples,
-            checker,
-            limit=limit,
-            objective=under(parameters.rule, OBJECTIVES[parameters.objective]),
-            accept=lambda check: acceptable(check, parameters, tuples.records),
-            convex=parameters.convex,
-        )
-        found = explore(optimal, problem, progress=progress)
+        found, interrupted = search(ground, problem, parameters, progress, offer)
     if found.node is None or found.check is None:
-        raise unsatisfiable(lattice, tuples, checker, parameters, limit)
-    search = {
-        "lattice_size": found.lattice_size,
-        "checked": found.checked,
-        "proven_optimal": found.proven_optimal,
-        "lower_bound": found.lower_bound,
-    }
+        raise nothing(ground, problem, parameters, found)
+    how = described(found, parameters, interrupted=interrupted)
+    if parameters.transformation is not None:
+        how |= {"name": None, "gap": None, "time_limit": None}
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:
         rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
         kept = _kept(tuples, rows, parameters)
     scores = metrics(lattice, tuples, found.check) | {parameters.objective: found.score}
-    return Plan(found.node, found.check, scores, search, kept)
+    return Plan(found.node, found.check, scores, how, kept)
+
+
+def lattice_of(quasi_identifiers: Sequence[QuasiIdentifier]) -> Lattice:
+    """The transformations to choose from."""
+    return Lattice(tuple(_attribute(q) for q in quasi_identifiers))
 
 
 def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
@@ -136,30 +125,6 @@ def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> di
         return {"subject": np.unique(tuples.subjects[rows])}
     codes = {f"q{i}": codes[rows] for i, codes in enumerate(tuples.codes)}
     return codes if tuples.subjects is None else {**codes, "subject": tuples.subjects[rows]}
-
-
-def _require_few_patterns(lattice: Lattice, tuples: Tuples) -> None:
-    """Refuse what would take hours: under wildcards every pattern of NULLs meets every other."""
-    nulls = [
-        codes == attribute.null
-        for codes, attribute in zip(tuples.codes, lattice.attributes, strict=True)
-        if attribute.null is not None
-    ]
-    count = np.unique(np.stack(nulls), axis=1).shape[1] if nulls else 1
-    if count > MOST_PATTERNS:
-        raise DataError(
-            f"NULLs stand in {count} different combinations of quasi-identifiers; null_policy: "
-            f"wildcard compares each with each, and takes at most {MOST_PATTERNS}",
-            hint="own_category is stricter and needs no comparison",
-        )
-
-
-def _checker(session: Session, lattice: Lattice, tuples: Tuples, parameters: Parameters) -> Checker:
-    if parameters.engine == "sql":
-        by_subject = tuples.subjects is not None
-        return SqlChecker(session, lattice, parameters.rule, by_subject=by_subject)
-    tally = OBJECTIVES[parameters.objective].tally
-    return NumpyChecker(lattice, tuples, parameters.rule, tally and tally(lattice, tuples))
 
 
 def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
@@ -176,36 +141,14 @@ def _attribute(quasi_identifier: QuasiIdentifier) -> Attribute:
     )
 
 
-def _tuples(session: Session, count: int, parameters: Parameters) -> Tuples:
-    names = [f"q{i}" for i in range(count)]
-    keys = [*names, *(["subject"] if parameters.subject is not None else [])]
-    found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
-    codes = tuple(np.asarray(found[name], np.uint32) for name in names)
-    values = tuple(_values(session, i, s) for i, s in enumerate(parameters.sensitive))
-    return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"), values)
-
-
-def _values(session: Session, number: int, sensitive: Sensitive) -> Values:
-    entries = exp.select("tuple", "value", "records").from_(tuple_values_relation(number).table)
-    found = session.arrays(entries.order_by("tuple", "value"))
-    row, value, count = (np.asarray(found[n], np.int64) for n in ("tuple", "value", "records"))
-    return Values(row, value, count, len(sensitive.whole.counts))
-
-
-def _apply(
-    lattice: Lattice, tuples: Tuples, checker: Checker, parameters: Parameters, limit: int
-) -> Found:
-    node = parameters.transformation
-    assert node is not None
-    check = checker.check(node)
-    score = score_of(OBJECTIVES[parameters.objective], lattice, tuples, check)
-    fine = acceptable(check, parameters, tuples.records)
-    kept = check.suppressed_subjects <= limit and fine
+def _apply(problem: Problem, node: Node) -> Found:
+    """A known transformation instead of a search: one check, and nothing proven."""
+    checked = Exploration(problem).check(node)
     return Found(
-        node=node if kept else None,
-        score=score,
-        check=check if kept else None,
-        lattice_size=lattice.size,
+        node=node if checked.accepted else None,
+        score=checked.score,
+        check=checked.check if checked.accepted else None,
+        lattice_size=problem.lattice.size,
         checked=1,
         proven_optimal=False,
         lower_bound=0.0,

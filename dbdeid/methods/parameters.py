@@ -26,6 +26,8 @@ class Parameters:
         suppression_limit: allowed share of suppressed subjects.
         objective: what to minimize.
         engine: numpy or sql.
+        search: which of `SEARCHES`.
+        time_limit: seconds of the search; None: as long as it takes.
         transformation: a known node instead of a search.
     """
 
@@ -35,6 +37,8 @@ class Parameters:
     suppression_limit: float
     objective: str
     engine: str
+    search: str
+    time_limit: float | None
     transformation: Node | None
 
     @property

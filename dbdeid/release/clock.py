@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 
 from dbdeid.search.exploration import Progress
 
@@ -20,11 +21,14 @@ class Clock:
     def __init__(self, notify: Notify | None) -> None:
         self._notify = notify
         self._started = time.perf_counter()
+        self._phase = ""
+        self._best = inf
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time one phase."""
+        self._phase, self._best = name, inf
         if self._notify:
             self._notify(name, None)
         start = time.perf_counter()
@@ -34,6 +38,15 @@ class Clock:
         self.seconds["total"] = round(time.perf_counter() - self._started, 4)
 
     def progress(self, progress: Progress) -> None:
-        """Pass the search's progress on."""
+        """Pass the search's progress on, and log when it has found something better."""
+        if progress.best < self._best:
+            self._best = progress.best
+            logger.info(
+                "%s: best so far %.6g after %s checks, proven at least %.6g",
+                self._phase,
+                progress.best,
+                f"{progress.checked:,}",
+                progress.lower_bound,
+            )
         if self._notify:
-            self._notify("search", progress)
+            self._notify(self._phase, progress)

@@ -237,6 +237,8 @@ def parameters_of(
         suppression_limit=method.suppression_limit,
         objective=method.objective,
         engine=method.engine,
+        search=method.search,
+        time_limit=method.time_limit,
         transformation=_node(bound, quasi_identifiers) if quasi_identifiers else None,
     )
 

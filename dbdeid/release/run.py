@@ -17,6 +17,7 @@ from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
+from dbdeid.methods.searching import Offer
 from dbdeid.release import answers, export, preview, record
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
@@ -45,6 +46,7 @@ def run(
     database: Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
+    offer: Offer | None = None,
 ) -> RunResult:
     """Make, verify and publish one release.
 
@@ -54,10 +56,12 @@ def run(
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
         notify: called with each phase, and with the search's progress.
+        offer: asked, when the search is interrupted, whether to release the best found so far.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input; nothing was changed.
         Unsatisfiable: no release satisfies the declared models; nothing was changed.
+        NothingFound: the search found none, and proved nothing; nothing was changed.
         VerificationError: the written table does not keep its promises; nothing was published.
     """
     file = read(source)
@@ -71,7 +75,11 @@ def run(
             warnings = answers.require(prepared, work.session)
         with clock.phase("search"):
             plan = full_domain.plan(
-                work.session, prepared.quasi_identifiers, prepared.parameters, clock.progress
+                work.session,
+                prepared.quasi_identifiers,
+                prepared.parameters,
+                clock.progress,
+                offer,
             )
         if file.spec.output.kind == "view":
             return preview.publish(work, prepared, plan, warnings, clock)

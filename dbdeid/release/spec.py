@@ -32,6 +32,7 @@ from dbdeid.release.hierarchy_spec import (
     plain,
     short_hierarchy,
 )
+from dbdeid.search.searches import SEARCHES
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
@@ -45,7 +46,6 @@ METHODS_NOT_YET = (
     "external",
     "relocation",
 )
-SEARCHES_NOT_YET = ("best_first", "flash", "ola", "lbs", "datafly", "igreedy")
 METRICS_NOT_YET = ("reconstruction_error", "moments")
 # Metrics of each sensitive column.
 OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
@@ -135,25 +135,23 @@ class ColumnSpec(Part):
 _QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain")
 
 
-class FullDomain(Part):
-    """Optimal full-domain generalization with record suppression (Prasser et al. 2016)."""
+def _known_search(value: Any) -> Any:
+    if not isinstance(value, str) or value not in SEARCHES:
+        raise problem("unknown search", did_you_mean(str(value), SEARCHES))
+    return value
 
-    keys_not_yet = ("time_limit",)
+
+class FullDomain(Part):
+    """Full-domain generalization with record suppression (Prasser et al. 2016)."""
 
     name: Literal["full_domain"]
     suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
-    search: Literal["optimal"] = "optimal"
+    search: Annotated[str, BeforeValidator(_known_search)] = "optimal"
+    time_limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     engine: Literal["numpy", "sql"] = "numpy"
     objective: Objective = "loss"
     transformation: dict[str, Annotated[int, Field(ge=0)]] | None = None
     suppressed: Literal["drop", "keep"] = "drop"
-
-    @field_validator("search", mode="before")
-    @classmethod
-    def _known_search(cls, value: Any) -> Any:
-        if value in SEARCHES_NOT_YET:
-            raise not_yet(f"search {value!r}")
-        return value
 
     @model_validator(mode="after")
     def _summed(self) -> FullDomain:

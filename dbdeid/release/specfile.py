@@ -265,6 +265,7 @@ _EXAMPLES = {
     "null_policy": "own_category",
     "accept": "rows",
     "search": "optimal",
+    "time_limit": "60",
     "engine": "numpy",
     "objective": "loss",
     "suppressed": "drop",
