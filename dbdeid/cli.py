@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from dbdeid import __version__
-from dbdeid.commands import Options, command, progress, show, texts
+from dbdeid.commands import Options, command, following, show, texts
 from dbdeid.errors import DataError
 
 app = typer.Typer(
@@ -51,8 +51,8 @@ def demo(
     """
     from dbdeid.release import demo as sample
 
-    with progress(options) as notify:
-        done = sample.run(directory, settings=options.settings, notify=notify)
+    with following(options) as follower:
+        done = sample.run(directory, settings=options.settings, notify=follower.notify)
     show(options, done.to_dict(), texts().demo(done))
 
 
@@ -87,8 +87,13 @@ def check(spec: SpecPath, *, options: Options) -> None:
 
     if options.explain:
         return explain([spec], options)
-    with progress(options) as notify:
-        found = run_check(spec, database=options.database, settings=options.settings, notify=notify)
+    with following(options) as follower:
+        found = run_check(
+            spec,
+            database=options.database,
+            settings=options.settings,
+            notify=follower.notify,
+        )
     show(options, found, texts().checked(found))
 
 
@@ -120,9 +125,13 @@ def run(
             )
     results = []
     for path in specs:
-        with progress(options) as notify:
+        with following(options) as follower:
             result = run_release(
-                path, database=options.database, settings=options.settings, notify=notify
+                path,
+                database=options.database,
+                settings=options.settings,
+                notify=follower.notify,
+                offer=follower.offer,
             )
         results.append(result.to_dict())
         show(options, None, texts().released(result))

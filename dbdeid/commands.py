@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ import typer
 from dbdeid.errors import DataError, DbdeidError
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import Notify
+    from dbdeid.release.clock import BestSoFar, Notify, Progress
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Options:
 
 
 INTERRUPTED = 130
+BETWEEN = 0.1  # seconds from one look at a search to the next
 
 _COMMON: dict[str, Any] = {
     "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
@@ -145,23 +149,58 @@ def show(options: Options, document: Any, text: str) -> None:
         typer.echo(text.rstrip("\n"))
 
 
+class Follower:
+    """What a command says on standard error while it works, and asks when it is interrupted.
+
+    A line follows the work on a terminal only, and only there is anything asked.
+
+    Attributes:
+        notify: called with each phase and the progress of a search; None: nobody looks.
+    """
+
+    def __init__(self, status: Status | None) -> None:
+        self._status = status
+        self._told = 0.0
+        self.notify: Notify | None = self._follow if status else None
+
+    def _follow(self, phase: str, found: Progress | None) -> None:
+        assert self._status is not None
+        now = time.monotonic()
+        if found is None or now - self._told > BETWEEN:
+            self._told = now
+            self._status.update(texts().following(phase, found))
+
+    def tell(self, best: BestSoFar) -> bool:
+        """Say what an interrupted search has found, and go no further."""
+        if self._status is not None:
+            self._status.stop()
+        typer.echo(texts().best_so_far(best), err=True)
+        return False
+
+    def offer(self, best: BestSoFar) -> bool:
+        """Whether the user takes what an interrupted search has found."""
+        self.tell(best)
+        if self._status is None or not sys.stdin.isatty():
+            return False
+        try:
+            taken = typer.confirm("Release it?", err=True)
+        except typer.Abort:
+            return False
+        if taken:
+            self._status.start()
+        return taken
+
+
 @contextmanager
-def progress(options: Options) -> Iterator[Notify | None]:
-    """A line on standard error that follows a run, on a terminal only."""
+def following(options: Options) -> Iterator[Follower]:
+    """A follower, with its line on standard error if that is a terminal."""
     if options.quiet or not sys.stderr.isatty():
-        yield None
+        yield Follower(None)
         return
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
-
-        def notify(phase: str, found: Any) -> None:
-            detail = ""
-            if found is not None:
-                detail = f": {found.checked} transformations checked, {found.open} open"
-            status.update(f"{phase}{detail}")
-
-        yield notify
+        yield Follower(status)
 
 
 def _fail(error: DbdeidError, *, show_values: bool) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from dbdeid.privacy.individual_risk import IndividualRisk
     from dbdeid.privacy.special_uniques import SpecialUniques
     from dbdeid.privacy.uniqueness import PopulationUniqueness
+    from dbdeid.release.clock import BestSoFar, Progress
     from dbdeid.release.demo import Demo, Rows
     from dbdeid.release.result import RunResult
     from dbdeid.release.risk import Asked, Assessment
@@ -27,7 +30,6 @@ def released(result: RunResult) -> str:
     """A finished run in a few lines."""
     search, by_subject = result.search, result.source_subjects < result.source_rows
     share = result.suppressed_rows / result.source_rows
-    how = "proven optimal" if search["proven_optimal"] else "not proven optimal"
     levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
     raw = ", ".join(name for name, level in result.transformation.items() if not level)
     lines = [
@@ -38,8 +40,7 @@ def released(result: RunResult) -> str:
         f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
         f"  generalized   {levels or 'nothing'}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
-        f"  search        {search['checked']:,} of {search['lattice_size']:,} transformations "
-        f"checked, {how}",
+        f"  search        {_searched(search)}",
         *_promised(result),
         f"  verified      {'yes' if result.verified else 'no: internal preview'}",
         f"  written       {result.table}",
@@ -54,6 +55,62 @@ def released(result: RunResult) -> str:
             "lose a record",
         )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
+
+
+def _searched(search: Mapping[str, Any]) -> str:
+    """How a search ended: what it looked at, and what is proven of what it found."""
+    checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
+    by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
+    end = ", interrupted" if search["interrupted"] else ""
+    return f"{checked}{by}{end}, {proven(search)}"
+
+
+def proven(search: Mapping[str, Any]) -> str:
+    """What is proven of what a search found."""
+    if search["proven_optimal"]:
+        return "proven optimal"
+    gap = search["gap"]
+    if gap is None or gap >= 1:  # a bound of 0 says nothing
+        return "not proven optimal"
+    return f"not proven: {_from_optimum(gap)}"
+
+
+def _from_optimum(gap: float) -> str:
+    if gap >= 1:  # a bound of 0 says nothing
+        return "nothing is proven of the optimum"
+    return f"at most {math.ceil(gap * 1000) / 1000:.1%} from the optimum"
+
+
+def following(phase: str, found: Progress | None) -> str:
+    """One line on what a command is doing, with the best so far and what is proven of it."""
+    if found is None:
+        return phase
+    line = f"{phase}: {found.checked:,} checked, {found.open:,} open"
+    if math.isinf(found.best):
+        return f"{line}, nothing found yet"
+    line += f", best so far {found.best:.5g}"
+    gap = (found.best - found.lower_bound) / abs(found.best) if found.best else 0.0
+    return f"{line}, proven at least {found.lower_bound:.5g} (gap {gap:.1%})"
+
+
+def best_so_far(best: BestSoFar) -> str:
+    """What an interrupted search has found, with a line for the spec."""
+    return (
+        f"Interrupted after {best.checked:,} check{'' if best.checked == 1 else 's'}. Best so far: {best.objective} "
+        f"{best.score:.4g}, {_from_optimum(best.gap)}. To apply it, write into `method`:\n"
+        f"  transformation: {levels(best.transformation)}"
+    )
+
+
+def levels(transformation: Mapping[str, int]) -> str:
+    """A transformation as a spec has it."""
+    return "{" + ", ".join(f"{_key(n)}: {level}" for n, level in transformation.items()) + "}"
+
+
+def _key(name: str) -> str:
+    """A name as a key of YAML, in quotes where it needs them."""
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+    return name if plain and name.lower() not in ("null", "true", "false") else json.dumps(name)
 
 
 def _promised(result: RunResult) -> Iterator[str]:

@@ -238,6 +238,10 @@ class Session:
         self.execute(_create_temp(step.name, step.query))
         return self.temp(step.name)
 
+    def settle(self) -> None:
+        """Let go of the rows that an interrupt left unread, which would bar other work."""
+        self.row("SELECT 1")
+
     def upload(self, name: str, columns: Mapping[str, Any]) -> Relation:
         """A temporary table from columns of one length, as `engine.arrow.array` takes them."""
         import pyarrow as pa

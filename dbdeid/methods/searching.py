@@ -135,6 +135,7 @@ def search(
     except Interrupted as interrupt:
         if offer is None or not offer(_best(ground, parameters, interrupt.found)):
             raise
+        ground.session.settle()
         return interrupt.found, True
     return found, False
 

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 
+from dbdeid.methods.searching import BestSoFar, Offer
 from dbdeid.search.exploration import Progress
+
+__all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Progress"]
 
 logger = logging.getLogger("dbdeid")
 

@@ -17,10 +17,9 @@ from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
-from dbdeid.methods.searching import Offer
 from dbdeid.release import answers, export, preview, record
 from dbdeid.release.bind import bind
-from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.clock import Clock, Notify, Offer
 from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging

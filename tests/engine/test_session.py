@@ -196,3 +196,10 @@ def test_settings_that_the_engine_refuses(settings: Settings) -> None:
 )
 def test_families_of_types(type_: str, family: str) -> None:
     assert Column("a", type_).family == family
+
+
+def test_rows_that_an_interrupt_left_unread_do_not_bar_the_session() -> None:
+    with Session.open(None, read_only=False) as session:
+        session.execute("FROM range(1_000_000)")  # as if it had come before the rows were read
+        session.settle()
+        assert session.upload("numbers", {"a": [1, 2]}).columns
