@@ -140,6 +140,47 @@ def run(
 
 
 @command(app)
+def search(
+    spec: SpecPath,
+    *,
+    k: Annotated[
+        str | None, typer.Option(metavar="K,…", help="Values of k to try, as in 3,5,10.")
+    ] = None,
+    suppression: Annotated[
+        str | None, typer.Option(metavar="SHARE,…", help="Limits to try, as in 0,0.02,0.05.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to draw what was looked at.")
+    ] = None,
+    options: Options,
+) -> None:
+    """Search without releasing anything: what a run would choose, and what is next to it.
+
+    With lists, what each k and each limit would cost. Draws what was looked at as a page, by
+    default beside the spec; it is for inside the house.
+
+    dbdeid search visits.yml
+
+    dbdeid search visits.yml --k 3,5,10 --suppression 0,0.02,0.05
+    """
+    from dbdeid.release.search import Grid
+    from dbdeid.release.search import search as run_search
+
+    grid = Grid.parse(k, suppression)
+    with following(options) as follower:
+        found = run_search(
+            spec,
+            grid=grid,
+            page=output or True,
+            database=options.database,
+            settings=options.settings,
+            notify=follower.notify,
+            offer=follower.tell,
+        )
+    show(options, found, texts().grid(found) if grid else texts().found(found))
+
+
+@command(app)
 def verify(
     target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
@@ -405,7 +446,7 @@ def _later(name: str) -> None:
     app.command(name, hidden=True, context_settings=settings, add_help_option=False)(refuse)
 
 
-for _name in ("search", "query", "frontier"):
+for _name in ("query", "frontier"):
     _later(_name)
 
 

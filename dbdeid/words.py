@@ -95,9 +95,10 @@ def following(phase: str, found: Progress | None) -> str:
 
 def best_so_far(best: BestSoFar) -> str:
     """What an interrupted search has found, with a line for the spec."""
+    checks = "1 check" if best.checked == 1 else f"{best.checked:,} checks"
     return (
-        f"Interrupted after {best.checked:,} check{'' if best.checked == 1 else 's'}. Best so far: {best.objective} "
-        f"{best.score:.4g}, {_from_optimum(best.gap)}. To apply it, write into `method`:\n"
+        f"Interrupted after {checks}. Best so far: {best.objective} {best.score:.4g}, "
+        f"{_from_optimum(best.gap)}. To apply it, write into `method`:\n"
         f"  transformation: {levels(best.transformation)}"
     )
 
@@ -111,6 +112,70 @@ def _key(name: str) -> str:
     """A name as a key of YAML, in quotes where it needs them."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
     return name if plain and name.lower() not in ("null", "true", "false") else json.dumps(name)
+
+
+def found(told: Mapping[str, Any]) -> str:
+    """What one search found, and what is next to it."""
+    lines = [
+        f"{told['release']}: nothing was released; a run would choose",
+        f"  transformation {levels(told['transformation'])}",
+        f"  {told['objective']:<14} {told['score']:.6g}",
+        f"  suppressed     {_suppressed(told, told)}",
+        f"  classes        {told['classes']:,}, the smallest of {told['smallest_class']}",
+        f"  search         {_searched(told['search'])}",
+        "One level more or less in a single quasi-identifier:",
+        _grid(
+            ("column", "level", "suppressed", told["objective"], ""),
+            [
+                (
+                    n["column"],
+                    f"{told['transformation'][n['column']]} -> {n['level']}",
+                    _suppressed(n, told),
+                    f"{n['score']:.6g}",
+                    _verdict(n),
+                )
+                for n in told["neighbours"]
+            ],
+        ),
+    ]
+    return "\n".join([*lines, *_noted(told)])
+
+
+def grid(told: Mapping[str, Any]) -> str:
+    """What each demand costs."""
+    rows = []
+    for cell in told["cells"]:
+        how = cell["search"]
+        result = "none satisfies" if how["proven_optimal"] else "none found; not proven"
+        score = lost = "-"
+        if cell["transformation"] is not None:
+            score, lost = f"{cell['score']:.6g}", _suppressed(cell, told)
+            result = levels(cell["transformation"])
+            result += "" if how["proven_optimal"] else f" ({proven(how)})"
+        limit, seconds = f"{100 * cell['suppression_limit']:g}%", f"{cell['seconds']:.2f}"
+        rows.append((str(cell["k"]), limit, score, lost, f"{how['checked']:,}", seconds, result))
+    head = ("k", "limit", told["objective"], "suppressed", "checks", "seconds", "transformation")
+    lines = [f"{told['release']}: nothing was released; each demand would cost", _grid(head, rows)]
+    return "\n".join([*lines, *_noted(told)])
+
+
+def _suppressed(measured: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    by_subject = told["source_subjects"] < told["source_rows"]
+    lost = measured["suppressed_subjects" if by_subject else "suppressed_rows"]
+    people = told["source_subjects"]
+    return f"{lost:,} ({lost / people:.1%})"
+
+
+def _verdict(neighbour: Mapping[str, Any]) -> str:
+    if not neighbour["feasible"]:
+        return "suppresses too much"
+    return "" if neighbour["accepted"] else "not allowed"
+
+
+def _noted(told: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"  note: {text}" for text in told["warnings"])
+    if told["page"]:
+        yield f"  page: {told['page']} (internal)"
 
 
 def _promised(result: RunResult) -> Iterator[str]:

@@ -33,11 +33,28 @@ def write_report(
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
+    require_place(path)
+    return write_page(path, render(entry.record, audience))
+
+
+def require_place(path: Path) -> None:
+    """Refuse a page that has no folder to be in.
+
+    Raises:
+        DataError: there is none.
+    """
     if not path.resolve().parent.is_dir():
         raise DataError(
             f"{path} cannot be written: no such folder", hint="choose another place with -o"
         )
-    text = render(entry.record, audience)
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page, whole or not at all.
+
+    Raises:
+        DataError: it cannot be written.
+    """
     try:
         if path.exists() and not path.is_file():  # a terminal or a pipe cannot be replaced
             path.write_text(text, encoding="utf-8")

@@ -86,7 +86,7 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
     )
     out = StringIO()
     chart.save(out, format="svg")
-    return _slim(out.getvalue())
+    return slim(out.getvalue())
 
 
 def _edges(largest: int, k: int | None) -> list[int]:
@@ -107,7 +107,7 @@ def _labelled(row: Bar, measure: str) -> dict[str, Any]:
     return {"sizes": row.sizes, "low": row.low, "value": value, "text": f"{value:,}"}
 
 
-def _slim(svg: str) -> str:
+def slim(svg: str) -> str:
     """The SVG without namespaces, which HTML does not need, and without empty marks."""
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
     svg = re.sub(r' (aria-[a-z]+|role|pointer-events)="[^"]*"', "", svg)

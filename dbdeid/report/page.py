@@ -62,7 +62,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "terms": terms,
     }
     view["sections"] = _sections(view)
-    return _environment().get_template("page.html.j2").render(view)
+    return environment().get_template("page.html.j2").render(view)
 
 
 def _sections(view: Mapping[str, Any]) -> dict[str, str]:
@@ -90,7 +90,8 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of all pages, with their filters and the stylesheet."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -101,7 +102,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"count": count, "share": share, "number": number, "plain": plain}
+    env.filters |= {f.__name__: f for f in (count, share, number, plain, proven)}
     env.globals["css"] = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
     return env
 
@@ -132,6 +133,16 @@ def number(value: float | None) -> str:
     if float(value).is_integer() or abs(value) >= 10_000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def proven(search: Mapping[str, Any]) -> str:
+    """What is proven of what a search found, in words."""
+    if search.get("proven_optimal"):
+        return "proven: no other choice of levels within the limits is better"
+    gap = search.get("gap")
+    if gap is None or gap >= 1:  # a bound of 0 says nothing
+        return "not proven: a better choice of levels may exist"
+    return f"not proven: a better choice of levels may exist, at most {share(gap)} from this one"
 
 
 def plain(value: Any) -> str:
@@ -268,7 +279,7 @@ def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, 
 
 def _search(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """The search as recorded, with every key present."""
-    keys = ("lattice_size", "checked", "proven_optimal", "lower_bound")
+    keys = ("lattice_size", "checked", "proven_optimal", "lower_bound", "gap", "interrupted")
     search = record.get("search")
     return dict.fromkeys(keys) | search if search else None
 

@@ -35,12 +35,19 @@ class Column(TypedDict, total=False):
 
 
 class Search(TypedDict, total=False):
-    """How the transformation was found; `lower_bound` in units of the objective."""
+    """How the transformation was found; `lower_bound` in units of the objective.
 
+    `name` and `gap`, a share of the objective, are None where the transformation was given.
+    """
+
+    name: str | None
     lattice_size: int
     checked: int
     proven_optimal: bool
     lower_bound: float | None
+    gap: float | None
+    time_limit: float | None
+    interrupted: bool
 
 
 class Promise(TypedDict):

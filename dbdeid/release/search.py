@@ -1,0 +1,390 @@
+"""Searching without releasing: what a run would choose, and what other demands would cost.
+
+The source is staged and coded once, however many searches follow; nothing is written into the
+database.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError
+from dbdeid.methods import searching
+from dbdeid.methods.full_domain import lattice_of
+from dbdeid.methods.parameters import Parameters
+from dbdeid.methods.searching import Ground, Remembering
+from dbdeid.privacy import KAnonymity
+from dbdeid.release.bind import bind
+from dbdeid.release.clock import Clock, Notify, Offer, Progress
+from dbdeid.release.page import require_place, write_page
+from dbdeid.release.prepare import prepare
+from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.workplace import check_source, workplace
+from dbdeid.report.search_charts import Point
+from dbdeid.report.search_page import render
+from dbdeid.search.check import Check
+from dbdeid.search.exploration import Checked, Exploration, Found, Problem
+from dbdeid.search.lattice import Lattice, Node
+from dbdeid.search.objectives import loss_of
+
+DRAWN = 4000  # checked nodes that a page shows
+STRIDE = 1.01  # from one point of the trail to the next, where nothing better was found
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The demands that are tried in turn; an empty part stays as the spec declares it.
+
+    Attributes:
+        ks: of k-anonymity, each at least 1.
+        limits: suppression limits, each a share from 0 to 1.
+    """
+
+    ks: tuple[int, ...] = ()
+    limits: tuple[float, ...] = ()
+
+    @classmethod
+    def parse(cls, ks: str | None, limits: str | None) -> Grid:
+        """From lists as `3,5,10` and `0,0.05`; None stands for the spec.
+
+        Raises:
+            DataError: a list is empty, repeats itself, or has something else in it.
+        """
+        return cls(
+            tuple(_listed(ks, "--k", "3,5,10", _as_k)),
+            tuple(_listed(limits, "--suppression", "0,0.02,0.05", _as_limit)),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.ks or self.limits)
+
+
+def _listed(
+    text: str | None, option: str, example: str, convert: Callable[[str], Any]
+) -> Iterator[Any]:
+    seen = set()
+    for word in [] if text is None else text.split(","):
+        value = convert(word.strip())
+        if value is None or value in seen:
+            wrong = "is listed twice" if value is not None else "cannot be in this list"
+            raise DataError(f"{option}: {word.strip()!r} {wrong}", hint=f"as in {option} {example}")
+        seen.add(value)
+        yield value
+
+
+def _as_k(word: str) -> int | None:
+    known = word.isascii() and word.isdecimal() and len(word) < 19
+    return int(word) or None if known else None
+
+
+def _as_limit(word: str) -> float | None:
+    try:
+        share = float(word)
+    except ValueError:
+        return None
+    return share if 0 <= share <= 1 else None
+
+
+def search(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    grid: Grid | None = None,
+    page: Path | bool = False,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    notify: Notify | None = None,
+    offer: Offer | None = None,
+) -> dict[str, Any]:
+    """Search as a run would, release nothing, and tell what was found.
+
+    Args:
+        source: path of a spec, its text, or a dict.
+        connection: an open DuckDB connection to read from.
+        grid: demands to try in turn; None searches once, as the spec declares.
+        page: where to draw what was looked at; True: `<release>_search.html` beside the spec.
+        database: in place of the spec's `database`.
+        settings: engine limits of an opened connection.
+        notify: called with each phase, and with the progress of the searches.
+        offer: told the best found so far when a search is interrupted; no is its only answer.
+
+    Returns:
+        release, source_rows, source_subjects, lattice_size, objective, columns, page, warnings,
+        seconds; and of one search its outcome and the `neighbours` of what it found, of a grid
+        a list of outcomes in `cells`. An outcome has k, suppression_limit, transformation (None
+        where none was found), score, loss, suppressed_rows, suppressed_subjects, classes,
+        smallest_class, and `search` as a run has it.
+
+    Raises:
+        SpecError, HierarchyError, DataError: bad input.
+        Unsatisfiable: no transformation satisfies; in a grid, some demands may have none.
+        NothingFound: the one search found none, and that none satisfies is not proven.
+        Interrupted: by the user.
+    """
+    file, clock = read(source), Clock(notify)
+    path = _place(file, page)
+    with workplace(file, connection, database=database, settings=settings, writing=False) as work:
+        with clock.phase("prepare"):
+            bound = bind(file, work.session)
+            check_source(work, bound)
+            prepared = prepare(bound, work.session)
+            lattice = lattice_of(prepared.quasi_identifiers)
+            ground = Ground.of(work.session, lattice, prepared.parameters)
+        cells, shown = _search(ground, prepared.parameters, grid or Grid(), clock, offer)
+        if not grid and shown.found.node is None:
+            raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
+        with clock.phase("look around"):
+            neighbours = _neighbours(shown.problem, shown.found.node)
+    told = {
+        "release": file.spec.release,
+        "source_rows": prepared.rows,
+        "source_subjects": prepared.subjects,
+        "lattice_size": lattice.size,
+        "objective": prepared.parameters.objective,
+        "columns": _columns(lattice, shown.found.node),
+        **({"cells": cells} if grid else {**cells[0], "neighbours": neighbours}),
+        "warnings": list(_warnings(prepared.parameters, grid or Grid())),
+    }
+    if path is not None:
+        with clock.phase("draw"):
+            drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
+            points = _points(shown.problem, shown.found)
+            subject = file.spec.subject is not None
+            write_page(path, render({**drawn, "by_subject": subject}, points, shown.trail))
+    return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
+
+
+def _place(file: SpecFile, page: Path | bool) -> Path | None:
+    if page is False:
+        return None
+    path = page if isinstance(page, Path) else file.folder / f"{file.spec.release}_search.html"
+    require_place(path)
+    return path
+
+
+# -- searching ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The search that is shown in full.
+
+    Attributes:
+        parameters: of the search.
+        problem: that it solved.
+        found: by it.
+        trail: of the search, checks made, the best score then, and the bound that was proven.
+        outcome: as it is told.
+    """
+
+    parameters: Parameters
+    problem: Problem
+    found: Found
+    trail: tuple[tuple[int, float, float], ...]
+    outcome: dict[str, Any]
+
+
+def _search(
+    ground: Ground, declared: Parameters, grid: Grid, clock: Clock, offer: Offer | None
+) -> tuple[list[dict[str, Any]], _Shown]:
+    """The outcome of each demand, by k and then by limit, and the one that is shown in full.
+
+    That is what the spec declares, where the grid has it, else the first.
+    """
+    parameters = replace(declared, transformation=None)
+    asked = {
+        k: [
+            replace(_with_k(parameters, k), suppression_limit=limit)
+            for limit in _limits(grid, parameters)
+        ]
+        for k in (sorted(grid.ks) if grid.ks else (None,))
+    }
+    everything = [demand for demands in asked.values() for demand in demands]
+    first = next((d for d in everything if _demand(d) == _demand(parameters)), everything[0])
+    cells: list[dict[str, Any]] = []
+    shown = None
+    for demands in asked.values():
+        # What a check finds does not depend on the limit, so that the searches share them.
+        checker = Remembering(ground.checker(demands[0]))
+        for demand in demands:
+            problem, trail = ground.problem(demand, checker), _Trail(clock)
+            name = "search" if not grid else f"search {len(cells) + 1} of {len(everything)}"
+            started = time.perf_counter()
+            with clock.phase(name):
+                found, _ = searching.search(ground, problem, demand, trail.add, offer)
+            seconds = round(time.perf_counter() - started, 4)
+            outcome = _outcome(ground, problem, demand, found)
+            cells.append({**outcome, "seconds": seconds} if grid else outcome)
+            if demand is first:
+                shown = _Shown(demand, problem, found, tuple(trail.points), outcome)
+    assert shown is not None
+    return cells, shown
+
+
+def _demand(parameters: Parameters) -> tuple[int, float]:
+    return parameters.k, parameters.suppression_limit
+
+
+def _limits(grid: Grid, parameters: Parameters) -> list[float]:
+    return sorted(grid.limits) or [parameters.suppression_limit]
+
+
+def _with_k(parameters: Parameters, k: int | None) -> Parameters:
+    """The parameters under another k; all models that are not k-anonymity stay."""
+    if k is None:
+        return parameters
+    others = tuple(m for m in parameters.models if not isinstance(m, KAnonymity))
+    models = (KAnonymity(model="k_anonymity", k=k), *others)
+    smallest = max(model.smallest_class for model in models)
+    return replace(parameters, models=models, rule=replace(parameters.rule, k=smallest))
+
+
+def _warnings(parameters: Parameters, grid: Grid) -> Iterator[str]:
+    if parameters.transformation is not None:
+        yield "the `transformation` of the spec is not looked at: this searches for one"
+    if not grid.ks:
+        return
+    if not any(isinstance(m, KAnonymity) for m in parameters.models):
+        yield "no k_anonymity is declared: each k was asked beside the declared models"
+    others = [m.smallest_class for m in parameters.models if not isinstance(m, KAnonymity)]
+    if max(others, default=1) > min(grid.ks):
+        yield (f"another model asks for classes of {max(others)}: a smaller k changes nothing")
+
+
+class _Trail:
+    """How the best and the bound came closer, in few points of even a long search."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._next = 0.0
+        self.points: list[tuple[int, float, float]] = []
+
+    def add(self, progress: Progress) -> None:
+        """Note where a search is, and pass it on."""
+        point = (progress.checked, progress.best, progress.lower_bound)
+        better = not self.points or progress.best < self.points[-1][1]
+        if better or progress.checked >= self._next or progress.open == 0:
+            self._next = progress.checked * STRIDE
+            self.points.append(point)
+        self._clock.progress(progress)
+
+
+# -- telling ------------------------------------------------------------------------------------
+
+
+def _outcome(
+    ground: Ground, problem: Problem, parameters: Parameters, found: Found
+) -> dict[str, Any]:
+    """What one search found, in plain values; None where it found nothing."""
+    demand = {"k": parameters.k, "suppression_limit": parameters.suppression_limit}
+    how = {"search": searching.described(found, parameters)}
+    if found.node is None or found.check is None:
+        return {
+            **demand,
+            "transformation": None,
+            "score": None,
+            **dict.fromkeys(_MEASURED),
+            "classes": None,
+            "smallest_class": None,
+            **how,
+        }
+    return {
+        **demand,
+        "transformation": ground.named(found.node),
+        "score": found.score,
+        **_measured(problem, found.check),
+        "classes": found.check.classes,
+        "smallest_class": found.check.smallest,
+        **how,
+    }
+
+
+_MEASURED = ("loss", "suppressed_rows", "suppressed_subjects")
+
+
+def _measured(problem: Problem, check: Check) -> dict[str, Any]:
+    loss = loss_of(problem.lattice, problem.marginals, check)
+    values = (loss, check.suppressed, check.suppressed_subjects)
+    return dict(zip(_MEASURED, values, strict=True))
+
+
+def _columns(lattice: Lattice, node: Node | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": a.name,
+            "level": None if node is None else node[i],
+            "min_level": a.min_level,
+            "max_level": a.most_general,
+            "height": a.height,
+            "weight": a.weight,
+        }
+        for i, a in enumerate(lattice.attributes)
+    ]
+
+
+def _neighbours(problem: Problem, node: Node | None) -> list[dict[str, Any]]:
+    """What one level less or more in each quasi-identifier would do."""
+    if node is None:
+        return []
+    looked, found = Exploration(problem), []
+    for i, attribute in enumerate(problem.lattice.attributes):
+        for level in (node[i] - 1, node[i] + 1):
+            other = (*node[:i], level, *node[i + 1 :])
+            if other not in problem.lattice:
+                continue
+            checked = looked.check(other)
+            found.append(
+                {
+                    "column": attribute.name,
+                    "level": level,
+                    "feasible": checked.feasible,
+                    "accepted": checked.accepted,
+                    "score": checked.score,
+                    **_measured(problem, checked.check),
+                }
+            )
+    return found
+
+
+def _points(problem: Problem, found: Found) -> list[Point]:
+    """Checked transformations to be drawn: of many every so manieth, and all that stand out."""
+    node, names = found.node, [a.name for a in problem.lattice.attributes]
+    stride = max(1, math.ceil(len(found.explored) / DRAWN))
+    best = math.inf
+    points: list[Point] = []
+    for number, checked in enumerate(found.explored):
+        better = checked.accepted and checked.score < best
+        best = checked.score if better else best
+        near = node is not None and _apart(checked.node, node) <= 1
+        if number % stride == 0 or better or near:
+            points.append(_point(checked, node, names, problem.records))
+    if node is not None:  # the neighbours that the search had no need to check
+        drawn = {checked.node for checked in found.explored if _apart(checked.node, node) <= 1}
+        looked = Exploration(problem)
+        around = (*problem.lattice.predecessors(node), *problem.lattice.successors(node))
+        others = (looked.check(other) for other in around if other not in drawn)
+        points += [_point(checked, node, names, problem.records) for checked in others]
+    return points
+
+
+def _apart(one: Node, other: Node) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def _point(checked: Checked, node: Node | None, names: Sequence[str], records: int) -> Point:
+    mark = None if node is None else {0: "chosen", 1: "neighbour"}.get(_apart(checked.node, node))
+    return {
+        "transformation": dict(zip(names, checked.node, strict=True)),
+        "height": sum(checked.node),
+        "score": checked.score,
+        "suppressed": checked.check.suppressed / records,
+        "feasible": checked.feasible,
+        "accepted": checked.accepted,
+        "mark": mark,
+    }

@@ -1,0 +1,55 @@
+"""The page of a search: one HTML file without script, network or outside files.
+
+It is for the custodian: what was suppressed and lost at each level tells of the original data. It
+holds names of columns, levels and counts, and no cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdeid.report import terms
+from dbdeid.report.page import environment
+from dbdeid.report.search_charts import Point, grid_chart, lattice_chart, trail_chart
+
+
+def render(
+    search: Mapping[str, Any],
+    points: Sequence[Point],
+    trail: Sequence[tuple[int, float, float]],
+) -> str:
+    """The page of one search, or of a grid of them, as HTML.
+
+    Args:
+        search: as `dbdeid search --json` tells it, with the outcome that is shown in full on the
+            top level, `neighbours`, all outcomes in `cells`, and whether subjects count in
+            `by_subject`.
+        points: of the search that is shown in full, those of its checks that are drawn.
+        trail: of the same search: checks, the best score then, the bound that was proven then.
+    """
+    title = terms.METRICS[search["objective"]].title
+    view = {
+        "s": search,
+        "how": search["search"],
+        "score": title,
+        "grid": len(search["cells"]) > 1,
+        "drawn": len(points),
+        "lattice": lattice_chart(points, title),
+        "trail": trail_chart(trail, title),
+        "plot": grid_chart(search["cells"], title) if len(search["cells"]) > 1 else None,
+        "neighbours": _neighbours(search),
+    }
+    return environment().get_template("search.html.j2").render(view)
+
+
+def _neighbours(search: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The neighbours with the level they change, and by how much they lose more or less."""
+    return [
+        {
+            **neighbour,
+            "from": search["transformation"][neighbour["column"]],
+            "more": neighbour["score"] - search["score"],
+        }
+        for neighbour in search["neighbours"]
+    ]
