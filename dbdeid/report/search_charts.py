@@ -18,7 +18,7 @@ _WIDTH, _HEIGHT = 720, 400
 _SPREAD = 0.6  # how far points of one height are set apart, in levels
 _GOLDEN = 0.618033988749895
 _LONG = 1000  # checks from which their axis is logarithmic
-_COLOURS = ("var(--accent)", "var(--bad)", "var(--good)", "var(--warn)", "var(--soft)")
+_COLOURS = ("var(--accent)", "var(--soft)", "var(--good)", "var(--warn)", "var(--bad)")
 _DASHES = ([1, 0], [6, 3], [2, 2])
 
 
@@ -49,7 +49,7 @@ def lattice_chart(points: Sequence[Point], score: str) -> str:
             scale=alt.Scale(zero=False, nice=False, padding=12),
             axis=alt.Axis(tickMinStep=1, format="d"),
         ),
-        y=alt.Y("score:Q", title=score, scale=alt.Scale(zero=False, padding=12)),
+        y=alt.Y("score:Q", title=score, scale=_scores()),
         description="title:N",
         fill=alt.Fill("colour:N", scale=None),
     )
@@ -89,7 +89,7 @@ def trail_chart(trail: Sequence[tuple[int, float, float]], score: str) -> str | 
                 scale=alt.Scale(type="log" if long else "linear", nice=False),
                 axis=alt.Axis(format=",d", tickCount=8, labelOverlap=True),
             ),
-            y=alt.Y("value:Q", title=score, scale=alt.Scale(zero=False, padding=12)),
+            y=alt.Y("value:Q", title=score, scale=_scores()),
             stroke=_series("kind:N", ["best so far", "proven bound"]),
             strokeDash=_dashes("kind:N", ["best so far", "proven bound"]),
         )
@@ -123,7 +123,7 @@ def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
             scale=alt.Scale(zero=False, nice=False, padding=16),
             axis=alt.Axis(values=sorted({row["x"] for row in rows}), format="d" if by_k else "%"),
         ),
-        y=alt.Y("score:Q", title=score, scale=alt.Scale(zero=False, padding=12)),
+        y=alt.Y("score:Q", title=score, scale=_scores()),
     )
     lines = base.mark_line(strokeWidth=2, aria=False).encode(
         stroke=_series("of:N", series), strokeDash=_dashes("of:N", series)
@@ -165,6 +165,12 @@ def _colours(names: Sequence[str]) -> Any:
 
     colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(names))]
     return alt.Scale(domain=list(names), range=colours)
+
+
+def _scores() -> Any:
+    import altair as alt
+
+    return alt.Scale(zero=False, nice=False, padding=12)
 
 
 def _series(field: str, names: Sequence[str]) -> Any:
