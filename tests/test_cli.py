@@ -103,6 +103,8 @@ def test_the_life_of_a_release(place: Path) -> None:
     made = document("run", "a.yml")
     assert set(made) == RUN_KEYS
     assert {"lattice_size", "checked", "proven_optimal", "lower_bound"} <= set(made["search"])
+    assert made["search"]["name"] == "optimal"
+    assert made["search"]["gap"] == 0
     assert made["verified"] is True
     assert made["source_rows"] == made["released_rows"] + made["suppressed_rows"] == 200
     assert prints()["owner.duckdb"] == owner
@@ -280,7 +282,8 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
         ["risk", "owner.duckdb", "people", "--qi", "age", "--null-policy", "ignore"],
         ["verify", "a.yml", "--subject", "name"],
         ["verify", "a.yml", "--null-policy", "exclude"],
-        ["search", "a.yml", "--k", "3,5"],
+        ["search", "a.yml", "--k", "3,3"],
+        ["search", "a.yml", "--suppression", "2"],
         ["query", "a.yml", "SELECT 1"],
         ["frontier", "a.yml"],
         ["demo", "a.yml"],

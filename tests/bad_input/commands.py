@@ -61,9 +61,32 @@ USAGE = tuple(
         (("verify", "x.parquet", "--qi", "age", "--k", "none"), "--k"),
         (("list", "owner.duckdb", "--explain"), "--explain"),
         (("export", "spec.yml", "x.csv", "--explain"), "--explain"),
-        (("search", "spec.yml"), "search", "not yet available"),
+        (("search",), "SPEC"),
+        (("search", "spec.yml", "--k"), "--k", "requires an argument"),
+        (("search", "spec.yml", "--limit", "0.05"), "--limit"),
+        (("search", "spec.yml", "--explain"), "--explain"),
         (("query", "spec.yml", "SELECT 1"), "query", "not yet available"),
         (("frontier", "spec.yml"), "frontier", "not yet available"),
+    )
+)
+
+SEARCHES = tuple(
+    Case(
+        name=f"dbdeid search {' '.join(words)}"[:90],
+        words=("search", "spec.yml", *words),
+        place=place,
+        hint=hint,
+    )
+    for words, place, hint in (
+        *(
+            (("--k", given), "--k: ", "as in --k 3,5,10")
+            for given in ("", ",", "3,", "0", "-1", "2.5", "three", "3,5,3", "9" * 5000, "nan", "²")
+        ),
+        *(
+            (("--suppression", given), "--suppression: ", "as in --suppression 0,0.02,0.05")
+            for given in ("", "0,", "-0.01", "1.5", "5%", "nan", "inf", "0.05,5e-2", "0,-0", "0;1")
+        ),
+        (("-o", "nowhere/page.html"), "nowhere/page.html", "another place with -o"),
     )
 )
 
@@ -302,6 +325,7 @@ CASES = (
     *USAGE,
     *FILES,
     *RISKS,
+    *SEARCHES,
     *SETTINGS,
     *ODD,
     *(_as_process(case) for case in (*USAGE, *FILES) if case.words in REAL),

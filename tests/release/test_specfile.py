@@ -52,6 +52,7 @@ VALID: dict[str, Any] = {
         "name": "full_domain",
         "suppression_limit": 0.05,
         "search": "optimal",
+        "time_limit": 60,
         "engine": "numpy",
         "objective": "loss",
         "transformation": {"age": 2},
@@ -187,14 +188,10 @@ target: x.db
             "counterfeit", "local_recoding", "policy", "condensation", "microaggregation",
             "external", "relocation",
         )),
-        *((("method", "search"), name, "method.search") for name in (
-            "best_first", "flash", "ola", "lbs", "datafly", "igreedy",
-        )),
         *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
             "reconstruction_error", "moments",
         )),
         (("privacy", 0), {"model": "cluster_size", "k": 5}, "privacy[0]"),
-        (("method", "time_limit"), 5, "method.time_limit"),
         (("columns", "sex", "order"), ["a"], "columns.sex.order"),
         (("columns", "sex", "role"), "synthesize", "columns.sex.role"),
         (("columns",), "from_comments", "columns"),
