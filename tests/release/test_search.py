@@ -1,0 +1,270 @@
+"""Searching without releasing: what a run would choose, and what other demands would cost."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbdeid
+from dbdeid.errors import DataError, NothingFound, Unsatisfiable
+from dbdeid.methods import searching
+from dbdeid.release import spec as spec_module
+from dbdeid.release.search import Grid, search
+from dbdeid.search.exploration import Exploration
+from dbdeid.search.searches import SEARCHES
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from specs import PEOPLE, small
+
+ENGINES = ("numpy", "sql")
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)
+    return tmp_path / "owner.duckdb"
+
+
+def spec(**more: Any) -> dict[str, Any]:
+    return small(database="owner.duckdb", **more)
+
+
+def method(**given: Any) -> dict[str, Any]:
+    return {"method": {"name": "full_domain", "suppression_limit": 0.1, **given}}
+
+
+def prints() -> dict[str, bytes]:
+    return {p.name: hashlib.sha256(p.read_bytes()).digest() for p in Path().iterdir()}
+
+
+def ran(**more: Any) -> dbdeid.release.result.RunResult:  # type: ignore[name-defined]
+    """The same spec released in memory, from a copy of the table."""
+    with duckdb.connect() as con:
+        con.execute(PEOPLE)
+        return dbdeid.run(small(**more), con)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_search_finds_what_a_run_chooses_and_writes_nothing(people: Path, engine: str) -> None:
+    before = prints()
+    found = search(spec(**method(engine=engine)))
+    assert prints() == before
+    made = ran(**method(engine=engine))
+    assert found["transformation"] == made.transformation
+    assert found["loss"] == pytest.approx(made.loss, rel=1e-12)
+    assert found["score"] == found["loss"]
+    assert (found["suppressed_rows"], found["classes"], found["smallest_class"]) == (
+        made.suppressed_rows,
+        made.classes,
+        made.smallest_class,
+    )
+    assert found["search"] == {k: v for k, v in made.search.items() if k != "seconds"}
+    assert (found["k"], found["suppression_limit"]) == (2, 0.1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_demand_of_a_grid_is_what_a_run_of_its_own_finds(people: Path, engine: str) -> None:
+    grid = Grid((10, 3, 500), (0.1, 0.0))
+    cells = search(spec(**method(engine=engine)), grid=grid)["cells"]
+    asked = [(cell["k"], cell["suppression_limit"]) for cell in cells]
+    assert asked == list(itertools.product((3, 10, 500), (0.0, 0.1)))
+    for cell in cells:
+        demand = method(engine=engine, suppression_limit=cell["suppression_limit"])
+        privacy = [{"model": "k_anonymity", "k": cell["k"]}]
+        if cell["k"] == 500:
+            assert cell["transformation"] is None
+            assert cell["search"]["proven_optimal"]
+            with pytest.raises(Unsatisfiable):
+                ran(privacy=privacy, **demand)
+            continue
+        made = ran(privacy=privacy, **demand)
+        assert cell["transformation"] == made.transformation
+        assert cell["loss"] == pytest.approx(made.loss, rel=1e-12)
+        assert cell["suppressed_rows"] == made.suppressed_rows
+        assert cell["search"]["checked"] == made.search["checked"]
+
+
+def test_a_grid_of_one_kind_keeps_what_the_spec_says_of_the_other(people: Path) -> None:
+    assert [
+        (c["k"], c["suppression_limit"]) for c in search(spec(), grid=Grid(ks=(4, 2)))["cells"]
+    ] == [(2, 0.1), (4, 0.1)]
+    limits = search(spec(), grid=Grid(limits=(0.2, 0.0)))["cells"]
+    assert [(c["k"], c["suppression_limit"]) for c in limits] == [(2, 0.0), (2, 0.2)]
+
+
+def test_neighbours_are_what_applying_them_gives(people: Path) -> None:
+    found = search(spec())
+    node, tops = found["transformation"], {c["name"]: c["max_level"] for c in found["columns"]}
+    expected = {
+        (name, level)
+        for name, chosen in node.items()
+        for level in (chosen - 1, chosen + 1)
+        if 0 <= level <= tops[name]
+    }
+    assert {(n["column"], n["level"]) for n in found["neighbours"]} == expected
+    for neighbour in found["neighbours"]:
+        other = {**node, neighbour["column"]: neighbour["level"]}
+        if neighbour["suppressed_rows"] == 200:  # then there is nothing to release
+            with pytest.raises(Unsatisfiable, match="would suppress all 200"):
+                ran(**method(suppression_limit=1.0, transformation=other))
+            continue
+        made = ran(**method(suppression_limit=1.0, transformation=other))
+        assert neighbour["loss"] == pytest.approx(made.loss, rel=1e-12)
+        assert neighbour["suppressed_rows"] == made.suppressed_rows
+        assert neighbour["feasible"] == (made.suppressed_rows <= 20)
+        assert neighbour["accepted"] == neighbour["feasible"]
+
+
+def test_levels_limits_and_weights_reach_the_search(people: Path) -> None:
+    limited = spec()
+    limited["columns"]["age"] |= {"min_level": 1, "max_level": 2}
+    limited["columns"]["sex"]["weight"] = 1000.0
+    free, found = search(spec()), search(limited)
+    assert found["lattice_size"] == free["lattice_size"] // 4 * 2
+    age, _, sex = found["columns"]
+    assert (age["min_level"], age["max_level"], age["height"]) == (1, 2, 3)
+    assert 1 <= age["level"] <= 2
+    assert (sex["weight"], sex["level"]) == (1000.0, 0)  # the last to be given up
+    assert {n["level"] for n in found["neighbours"] if n["column"] == "age"} <= {1, 2}
+
+
+def test_a_subject_is_what_is_counted(people: Path) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("CREATE TABLE visits AS FROM people UNION ALL FROM people LIMIT 300")
+    found = search(spec(source="visits", subject="name"))
+    assert (found["source_rows"], found["source_subjects"]) == (300, 200)
+    assert found["suppressed_subjects"] <= 20
+    assert found["smallest_class"] >= 2
+
+
+# -- demands beside others ---------------------------------------------------------------------
+
+
+def test_other_models_stay_and_k_is_asked_beside_them(people: Path) -> None:
+    diverse = {"model": "l_diversity", "column": "illness", "l": 3}
+    found = search(spec(privacy=[diverse]), grid=Grid(ks=(2, 5)))
+    assert found["warnings"] == [
+        "no k_anonymity is declared: each k was asked beside the declared models",
+        "another model asks for classes of 3: a smaller k changes nothing",
+    ]
+    for cell, k in zip(found["cells"], (3, 5), strict=True):
+        made = ran(privacy=[diverse, {"model": "k_anonymity", "k": k}])
+        assert cell["transformation"] == made.transformation
+        assert cell["k"] == k
+
+
+def test_a_known_transformation_does_not_stop_a_search(people: Path) -> None:
+    known = {"age": 3, "zip": 3, "sex": 1}
+    found = search(spec(**method(transformation=known)))
+    assert found["transformation"] == search(spec())["transformation"] != known
+    assert "`transformation` of the spec is not looked at" in found["warnings"][0]
+
+
+def test_a_class_of_suppressed_records_that_are_kept_must_hold_too(people: Path) -> None:
+    found = search(spec(**method(suppressed="keep")))
+    for neighbour in found["neighbours"]:
+        assert neighbour["feasible"] or not neighbour["accepted"]
+
+
+# -- nothing found -----------------------------------------------------------------------------
+
+
+def test_that_none_satisfies_is_an_error_of_one_search_and_a_line_of_a_grid(people: Path) -> None:
+    with pytest.raises(Unsatisfiable, match="k can be at most 200"):
+        search(spec(privacy=[{"model": "k_anonymity", "k": 201}]))
+    (cell,) = search(spec(), grid=Grid(ks=(201,)))["cells"]
+    assert (cell["transformation"], cell["loss"], cell["suppressed_rows"]) == (None, None, None)
+    assert cell["search"]["gap"] is None
+
+
+def gives_up(exploration: Exploration) -> None:
+    """A search that looks at one transformation only, where all is as it was."""
+    exploration.check(exploration.problem.lattice.bottom)
+
+
+def test_a_search_that_finds_none_proves_nothing(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {**SEARCHES, "gives_up": gives_up}
+    monkeypatch.setattr(searching, "SEARCHES", known)
+    monkeypatch.setattr(spec_module, "SEARCHES", known)
+    before = prints()
+    for call in (search, dbdeid.run):
+        with pytest.raises(NothingFound) as refused:
+            call(spec(**method(search="gives_up", suppression_limit=0.0, time_limit=60)))
+        assert refused.value.exit_code == 3
+        assert "search gives_up found no transformation that satisfies, in 1 of 32; it is not" in (
+            refused.value.message
+        )
+        assert refused.value.hint.startswith("use `search: optimal`, or raise `time_limit`, or ")
+    (cell,) = search(spec(**method(search="gives_up")), grid=Grid(limits=(0.0,)))["cells"]
+    assert cell["transformation"] is None
+    assert not cell["search"]["proven_optimal"]
+    with pytest.raises(Unsatisfiable):  # which is known without any search
+        search(spec(privacy=[{"model": "k_anonymity", "k": 201}], **method(search="gives_up")))
+    assert prints() == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str) -> None:
+    best, found = ran(), ran(**method(engine=engine, time_limit=1e-9))
+    assert found.verified
+    assert found.search["checked"] == 1
+    assert found.search["time_limit"] == 1e-9
+    assert not found.search["proven_optimal"]
+    assert found.loss * (1 - found.search["gap"]) <= best.loss
+    assert found.search["lower_bound"] <= best.loss < found.loss
+    assert best.search["gap"] == 0
+
+
+# -- pages -------------------------------------------------------------------------------------
+
+
+def test_a_page_is_drawn_beside_the_spec_or_where_it_is_asked_for(people: Path) -> None:
+    assert search(spec(), page=True)["page"] == str(Path.cwd() / "people_public_search.html")
+    found = search(spec(), grid=Grid(ks=(2, 3)), page=Path("grid.html"))
+    assert found["page"] == "grid.html"
+    text = Path("grid.html").read_text(encoding="utf-8")
+    assert "What each demand costs" in text
+    assert "do not publish" in text
+    assert set(prints()) == {"owner.duckdb", "people_public_search.html", "grid.html"}
+    with pytest.raises(DataError, match="no such folder"):
+        search(spec(), page=Path("nowhere/page.html"))
+
+
+def test_a_page_shows_no_cell(people: Path) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("UPDATE people SET illness = 'canary ' || illness, zip = 'Z' || zip")
+    search(spec(), page=Path("page.html"))
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert "canary" not in text
+    assert "Z10" not in text
+    assert "person " not in text
+    assert "zip" in text
+
+
+def test_a_page_is_drawn_where_nothing_satisfies(people: Path) -> None:
+    search(spec(), grid=Grid(ks=(201,)), page=Path("none.html"))
+    assert "No transformation satisfies: that is proven" in Path("none.html").read_text()
+
+
+# -- lists -------------------------------------------------------------------------------------
+
+
+def test_lists_of_a_grid() -> None:
+    assert Grid.parse("3, 5,10", "0,0.02,1") == Grid((3, 5, 10), (0.0, 0.02, 1.0))
+    assert not Grid.parse(None, None)
+    for given in ("", "3,,5", "0", "3,03", "2.0", "-1", "x"):
+        with pytest.raises(DataError, match="--k"):
+            Grid.parse(given, None)
+    for given in ("", "1.01", "-0.1", "0,0.0", "nan", "1%"):
+        with pytest.raises(DataError, match="--suppression"):
+            Grid.parse(None, given)
