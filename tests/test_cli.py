@@ -300,6 +300,42 @@ def test_bad_input_is_told_on_stderr_and_nothing_is_left(place: Path, words: lis
     assert prints() == before
 
 
+def test_a_search_releases_nothing_and_draws_a_page(place: Path) -> None:
+    owner = prints()["owner.duckdb"]
+    found = document("search", "a.yml")
+    page = str(place / "a_search.html")
+    assert found["page"] == page
+    assert {"transformation", "loss", "k", "suppression_limit", "neighbours"} <= set(found)
+    assert prints().keys() == {"a.yml", "b.yml", "owner.duckdb", Path(page).name}
+    assert prints()["owner.duckdb"] == owner
+    told = call("search", "a.yml").stdout
+    assert "nothing was released" in told
+    assert "transformations checked, proven optimal" in told
+    assert f"page: {page} (internal)" in told
+
+    swept = document("search", "a.yml", "--k", "2,201", "--suppression", "0.1,0", "-o", "g.html")
+    demands = [(c["k"], c["suppression_limit"]) for c in swept["cells"]]
+    assert demands == [(2, 0.0), (2, 0.1), (201, 0.0), (201, 0.1)]
+    assert swept["cells"][1]["transformation"] == found["transformation"]
+    lines = call("search", "a.yml", "--k", "2,201", "-o", "g.html").stdout.splitlines()
+    assert lines[1].split() == [
+        *("k", "limit", "loss", "suppressed", "checks", "seconds", "transformation")
+    ]
+    assert lines[2].split()[:3] == ["2", "10%", f"{found['loss']:.6g}"]
+    assert lines[3].endswith("none satisfies")
+    assert call("search", "a.yml", "--quiet").stdout == ""
+
+
+def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
+    method = {"name": "full_domain", "suppression_limit": 0.1, "time_limit": 1e-9}
+    write("c", database="owner.duckdb", target="c.duckdb", method=method)
+    told = call("run", "c.yml").stdout
+    assert re.search(r"search +1 of 32 transformations checked, not proven", told)
+    assert document("list", "c.duckdb")[0]["transformation"] == {"age": 3, "zip": 3, "sex": 1}
+    report = document("report", "c.yml", "-o", "c.html")["report"]
+    assert "not proven: a better choice of levels may exist" in Path(report).read_text()
+
+
 def test_commands_to_come_are_named(place: Path) -> None:
     assert "not yet available" in call("frontier", "a.yml", "--json").stderr
 

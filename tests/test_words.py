@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
+from dbdeid.release.clock import BestSoFar, Progress
 from dbdeid.utility.query_error import QueryError, Workload
 from dbdeid.verify import Promise, Verification
-from dbdeid.words import verified, workload
+from dbdeid.words import best_so_far, following, levels, proven, verified, workload
 
 
 def query(name: str, **given: Any) -> QueryError:
@@ -48,3 +50,36 @@ def test_what_breaks_a_promise_by_little_is_told_to_the_last_digit() -> None:
     broken = Promise("t_closeness", {"column": "dx", "t": 0.3}, 0.300012345, False)
     (_, line) = verified(Verification((broken,), ())).splitlines()
     assert line == "  FAIL  t_closeness: declared column dx, t 0.3; found 0.300012345"
+
+
+def test_a_line_follows_a_search_with_what_is_proven() -> None:
+    assert following("prepare", None) == "prepare"
+    assert following("search", Progress(3, 6912, inf, 0.1)) == (
+        "search: 3 checked, 6,912 open, nothing found yet"
+    )
+    assert following("search", Progress(1234, 50, 0.25, 0.2)) == (
+        "search: 1,234 checked, 50 open, best so far 0.25, proven at least 0.2 (gap 20.0%)"
+    )
+    assert following("search", Progress(1, 0, 0.0, 0.0)).endswith("(gap 0.0%)")
+
+
+def test_what_is_proven_is_never_told_better_than_it_is() -> None:
+    search = {"proven_optimal": False}
+    assert proven({**search, "gap": 0.0301}) == "not proven: at most 3.1% from the optimum"
+    assert proven({**search, "gap": 1e-9}) == "not proven: at most 0.1% from the optimum"
+    assert proven({**search, "gap": 1.0}) == "not proven optimal"
+    assert proven({**search, "gap": None}) == "not proven optimal"
+    assert proven({"proven_optimal": True, "gap": 0.0}) == "proven optimal"
+
+
+def test_what_an_interrupt_tells_can_be_pasted_into_a_spec() -> None:
+    from dbdeid.release.spectext import load
+
+    odd = {"age": 2, "zip code": 0, "null": 1, 'say "no": #1': 3, "42": 4, "größe": 5}
+    found, _ = load(f"transformation: {levels(odd)}", "spec")
+    assert found == {"transformation": odd}
+    told = best_so_far(BestSoFar({"age": 2}, "loss", 0.28117, 0.0339, 1234))
+    assert told.startswith(
+        "Interrupted after 1,234 checks. Best so far: loss 0.2812, at most 3.4% from the optimum."
+    )
+    assert told.endswith("\n  transformation: {age: 2}")
