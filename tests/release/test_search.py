@@ -225,6 +225,18 @@ def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str)
     assert best.search["gap"] == 0
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", sorted(SEARCHES))
+def test_every_search_makes_releases_and_claims_no_more_than_is_so(name: str, engine: str) -> None:
+    best, found = ran(), ran(**method(search=name, engine=engine))
+    assert found.verified
+    assert found.search["name"] == name
+    assert found.search["lower_bound"] <= best.loss + 1e-12
+    assert found.loss * (1 - found.search["gap"]) <= best.loss + 1e-12
+    if found.search["proven_optimal"]:
+        assert found.transformation == best.transformation
+
+
 # -- pages -------------------------------------------------------------------------------------
 
 
