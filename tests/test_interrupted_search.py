@@ -179,3 +179,16 @@ def test_the_line_at_a_terminal_tells_what_is_proven(place: Path) -> None:
     terminal.end()
     assert ", best so far " in terminal.said
     assert ", proven at least 0" in terminal.said
+
+
+def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
+    write("numpy")
+    before = prints()
+    terminal = Terminal("search", "spec.yml", "--k", "5")
+    terminal.wait_for("best so far 0.")
+    terminal.interrupt()
+    code, out = terminal.end()
+    assert (code, out) == (130, ""), terminal.said
+    assert "transformation: {q0: " in terminal.said
+    assert "[y/N]" not in terminal.said
+    assert prints() == before

@@ -9,8 +9,8 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.release.existing import require_same
 from dbdeid.release.journal import staging
-from dbdeid.release.specfile import read
-from dbdeid.release.workplace import workplace
+from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.workplace import places, workplace
 from dbdeid.report.page import render
 
 
@@ -33,16 +33,23 @@ def write_report(
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
-    require_place(path)
+    require_place(path, file, database)
     return write_page(path, render(entry.record, audience))
 
 
-def require_place(path: Path) -> None:
-    """Refuse a page that has no folder to be in.
+def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
+    """Refuse a page that has no folder to be in, or that would replace a file of its spec.
 
     Raises:
-        DataError: there is none.
+        DataError: no such folder, or the spec, its database or what it writes is there.
     """
+    found = places(file, database)
+    others = (file.path, found.database, found.target, found.private, *found.exports)
+    if path.exists() and any(p is not None and p.exists() and path.samefile(p) for p in others):
+        raise DataError(
+            f"{path} belongs to this spec and would be overwritten",
+            hint="choose another place with -o",
+        )
     if not path.resolve().parent.is_dir():
         raise DataError(
             f"{path} cannot be written: no such folder", hint="choose another place with -o"

@@ -128,7 +128,7 @@ def search(
         Interrupted: by the user.
     """
     file, clock = read(source), Clock(notify)
-    path = _place(file, page)
+    path = _place(file, page, database)
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
             bound = bind(file, work.session)
@@ -160,11 +160,11 @@ def search(
     return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
 
 
-def _place(file: SpecFile, page: Path | bool) -> Path | None:
+def _place(file: SpecFile, page: Path | bool, database: Path | None) -> Path | None:
     if page is False:
         return None
     path = page if isinstance(page, Path) else file.folder / f"{file.spec.release}_search.html"
-    require_place(path)
+    require_place(path, file, database)
     return path
 
 

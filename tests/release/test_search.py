@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
+import re
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,11 @@ import pytest
 import dbdeid
 from dbdeid.errors import DataError, NothingFound, Unsatisfiable
 from dbdeid.methods import searching
+from dbdeid.release import search as search_module
 from dbdeid.release import spec as spec_module
+from dbdeid.release.page import write_report
 from dbdeid.release.search import Grid, search
-from dbdeid.search.exploration import Exploration
+from dbdeid.search.exploration import Exploration, exhaustive
 from dbdeid.search.searches import SEARCHES
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -39,6 +44,19 @@ def spec(**more: Any) -> dict[str, Any]:
 
 def method(**given: Any) -> dict[str, Any]:
     return {"method": {"name": "full_domain", "suppression_limit": 0.1, **given}}
+
+
+@pytest.fixture(autouse=True)
+def more_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two more: one that gives up at once, and one that looks at everything."""
+    known = {**SEARCHES, "gives_up": gives_up, "all": exhaustive}
+    monkeypatch.setattr(searching, "SEARCHES", known)
+    monkeypatch.setattr(spec_module, "SEARCHES", known)
+
+
+def gives_up(exploration: Exploration) -> None:
+    """A search that looks at one transformation only, where all is as it was."""
+    exploration.check(exploration.problem.lattice.bottom)
 
 
 def prints() -> dict[str, bytes]:
@@ -185,17 +203,7 @@ def test_that_none_satisfies_is_an_error_of_one_search_and_a_line_of_a_grid(peop
     assert cell["search"]["gap"] is None
 
 
-def gives_up(exploration: Exploration) -> None:
-    """A search that looks at one transformation only, where all is as it was."""
-    exploration.check(exploration.problem.lattice.bottom)
-
-
-def test_a_search_that_finds_none_proves_nothing(
-    people: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = {**SEARCHES, "gives_up": gives_up}
-    monkeypatch.setattr(searching, "SEARCHES", known)
-    monkeypatch.setattr(spec_module, "SEARCHES", known)
+def test_a_search_that_finds_none_proves_nothing(people: Path) -> None:
     before = prints()
     for call in (search, dbdeid.run):
         with pytest.raises(NothingFound) as refused:
@@ -250,6 +258,35 @@ def test_a_page_is_drawn_beside_the_spec_or_where_it_is_asked_for(people: Path) 
     assert set(prints()) == {"owner.duckdb", "people_public_search.html", "grid.html"}
     with pytest.raises(DataError, match="no such folder"):
         search(spec(), page=Path("nowhere/page.html"))
+
+
+def test_a_page_replaces_no_file_of_its_spec(people: Path) -> None:
+    Path("spec.yml").write_text(json.dumps(spec(target="out.duckdb")))
+    dbdeid.run("spec.yml")
+    before = prints()
+    for name in ("spec.yml", "owner.duckdb", "out.duckdb", "out.private.duckdb"):
+        for write in (
+            lambda path: search("spec.yml", page=path),
+            lambda path: write_report(Path("spec.yml"), "internal", path),
+        ):
+            with pytest.raises(DataError, match="belongs to this spec"):
+                write(Path(name))
+    assert prints() == before
+
+
+def test_of_many_points_those_that_stand_out_are_drawn(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "DRAWN", 3)
+    found = search(spec(**method(search="all")), page=Path("page.html"))
+    text = Path("page.html").read_text(encoding="utf-8")
+    (told,) = re.findall(r"Of 32 checked transformations (\d+) are drawn", text)
+    drawn = re.findall(r"<title>(age \d.*)\n.*</title></path>", unescape(text))
+    assert len(drawn) == int(told) < 32
+    node = found["transformation"]
+    around = [{**node, n["column"]: n["level"]} for n in found["neighbours"]]
+    for one in (node, *around):
+        assert ", ".join(f"{name} {level}" for name, level in one.items()) in drawn
 
 
 def test_a_page_shows_no_cell(people: Path) -> None:
