@@ -182,10 +182,8 @@ class Follower:
         self.tell(best)
         if self._status is None or not sys.stdin.isatty():
             return False
-        try:
-            taken = typer.confirm("Release it?", err=True)
-        except typer.Abort:
-            return False
+        typer.echo("Release it? [y/N] ", nl=False, err=True)
+        taken = sys.stdin.readline().strip().lower() in ("y", "yes")
         if taken:
             self._status.start()
         return taken

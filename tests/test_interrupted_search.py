@@ -141,6 +141,7 @@ def test_at_a_terminal_the_best_so_far_is_released_on_yes(place: Path, engine: s
     terminal.type("y\n")
     code, out = terminal.end()
     assert code == 0, terminal.said
+    assert out.startswith("{")
     found = json.loads(out)
     assert found["verified"]
     assert found["search"]["interrupted"]
