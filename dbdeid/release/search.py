@@ -141,20 +141,20 @@ def search(
             raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
         with clock.phase("look around"):
             neighbours = _neighbours(shown.problem, shown.found.node)
+            points = _points(shown.problem, shown.found) if path else []
     told = {
         "release": file.spec.release,
         "source_rows": prepared.rows,
         "source_subjects": prepared.subjects,
         "lattice_size": lattice.size,
         "objective": prepared.parameters.objective,
-        "columns": _columns(lattice, shown.found.node),
+        "columns": _columns(lattice),
         **({"cells": cells} if grid else {**cells[0], "neighbours": neighbours}),
         "warnings": list(_warnings(prepared.parameters, grid or Grid())),
     }
     if path is not None:
         with clock.phase("draw"):
             drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
-            points = _points(shown.problem, shown.found)
             subject = file.spec.subject is not None
             write_page(path, render({**drawn, "by_subject": subject}, points, shown.trail))
     return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
@@ -198,47 +198,35 @@ def _search(
     That is what the spec declares, where the grid has it, else the first.
     """
     parameters = replace(declared, transformation=None)
-    asked = {
-        k: [
-            replace(_with_k(parameters, k), suppression_limit=limit)
-            for limit in _limits(grid, parameters)
-        ]
-        for k in (sorted(grid.ks) if grid.ks else (None,))
-    }
-    everything = [demand for demands in asked.values() for demand in demands]
-    first = next((d for d in everything if _demand(d) == _demand(parameters)), everything[0])
+    ks, limits = sorted(grid.ks), sorted(grid.limits)
+    ks, limits = ks or [parameters.k], limits or [parameters.suppression_limit]
+    demands = [(k, limit) for k in ks for limit in limits]
+    own = (parameters.k, parameters.suppression_limit)
+    in_full = own if own in demands else demands[0]
     cells: list[dict[str, Any]] = []
     shown = None
-    for demands in asked.values():
+    for k in ks:
+        of_k = _with_k(parameters, k) if grid.ks else parameters
         # What a check finds does not depend on the limit, so that the searches share them.
-        checker = Remembering(ground.checker(demands[0]))
-        for demand in demands:
+        checker = Remembering(ground.checker(of_k))
+        for limit in limits:
+            demand = replace(of_k, suppression_limit=limit)
             problem, trail = ground.problem(demand, checker), _Trail(clock)
-            name = "search" if not grid else f"search {len(cells) + 1} of {len(everything)}"
+            name = "search" if not grid else f"search {len(cells) + 1} of {len(demands)}"
             started = time.perf_counter()
             with clock.phase(name):
                 found, _ = searching.search(ground, problem, demand, trail.add, offer)
             seconds = round(time.perf_counter() - started, 4)
-            outcome = _outcome(ground, problem, demand, found)
+            outcome = {"k": k, **_outcome(ground, problem, demand, found)}
             cells.append({**outcome, "seconds": seconds} if grid else outcome)
-            if demand is first:
+            if (k, limit) == in_full:
                 shown = _Shown(demand, problem, found, tuple(trail.points), outcome)
     assert shown is not None
     return cells, shown
 
 
-def _demand(parameters: Parameters) -> tuple[int, float]:
-    return parameters.k, parameters.suppression_limit
-
-
-def _limits(grid: Grid, parameters: Parameters) -> list[float]:
-    return sorted(grid.limits) or [parameters.suppression_limit]
-
-
-def _with_k(parameters: Parameters, k: int | None) -> Parameters:
+def _with_k(parameters: Parameters, k: int) -> Parameters:
     """The parameters under another k; all models that are not k-anonymity stay."""
-    if k is None:
-        return parameters
     others = tuple(m for m in parameters.models if not isinstance(m, KAnonymity))
     models = (KAnonymity(model="k_anonymity", k=k), *others)
     smallest = max(model.smallest_class for model in models)
@@ -282,7 +270,7 @@ def _outcome(
     ground: Ground, problem: Problem, parameters: Parameters, found: Found
 ) -> dict[str, Any]:
     """What one search found, in plain values; None where it found nothing."""
-    demand = {"k": parameters.k, "suppression_limit": parameters.suppression_limit}
+    demand = {"suppression_limit": parameters.suppression_limit}
     how = {"search": searching.described(found, parameters)}
     if found.node is None or found.check is None:
         return {
@@ -314,17 +302,16 @@ def _measured(problem: Problem, check: Check) -> dict[str, Any]:
     return dict(zip(_MEASURED, values, strict=True))
 
 
-def _columns(lattice: Lattice, node: Node | None) -> list[dict[str, Any]]:
+def _columns(lattice: Lattice) -> list[dict[str, Any]]:
     return [
         {
             "name": a.name,
-            "level": None if node is None else node[i],
             "min_level": a.min_level,
             "max_level": a.most_general,
             "height": a.height,
             "weight": a.weight,
         }
-        for i, a in enumerate(lattice.attributes)
+        for a in lattice.attributes
     ]
 
 

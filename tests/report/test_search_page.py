@@ -68,7 +68,7 @@ def cell(k: int, limit: float, score: float | None) -> dict[str, Any]:
 
 def full(**more: Any) -> dict[str, Any]:
     columns = [
-        {"name": name, "level": 1, "min_level": 0, "max_level": 4, "height": 5, "weight": 2.5}
+        {"name": name, "min_level": 0, "max_level": 4, "height": 5, "weight": 2.5}
         for name in ("age", "sex")
     ]
     neighbour = {
@@ -158,7 +158,7 @@ def test_says_what_is_proven_and_what_is_drawn() -> None:
 def test_names_are_escaped() -> None:
     hostile = [{**POINTS[1], "transformation": {HOSTILE: 1}}]
     search = full(release=HOSTILE, warnings=[HOSTILE], transformation={"age": 1, HOSTILE: 1})
-    search["columns"][0]["name"] = HOSTILE
+    search["columns"][1]["name"] = HOSTILE
     page = render(search, hostile, TRAIL)  # type: ignore[arg-type]
     assert Tags(page).open == []
     assert "<script" not in page
