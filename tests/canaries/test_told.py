@@ -73,6 +73,8 @@ COMMANDS = {
     "init": ["init", "{folder}/owner.duckdb", "source"],
     "export": ["export", "{spec}", "{folder}/again.csv", "--json"],
     "internal report": ["report", "{spec}", "-o", "{folder}/internal.html"],
+    "search": ["search", "{spec}", "--json", "-vv", "-o", "{folder}/search.html"],
+    "search of demands": ["search", "{spec}", "--k", "2,3", "-o", "{folder}/search.html"],
     "risk": ["risk", "{folder}/owner.duckdb", "source", "--qi", "code", "--qi", "kind", "--json"],
     "risk of sensitive columns": [
         *("risk", "{folder}/owner.duckdb", "source", "--qi", "code", "--qi", "kind", "-vv"),
@@ -95,7 +97,7 @@ def test_commands_print_no_cell(
     found = CliRunner().invoke(app, [word.format(**where) for word in COMMANDS[name]])
     assert found.exit_code == 0, found.output
     text = found.output + found.stderr + logged()
-    for extra in ("internal.html", "again.csv", "again_dictionary.csv"):
+    for extra in ("internal.html", "search.html", "again.csv", "again_dictionary.csv"):
         path = made.folder / extra
         if path.exists():
             text += path.read_text("utf-8")
