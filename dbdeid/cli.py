@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from dbdeid import __version__
-from dbdeid.commands import Options, command, following, show, texts
+from dbdeid.commands import Options, command, following, search_texts, show, texts
 from dbdeid.errors import DataError
 
 app = typer.Typer(
@@ -177,7 +177,8 @@ def search(
             notify=follower.notify,
             offer=follower.tell,
         )
-    show(options, found, texts().grid(found) if grid else texts().found(found))
+    words = search_texts()
+    show(options, found, words.table(found) if grid else words.found(found))
 
 
 @command(app)

@@ -140,6 +140,13 @@ def texts() -> Any:
     return words
 
 
+def search_texts() -> Any:
+    """Those of searches."""
+    from dbdeid.words import search
+
+    return search
+
+
 def show(options: Options, document: Any, text: str) -> None:
     """Print a JSON document, or its text for people."""
     if options.json:
@@ -168,13 +175,13 @@ class Follower:
         now = time.monotonic()
         if found is None or now - self._told > BETWEEN:
             self._told = now
-            self._status.update(texts().following(phase, found))
+            self._status.update(search_texts().following(phase, found))
 
     def tell(self, best: BestSoFar) -> bool:
         """Say what an interrupted search has found, and go no further."""
         if self._status is not None:
             self._status.stop()
-        typer.echo(texts().best_so_far(best), err=True)
+        typer.echo(search_texts().best_so_far(best), err=True)
         return False
 
     def offer(self, best: BestSoFar) -> bool:

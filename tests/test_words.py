@@ -8,7 +8,8 @@ from typing import Any
 from dbdeid.release.clock import BestSoFar, Progress
 from dbdeid.utility.query_error import QueryError, Workload
 from dbdeid.verify import Promise, Verification
-from dbdeid.words import best_so_far, following, levels, proven, verified, workload
+from dbdeid.words import verified, workload
+from dbdeid.words.search import best_so_far, following, levels, proven
 
 
 def query(name: str, **given: Any) -> QueryError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from dbdeid.words.layout import grid
+from dbdeid.words.search import how
 
 if TYPE_CHECKING:
     from dbdeid.engine.catalog import Entry
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from dbdeid.privacy.individual_risk import IndividualRisk
     from dbdeid.privacy.special_uniques import SpecialUniques
     from dbdeid.privacy.uniqueness import PopulationUniqueness
-    from dbdeid.release.clock import BestSoFar, Progress
     from dbdeid.release.demo import Demo, Rows
     from dbdeid.release.result import RunResult
     from dbdeid.release.risk import Asked, Assessment
@@ -40,7 +40,7 @@ def released(result: RunResult) -> str:
         f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
         f"  generalized   {levels or 'nothing'}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
-        f"  search        {_searched(search)}",
+        f"  search        {how(search)}",
         *_promised(result),
         f"  verified      {'yes' if result.verified else 'no: internal preview'}",
         f"  written       {result.table}",
@@ -55,127 +55,6 @@ def released(result: RunResult) -> str:
             "lose a record",
         )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
-
-
-def _searched(search: Mapping[str, Any]) -> str:
-    """How a search ended: what it looked at, and what is proven of what it found."""
-    checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
-    by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
-    end = ", interrupted" if search["interrupted"] else ""
-    return f"{checked}{by}{end}, {proven(search)}"
-
-
-def proven(search: Mapping[str, Any]) -> str:
-    """What is proven of what a search found."""
-    if search["proven_optimal"]:
-        return "proven optimal"
-    gap = search["gap"]
-    if gap is None or gap >= 1:  # a bound of 0 says nothing
-        return "not proven optimal"
-    return f"not proven: {_from_optimum(gap)}"
-
-
-def _from_optimum(gap: float) -> str:
-    if gap >= 1:  # a bound of 0 says nothing
-        return "nothing is proven of the optimum"
-    return f"at most {math.ceil(gap * 1000) / 1000:.1%} from the optimum"
-
-
-def following(phase: str, found: Progress | None) -> str:
-    """One line on what a command is doing, with the best so far and what is proven of it."""
-    if found is None:
-        return phase
-    line = f"{phase}: {found.checked:,} checked, {found.open:,} open"
-    if math.isinf(found.best):
-        return f"{line}, nothing found yet"
-    line += f", best so far {found.best:.5g}"
-    gap = (found.best - found.lower_bound) / abs(found.best) if found.best else 0.0
-    return f"{line}, proven at least {found.lower_bound:.5g} (gap {gap:.1%})"
-
-
-def best_so_far(best: BestSoFar) -> str:
-    """What an interrupted search has found, with a line for the spec."""
-    checks = "1 check" if best.checked == 1 else f"{best.checked:,} checks"
-    return (
-        f"Interrupted after {checks}. Best so far: {best.objective} {best.score:.4g}, "
-        f"{_from_optimum(best.gap)}. To apply it, write into `method`:\n"
-        f"  transformation: {levels(best.transformation)}"
-    )
-
-
-def levels(transformation: Mapping[str, int]) -> str:
-    """A transformation as a spec has it."""
-    return "{" + ", ".join(f"{_key(n)}: {level}" for n, level in transformation.items()) + "}"
-
-
-def _key(name: str) -> str:
-    """A name as a key of YAML, in quotes where it needs them."""
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-    return name if plain and name.lower() not in ("null", "true", "false") else json.dumps(name)
-
-
-def found(told: Mapping[str, Any]) -> str:
-    """What one search found, and what is next to it."""
-    lines = [
-        f"{told['release']}: nothing was released; a run would choose",
-        f"  transformation {levels(told['transformation'])}",
-        f"  {told['objective']:<14} {told['score']:.6g}",
-        f"  suppressed     {_suppressed(told, told)}",
-        f"  classes        {told['classes']:,}, the smallest of {told['smallest_class']}",
-        f"  search         {_searched(told['search'])}",
-        "One level more or less in a single quasi-identifier:",
-        _grid(
-            ("column", "level", "suppressed", told["objective"], ""),
-            [
-                (
-                    n["column"],
-                    f"{told['transformation'][n['column']]} -> {n['level']}",
-                    _suppressed(n, told),
-                    f"{n['score']:.6g}",
-                    _verdict(n),
-                )
-                for n in told["neighbours"]
-            ],
-        ),
-    ]
-    return "\n".join([*lines, *_noted(told)])
-
-
-def grid(told: Mapping[str, Any]) -> str:
-    """What each demand costs."""
-    rows = []
-    for cell in told["cells"]:
-        how = cell["search"]
-        result = "none satisfies" if how["proven_optimal"] else "none found; not proven"
-        score = lost = "-"
-        if cell["transformation"] is not None:
-            score, lost = f"{cell['score']:.6g}", _suppressed(cell, told)
-            result = levels(cell["transformation"])
-            result += "" if how["proven_optimal"] else f" ({proven(how)})"
-        limit, seconds = f"{100 * cell['suppression_limit']:g}%", f"{cell['seconds']:.2f}"
-        rows.append((str(cell["k"]), limit, score, lost, f"{how['checked']:,}", seconds, result))
-    head = ("k", "limit", told["objective"], "suppressed", "checks", "seconds", "transformation")
-    lines = [f"{told['release']}: nothing was released; each demand would cost", _grid(head, rows)]
-    return "\n".join([*lines, *_noted(told)])
-
-
-def _suppressed(measured: Mapping[str, Any], told: Mapping[str, Any]) -> str:
-    by_subject = told["source_subjects"] < told["source_rows"]
-    lost = measured["suppressed_subjects" if by_subject else "suppressed_rows"]
-    people = told["source_subjects"]
-    return f"{lost:,} ({lost / people:.1%})"
-
-
-def _verdict(neighbour: Mapping[str, Any]) -> str:
-    if not neighbour["feasible"]:
-        return "suppresses too much"
-    return "" if neighbour["accepted"] else "not allowed"
-
-
-def _noted(told: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"  note: {text}" for text in told["warnings"])
-    if told["page"]:
-        yield f"  page: {told['page']} (internal)"
 
 
 def _promised(result: RunResult) -> Iterator[str]:
@@ -198,7 +77,7 @@ def checked(found: Mapping[str, Any]) -> str:
         head,
         f"  as it is: k = {risk_['k']}, {risk_['unique_records']:,} unique records, "
         f"{risk_['records_at_risk']:,} at risk (NULL: {risk_['null_policy']})",
-        _grid(("column", "role", "type", "hierarchy"), rows),
+        grid(("column", "role", "type", "hierarchy"), rows),
     ]
     return "\n".join([*lines, *(f"  note: {text}" for text in found["warnings"])])
 
@@ -260,7 +139,7 @@ def _flat(value: Any, digits: int = 4) -> str:
 def evaluated(found: Mapping[str, Any]) -> str:
     """The utility of a release."""
     rows = [(name, f"{value:.6g}") for name, value in found["metrics"].items()]
-    lines = [_grid(("metric", "value"), rows)]
+    lines = [grid(("metric", "value"), rows)]
     if found["queries"]:
         lines += ["", workload(found["queries"])]
     return "\n".join(lines)
@@ -281,7 +160,7 @@ def workload(found: Mapping[str, Any]) -> str:
         total += f" over the {found['answered']} of {len(rows)} queries that were answered"
     elif reasons:
         total = "no query was answered"
-    table = _grid(("query", "groups", "relative error", "lost", "invented"), rows)
+    table = grid(("query", "groups", "relative error", "lost", "invented"), rows)
     return "\n".join([table, f"  {total}", *reasons])
 
 
@@ -323,7 +202,7 @@ def demo(done: Demo) -> str:
 
 
 def _rows(found: Rows) -> str:
-    return _grid(found.columns, [[_cell(cell) for cell in row] for row in found.rows])
+    return grid(found.columns, [[_cell(cell) for cell in row] for row in found.rows])
 
 
 def _cell(value: Any) -> str:
@@ -360,13 +239,13 @@ def risk(found: Assessment, asked: Asked) -> str:
         rows.append(("smallest classes", ", ".join(few)))
     told = f"null_policy {seen.null_policy}: {_NULLS[seen.null_policy]}"
     head = f"risk over {', '.join(asked.quasi_identifiers)} ({told})"
-    parts = [head + "\n" + _grid(("", ""), rows)]
+    parts = [head + "\n" + grid(("", ""), rows)]
     if found.smallest:
         cells = [
             (str(c.class_size), *("NULL" if v is None else v for v in c.values.values()))
             for c in found.smallest
         ]
-        parts.append(_grid(("class size", *found.smallest[0].values), cells))
+        parts.append(grid(("class size", *found.smallest[0].values), cells))
     parts += [_disclosure(told) for told in found.disclosures]
     if found.population is not None:
         parts.append(_population(found.population))
@@ -402,7 +281,7 @@ def _disclosure(found: Disclosure) -> str:
         ("open to background knowledge, l = 2", _block(found.background)),
         ("diverse, l > 2", _block(found.diverse)),
     ]
-    return f"what is learned of {found.sensitive}\n" + _grid(("", ""), rows)
+    return f"what is learned of {found.sensitive}\n" + grid(("", ""), rows)
 
 
 def _number(value: float | None) -> str:
@@ -430,7 +309,7 @@ def _population(found: PopulationUniqueness) -> str:
     if found.model_solved != found.model or found.dankar_solved != found.dankar:
         rows.append(("the same with SNB solved", chosen(found.dankar_solved, found.model_solved)))
     head = f"estimated to be unique in the population of {found.population:,}"
-    return head + "\n" + _grid(("", ""), rows)
+    return head + "\n" + grid(("", ""), rows)
 
 
 def _individual(found: IndividualRisk, weight: str) -> str:
@@ -440,7 +319,7 @@ def _individual(found: IndividualRisk, weight: str) -> str:
         ("mean", _share(found.mean)),
         ("expected re-identifications", f"{found.expected_reidentifications:,.2f}"),
     ]
-    return f"individual risk, weights {weight}\n" + _grid(("", ""), rows)
+    return f"individual risk, weights {weight}\n" + grid(("", ""), rows)
 
 
 def _special(found: SpecialUniques, width: int) -> str:
@@ -457,7 +336,7 @@ def _special(found: SpecialUniques, width: int) -> str:
         (f"highest DIS, at {found.sampling_fraction:.4g}", _share(found.highest_dis_score)),
     ]
     head = f"special uniques by {found.largest_set} of {width} quasi-identifiers or fewer"
-    return head + "\n" + _grid(("", ""), rows)
+    return head + "\n" + grid(("", ""), rows)
 
 
 def entry(found: Entry) -> dict[str, Any]:
@@ -490,7 +369,7 @@ def entries(found: Sequence[Entry]) -> str:
         )
         for e in found
     ]
-    return _grid(("release", "kind", "written to", "at (UTC)", "", ""), rows)
+    return grid(("release", "kind", "written to", "at (UTC)", "", ""), rows)
 
 
 def table(found: Table) -> str:
@@ -498,12 +377,4 @@ def table(found: Table) -> str:
     rows = [["NULL" if cell is None else str(cell) for cell in row] for row in found.rows]
     more = len(rows) - ROWS_SHOWN
     rest = f"\n  … {more:,} more rows; --json prints all" if more > 0 else ""
-    return _grid(found.columns, rows[:ROWS_SHOWN]) + rest
-
-
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, two blanks apart."""
-    shown = [list(head), *rows] if any(head) else list(rows)
-    widths = [max(len(row[i]) for row in shown) for i in range(len(head))] if shown else []
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in shown]
-    return "\n".join("  " + line.rstrip() for line in lines)
+    return grid(found.columns, rows[:ROWS_SHOWN]) + rest

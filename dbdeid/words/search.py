@@ -1,0 +1,135 @@
+"""What the command line says of searches: as they run, when they end or are interrupted."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dbdeid.words.layout import grid
+
+if TYPE_CHECKING:
+    from dbdeid.release.clock import BestSoFar, Progress
+
+
+def how(search: Mapping[str, Any]) -> str:
+    """How a search ended: what it looked at, and what is proven of what it found."""
+    checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
+    by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
+    end = ", interrupted" if search["interrupted"] else ""
+    return f"{checked}{by}{end}, {proven(search)}"
+
+
+def proven(search: Mapping[str, Any]) -> str:
+    """What is proven of what a search found."""
+    if search["proven_optimal"]:
+        return "proven optimal"
+    gap = search["gap"]
+    if gap is None or gap >= 1:  # a bound of 0 says nothing
+        return "not proven optimal"
+    return f"not proven: {_from_optimum(gap)}"
+
+
+def _from_optimum(gap: float) -> str:
+    if gap >= 1:  # a bound of 0 says nothing
+        return "nothing is proven of the optimum"
+    return f"at most {math.ceil(gap * 1000) / 1000:.1%} from the optimum"
+
+
+def following(phase: str, found: Progress | None) -> str:
+    """One line on what a command is doing, with the best so far and what is proven of it."""
+    if found is None:
+        return phase
+    line = f"{phase}: {found.checked:,} checked, {found.open:,} open"
+    if math.isinf(found.best):
+        return f"{line}, nothing found yet"
+    line += f", best so far {found.best:.5g}"
+    gap = (found.best - found.lower_bound) / abs(found.best) if found.best else 0.0
+    return f"{line}, proven at least {found.lower_bound:.5g} (gap {gap:.1%})"
+
+
+def best_so_far(best: BestSoFar) -> str:
+    """What an interrupted search has found, with a line for the spec."""
+    checks = "1 check" if best.checked == 1 else f"{best.checked:,} checks"
+    return (
+        f"Interrupted after {checks}. Best so far: {best.objective} {best.score:.4g}, "
+        f"{_from_optimum(best.gap)}. To apply it, write into `method`:\n"
+        f"  transformation: {levels(best.transformation)}"
+    )
+
+
+def levels(transformation: Mapping[str, int]) -> str:
+    """A transformation as a spec has it."""
+    return "{" + ", ".join(f"{_key(n)}: {level}" for n, level in transformation.items()) + "}"
+
+
+def _key(name: str) -> str:
+    """A name as a key of YAML, in quotes where it needs them."""
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+    return name if plain and name.lower() not in ("null", "true", "false") else json.dumps(name)
+
+
+def found(told: Mapping[str, Any]) -> str:
+    """What one search found, and what is next to it."""
+    lines = [
+        f"{told['release']}: nothing was released; a run would choose",
+        f"  transformation {levels(told['transformation'])}",
+        f"  {told['objective']:<14} {told['score']:.6g}",
+        f"  suppressed     {_suppressed(told, told)}",
+        f"  classes        {told['classes']:,}, the smallest of {told['smallest_class']}",
+        f"  search         {how(told['search'])}",
+        "One level more or less in a single quasi-identifier:",
+        grid(
+            ("column", "level", "suppressed", told["objective"], ""),
+            [
+                (
+                    n["column"],
+                    f"{told['transformation'][n['column']]} -> {n['level']}",
+                    _suppressed(n, told),
+                    f"{n['score']:.6g}",
+                    _verdict(n),
+                )
+                for n in told["neighbours"]
+            ],
+        ),
+    ]
+    return "\n".join([*lines, *_noted(told)])
+
+
+def table(told: Mapping[str, Any]) -> str:
+    """What each demand costs."""
+    rows = []
+    for cell in told["cells"]:
+        ended = cell["search"]
+        result = "none satisfies" if ended["proven_optimal"] else "none found; not proven"
+        score = lost = "-"
+        if cell["transformation"] is not None:
+            score, lost = f"{cell['score']:.6g}", _suppressed(cell, told)
+            result = levels(cell["transformation"])
+            result += "" if ended["proven_optimal"] else f" ({proven(ended)})"
+        limit, seconds = f"{100 * cell['suppression_limit']:g}%", f"{cell['seconds']:.2f}"
+        rows.append((str(cell["k"]), limit, score, lost, f"{ended['checked']:,}", seconds, result))
+    head = ("k", "limit", told["objective"], "suppressed", "checks", "seconds", "transformation")
+    lines = [f"{told['release']}: nothing was released; each demand would cost", grid(head, rows)]
+    return "\n".join([*lines, *_noted(told)])
+
+
+def _suppressed(measured: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    by_subject = told["source_subjects"] < told["source_rows"]
+    lost = measured["suppressed_subjects" if by_subject else "suppressed_rows"]
+    people = told["source_subjects"]
+    return f"{lost:,} ({lost / people:.1%})"
+
+
+def _verdict(neighbour: Mapping[str, Any]) -> str:
+    if not neighbour["feasible"]:
+        return "suppresses too much"
+    return "" if neighbour["accepted"] else "not allowed"
+
+
+def _noted(told: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"  note: {text}" for text in told["warnings"])
+    if told["page"]:
+        yield f"  page: {told['page']} (internal)"
