@@ -148,14 +148,14 @@ def _best(ground: Ground, parameters: Parameters, found: Found) -> BestSoFar:
 
 
 def described(found: Found, parameters: Parameters, *, interrupted: bool = False) -> dict[str, Any]:
-    """How a search ended, in plain values."""
+    """How a search ended, in plain values; without a transformation there is no bound and no gap."""
     return {
         "name": parameters.search,
         "lattice_size": found.lattice_size,
         "checked": found.checked,
         "proven_optimal": found.proven_optimal,
-        "lower_bound": found.lower_bound,
-        "gap": found.gap if found.node is not None else None,
+        "lower_bound": None if found.node is None else found.lower_bound,
+        "gap": None if found.node is None else found.gap,
         "time_limit": parameters.time_limit,
         "interrupted": interrupted,
     }
