@@ -148,7 +148,7 @@ def _best(ground: Ground, parameters: Parameters, found: Found) -> BestSoFar:
 
 
 def described(found: Found, parameters: Parameters, *, interrupted: bool = False) -> dict[str, Any]:
-    """How a search ended, in plain values; without a transformation there is no bound and no gap."""
+    """How a search ended, in plain values; what found nothing has no bound and no gap."""
     return {
         "name": parameters.search,
         "lattice_size": found.lattice_size,
