@@ -9,7 +9,7 @@ from dbdeid.release.clock import BestSoFar, Progress
 from dbdeid.utility.query_error import QueryError, Workload
 from dbdeid.verify import Promise, Verification
 from dbdeid.words import verified, workload
-from dbdeid.words.search import best_so_far, following, levels, proven
+from dbdeid.words.search import best_so_far, following, found, levels, proven
 
 
 def query(name: str, **given: Any) -> QueryError:
@@ -77,10 +77,50 @@ def test_what_an_interrupt_tells_can_be_pasted_into_a_spec() -> None:
     from dbdeid.release.spectext import load
 
     odd = {"age": 2, "zip code": 0, "null": 1, 'say "no": #1': 3, "42": 4, "größe": 5}
-    found, _ = load(f"transformation: {levels(odd)}", "spec")
-    assert found == {"transformation": odd}
+    read, _ = load(f"transformation: {levels(odd)}", "spec")
+    assert read == {"transformation": odd}
     told = best_so_far(BestSoFar({"age": 2}, "loss", 0.28117, 0.0339, 1234))
     assert told.startswith(
         "Interrupted after 1,234 checks. Best so far: loss 0.2812, at most 3.4% from the optimum."
     )
     assert told.endswith("\n  transformation: {age: 2}")
+
+
+def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
+    search = {
+        "name": "igreedy",
+        "checked": 9,
+        "lattice_size": 60,
+        "proven_optimal": False,
+        "gap": 0.5,
+        "interrupted": False,
+    }
+    neighbour = {"column": "age", "feasible": True, "accepted": True, "suppressed_rows": 3}
+    document = {
+        "release": "visits",
+        "transformation": {"age": 2},
+        "objective": "loss",
+        "score": 0.25,
+        "suppressed_rows": 1,
+        "source_rows": 100,
+        "source_subjects": 100,
+        "classes": 7,
+        "smallest_class": 5,
+        "search": search,
+        "neighbours": [
+            {**neighbour, "level": 1, "score": 0.2},
+            {**neighbour, "level": 3, "score": 0.3, "accepted": False},
+        ],
+        "warnings": ["x"],
+        "page": None,
+    }
+    lines = found(document).splitlines()
+    assert "  loss           0.25" in lines
+    assert "  search         9 of 60 transformations checked by igreedy, not proven: " in found(
+        document
+    )
+    assert lines[-3:] == [
+        "  age     2 -> 1  3 (3.0%)    0.2   better: the search did not get to it",
+        "  age     2 -> 3  3 (3.0%)    0.3   not allowed",
+        "  note: x",
+    ]

@@ -45,10 +45,10 @@ class Clock:
         if progress.best < self._best:
             self._best = progress.best
             logger.info(
-                "%s: best so far %.6g after %s checks, proven at least %.6g",
+                "%s: %s checked, best so far %.6g, proven at least %.6g",
                 self._phase,
-                progress.best,
                 f"{progress.checked:,}",
+                progress.best,
                 progress.lower_bound,
             )
         if self._notify:

@@ -89,7 +89,7 @@ def found(told: Mapping[str, Any]) -> str:
                     f"{told['transformation'][n['column']]} -> {n['level']}",
                     _suppressed(n, told),
                     f"{n['score']:.6g}",
-                    _verdict(n),
+                    _verdict(n, told),
                 )
                 for n in told["neighbours"]
             ],
@@ -123,10 +123,13 @@ def _suppressed(measured: Mapping[str, Any], told: Mapping[str, Any]) -> str:
     return f"{lost:,} ({lost / people:.1%})"
 
 
-def _verdict(neighbour: Mapping[str, Any]) -> str:
+def _verdict(neighbour: Mapping[str, Any], told: Mapping[str, Any]) -> str:
     if not neighbour["feasible"]:
         return "suppresses too much"
-    return "" if neighbour["accepted"] else "not allowed"
+    if not neighbour["accepted"]:
+        return "not allowed"
+    better = not told["search"]["proven_optimal"] and neighbour["score"] < told["score"]
+    return "better: the search did not get to it" if better else ""
 
 
 def _noted(told: Mapping[str, Any]) -> Iterator[str]:

@@ -152,6 +152,10 @@ def test_says_what_is_proven_and_what_is_drawn() -> None:
     page = render(full(search=unproven), POINTS, TRAIL)
     assert "at most 3.4% from this one" in page
     assert f"Of 40,000 checked transformations {len(POINTS)} are drawn" in page
+    better = {**full()["neighbours"][0], "score": 0.2}
+    told = "better: the search did not get to it"
+    assert told in render(full(search=unproven, neighbours=[better]), POINTS, TRAIL)
+    assert told not in page
     assert "none found, not proven" in render(NOTHING, POINTS, TRAIL)
 
 
