@@ -34,9 +34,9 @@ ROUGH_WITNESSES = 1 << 18  # the same for rough ratings
 WORTHWHILE = 0.1  # least share of the best rough rating on a shortlist
 LASTING = 0.5  # share of its first best rating below which a shortlist is drawn up anew
 RATED_ROUGHLY = 1 << 20  # nodes between the meet and the join of the open ones that all are rated
-CLIMBERS = 24  # nodes that a climb goes on from
+CLIMBERS = 32  # nodes that a climb goes on from
 CLIMBS = 12  # most steps of a climb
-CLIMBING_WITNESSES = 512  # open nodes that a climb rates on
+CLIMBING_WITNESSES = 1024  # open nodes that a climb rates on
 BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
 ROUGH_WORTH = 0.3  # the same where the bound is not looked at
 

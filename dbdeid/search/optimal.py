@@ -120,7 +120,7 @@ class _Search:
 
     def run(self) -> None:
         """Search to the end."""
-        top = self.check(self._lattice.top)
+        top = self._check(self._lattice.top)
         self._aim = top.score
         if top.feasible and not self._partial:
             before = len(self._exploration.checks)
@@ -185,7 +185,27 @@ class _Search:
         blocks = ((some, boxes.known(some)) for some in nodes)
         return Region(self._packing, blocks, whole)
 
-    def check(self, node: Node) -> Checked:
+    def check(self, node: Node) -> None:
+        """Look at a node, and for as long as that finds a better one at those a level away."""
+        best = self._exploration.best
+        self._check(node)
+        while (better := self._exploration.best) is not best and better is not None:
+            best = better
+            for near in self._promising(best):
+                self._check(near)
+                if self._exploration.best is not best:
+                    break
+
+    def _promising(self, best: Checked) -> Iterator[Node]:
+        """The nodes a level away that may be better, by what is known of them."""
+        near = (*self._lattice.predecessors(best.node), *self._lattice.successors(best.node))
+        known = {node: self._problem.known(node) for node in near}
+        for node in sorted(near, key=known.__getitem__):
+            seen = self._exploration.seen(node) or _known_infeasible(self._exploration, node)
+            if not seen and known[node] < best.score:
+                yield node
+
+    def _check(self, node: Node) -> Checked:
         """Look at a node and draw the conclusions."""
         before = len(self._exploration.checks)
         checked = self._exploration.check(node)
