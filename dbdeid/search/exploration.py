@@ -211,8 +211,7 @@ class Exploration:
         """
         if node in self._by_node:
             return self._by_node[node]
-        if self._deadline is not None and self.checks and monotonic() >= self._deadline:
-            raise OutOfTime
+        self.require_time()
         problem = self.problem
         check = problem.checker.check(node)
         score = problem.objective.score(problem.total(node), check, problem.records)
@@ -222,10 +221,31 @@ class Exploration:
         checked = Checked(check, score, feasible, accepted, hopeless)
         self.checks.append(checked)
         self._by_node[node] = checked
-        if accepted and self._beats(score, node):
+        if accepted and self.may_win(score, node):
             self.best = checked
         self._tell()
         return checked
+
+    def require_time(self) -> None:
+        """End the search when its time is up; for one that thinks long between two checks.
+
+        Raises:
+            OutOfTime: the time is up, and there was a check.
+        """
+        if self._deadline is not None and self.checks and monotonic() >= self._deadline:
+            raise OutOfTime
+
+    def may_win(self, bound: float, node: Node) -> bool:
+        """Whether a node that scores no less than the bound may be better than the best.
+
+        What holds of a node and of a bound on all above it holds of these: a tie goes to the lower.
+        """
+        if self.best is None:
+            return True
+        best = self.best.score
+        if abs(bound - best) > SAME * abs(best):
+            return bound < best
+        return (sum(node), node) < (sum(self.best.node), self.best.node)
 
     def seen(self, node: Node) -> Checked | None:
         """What was found of a node, if it was looked at."""
@@ -259,14 +279,6 @@ class Exploration:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(Progress(len(self.checks), self.open, self.best_score, self._proven))
-
-    def _beats(self, score: float, node: Node) -> bool:
-        if self.best is None:
-            return True
-        best = self.best.score
-        if abs(score - best) > SAME * abs(best):
-            return score < best
-        return (sum(node), node) < (sum(self.best.node), self.best.node)
 
 
 Search = Callable[[Exploration], None]

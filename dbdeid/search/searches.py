@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from dbdeid.search.best_first import best_first
+from dbdeid.search.datafly import datafly
 from dbdeid.search.exploration import Search
+from dbdeid.search.flash import flash
+from dbdeid.search.igreedy import igreedy
+from dbdeid.search.lbs import lbs
+from dbdeid.search.ola import ola
 from dbdeid.search.optimal import optimal
 
-SEARCHES: Mapping[str, Search] = MappingProxyType({"optimal": optimal})
+SEARCHES: Mapping[str, Search] = MappingProxyType(
+    {
+        "optimal": optimal,
+        "best_first": best_first,
+        "flash": flash,
+        "ola": ola,
+        "lbs": lbs,
+        "datafly": datafly,
+        "igreedy": igreedy,
+    }
+)
