@@ -40,9 +40,7 @@ def best_first(exploration: Exploration, *, predict: bool = True) -> None:
 class _Search:
     """The frontier: nodes found, but not expanded."""
 
-    def __init__(
-        self, exploration: Exploration, predictions: Predictions, predict: bool
-    ) -> None:
+    def __init__(self, exploration: Exploration, predictions: Predictions, predict: bool) -> None:
         self._exploration = exploration
         self._problem = exploration.problem
         self._predictions = predictions

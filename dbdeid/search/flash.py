@@ -1,4 +1,4 @@
-"""Flash: binary search on paths through the lattice (Kohlmayer, Prasser, Eckert, Kemper & Kuhn 2012).
+"""Flash: binary search on paths through the lattice (Kohlmayer, Prasser et al. 2012).
 
 From the paper: nodes are ordered by total level, then by mean relative level, then by the share of
 distinct values that is lost; in this order, bottom-up, a path is built greedily from each node that
@@ -38,9 +38,7 @@ def flash(exploration: Exploration) -> None:
         exploration.statistics.update(predictions.statistics())
 
 
-def bisect_paths(
-    exploration: Exploration, predictions: Predictions, low: Node, high: Node
-) -> None:
+def bisect_paths(exploration: Exploration, predictions: Predictions, low: Node, high: Node) -> None:
     """Decide all nodes between two.
 
     Raises:

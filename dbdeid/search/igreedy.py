@@ -4,8 +4,8 @@ From the paper, as Prasser et al. ran it: from the bottom, all generalizations b
 looked at, and the search moves to the one whose smallest class is largest, until one satisfies;
 ties are settled as in DataFly, by generalizing the attribute with the most distinct values.
 
-Settled here: while classes are suppressed, theirs is the size that counts, and the mean stands for
-the smallest, which is a single record in nearly all nodes and would tell none apart; and of several
+Settled here: a check does not tell how small the classes are that it suppresses, so nodes that
+suppress any are ties, as they are in nearly all data, where that is a single record; and of several
 acceptable generalizations in the last step the best is taken.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from dbdeid.search.check import Check
 from dbdeid.search.exploration import Checked, Exploration
 from dbdeid.search.flash import distinct_values
 from dbdeid.search.lattice import Node
@@ -35,14 +34,8 @@ def igreedy(exploration: Exploration) -> None:
 
 def _merit(
     origin: Node, bottom: Node, distinct: list[list[int]], checked: Checked
-) -> tuple[float, int, int]:
+) -> tuple[int, int, int]:
     """The smallest class, the distinct values that were generalized, the first attribute."""
     i = next(i for i, level in enumerate(checked.node) if level > origin[i])
-    return smallness(checked.check), distinct[i][origin[i] - bottom[i]], -i
-
-
-def smallness(check: Check) -> float:
-    """Records in the classes that count: the smallest, or the mean of those suppressed."""
-    if not check.suppressed:
-        return float(check.smallest)
-    return check.suppressed / max(check.all_classes - check.classes, 1)
+    smallest = 0 if checked.check.suppressed else checked.check.smallest
+    return smallest, distinct[i][origin[i] - bottom[i]], -i

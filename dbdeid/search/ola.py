@@ -9,8 +9,8 @@ So it finds the least general nodes that satisfy. The best is among them where q
 with suppression it need not be, and then the search claims no more than the bound on what is above
 them. Where a node that does not satisfy says nothing of those below it, it claims nothing. Settled
 here: to satisfy is to be feasible and accepted; the top is looked at first; a sublattice is left
-alone when its bottom satisfies or its top does not, which the paper would find out piece by piece;
-and no sublattice is searched twice.
+alone when its ends and their neighbours decide all of it, which the paper would find out piece by
+piece; and no sublattice is searched twice.
 """
 
 from __future__ import annotations
@@ -51,11 +51,7 @@ class _Search:
     def run(self, low: Node, high: Node) -> None:
         """Find the least general nodes between two that satisfy."""
         self._exploration.require_time()
-        if (
-            (low, high) in self._searched
-            or self._satisfy.covers(low)
-            or self._do_not.covers(high)
-        ):
+        if (low, high) in self._searched or self._is_decided(low, high):
             return
         self._searched.add((low, high))
         height = sum(high) - sum(low)
@@ -68,6 +64,19 @@ class _Search:
                 self.run(low, node)
             else:
                 self.run(node, high)
+
+    def _is_decided(self, low: Node, high: Node) -> bool:
+        """Whether all nodes between two are known to satisfy or not; it may be so unnoticed."""
+        if self._satisfy.covers(low) or self._do_not.covers(high):
+            return True
+        if self._satisfy.covers(high):
+            below = (_moved(high, i, -1) for i in range(len(high)) if high[i] > low[i])
+            if all(map(self._do_not.covers, below)):
+                return True
+        if self._do_not.covers(low):
+            above = (_moved(low, i, 1) for i in range(len(low)) if low[i] < high[i])
+            return all(map(self._satisfy.covers, above))
+        return False
 
     def _satisfies(self, node: Node) -> bool:
         if self._satisfy.covers(node):
@@ -106,6 +115,10 @@ class _Search:
             "predicted": self._predicted,
             "sublattices": len(self._searched),
         }
+
+
+def _moved(node: Node, i: int, step: int) -> Node:
+    return (*node[:i], node[i] + step, *node[i + 1 :])
 
 
 def _of_level(low: Node, high: Node, level: int) -> Iterator[Node]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdeid.search.antichain import Antichain
@@ -35,6 +35,7 @@ def insertions(draw):
 
 @pytest.mark.parametrize("side", ["above", "below"])
 @given(insertions())
+@settings(deadline=None)
 def test_it_is_the_extremes_of_what_was_inserted(side, problem):
     inserted, asked = problem
     antichain = Antichain(side)

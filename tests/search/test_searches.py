@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from math import inf
 
@@ -28,7 +28,21 @@ EXACT = {
     "best_first without prediction": partial(best_first, predict=False),
 }
 HEURISTIC = ("ola", "datafly", "igreedy")  # ola where quality is not monotone
-OF_SECONDS = [e for e in ENTRIES if e["lattice_size"] <= 45_000 and "100k" not in e["dataset"]]
+OF_SECONDS = {
+    (entry["dataset"], tuple(entry["qis"]), entry["metric"], entry["suppression"]): entry
+    for entry in ENTRIES
+    if entry["dataset"] in ("adult.csv", "creditcard_int.csv")
+    and entry["metric"] in ("loss", "dm", "height")
+    and entry["k"] == 5
+    and entry["suppression"] in (0, 0.05)
+}
+
+
+class Remembering:
+    """A checker that looks at a node once, whichever search asks."""
+
+    def __init__(self, checker):
+        self.check = cache(checker.check)
 
 
 def same_node(problem, *searches):
@@ -57,20 +71,21 @@ def no_better(problem, *names):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems(), st.integers(1, 12), st.floats(0, 1), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_k_anonymity(name, made, k, share, picky):
     lattice, tuples = made
     asked = {"limit": int(share**2 * tuples.records), "objective": OBJECTIVES[name]}
     if picky:
         asked["accept"] = suppressed_class_is_large
-    problem = Problem(lattice, tuples, checker_of(name, lattice, tuples, Rule(k)), **asked)
+    checker = Remembering(checker_of(name, lattice, tuples, Rule(k)))
+    problem = Problem(lattice, tuples, checker, **asked)
     same_node(problem, *EXACT.values())
     no_better(problem, *HEURISTIC)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems(), st.floats(0, 1), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_rule(name, made, share, picky):
     lattice, tuples, rule = made
     if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
@@ -78,7 +93,8 @@ def test_every_rule(name, made, share, picky):
     asked = {"limit": int(share * tuples.people), "objective": under(rule, OBJECTIVES[name])}
     if picky:
         asked["accept"] = suppressed_class_is_large
-    problem = Problem(lattice, tuples, checker_of(name, lattice, tuples, rule), **asked)
+    checker = Remembering(checker_of(name, lattice, tuples, rule))
+    problem = Problem(lattice, tuples, checker, **asked)
     same_node(problem, *EXACT.values())
     no_better(problem, *HEURISTIC)
 
@@ -90,7 +106,7 @@ def test_what_holds_for_parts_is_inherited(name, made):
     lattice, tuples, rule = made
     if tuples.subjects is not None or any(p.least for p in rule.populations):
         return
-    checker = checker_of(name, lattice, tuples, rule)
+    checker = Remembering(checker_of(name, lattice, tuples, rule))
     asked = {"limit": 0, "objective": under(rule, OBJECTIVES[name])}
     problem = Problem(lattice, tuples, checker, convex=True, **asked)
     same_node(problem, *EXACT.values())
@@ -118,25 +134,43 @@ def test_ola_tells_what_is_proven_where_it_is_not():
     assert problem.known(lattice.bottom) < found.lower_bound <= optimum <= found.score
 
 
-@pytest.mark.parametrize("entry", OF_SECONDS, ids=lambda entry: entry["id"])
-@pytest.mark.parametrize("name", [*EXACT, "ola"])
-def test_the_optimum_is_that_of_arx(name, entry, shared):
-    search = EXACT.get(name) or SEARCHES[name]
+@cache
+def reference(shared, key):
+    """A problem of the oracle; all searches share its checks."""
+    entry = OF_SECONDS[key]
     lattice, tuples = load(shared, entry["dataset"], tuple(entry["qis"]))
+    checker = Remembering(NumpyChecker(lattice, tuples, Rule(entry["k"])))
     objective = OBJECTIVES[ARX_METRICS.get(entry["metric"], "loss")]
-    checker = NumpyChecker(lattice, tuples, Rule(entry["k"]))
     limit = int(entry["suppression"] * tuples.records)
-    found = explore(search, Problem(lattice, tuples, checker, limit=limit, objective=objective))
-    optimum = explore(
-        SEARCHES["optimal"], Problem(lattice, tuples, checker, limit=limit, objective=objective)
-    )
-    if name == "ola" and not found.proven_optimal:
-        assert limit > 0
-        assert found.lower_bound <= optimum.score <= found.score
-        return
+    problem = Problem(lattice, tuples, checker, limit=limit, objective=objective)
+    return problem, explore(SEARCHES["optimal"], problem)
+
+
+@pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
+@pytest.mark.parametrize("name", ["best_first", "flash", "lbs"])
+def test_the_optimum_is_that_of_arx(name, key, shared):
+    problem, optimum = reference(shared, key)
+    found = explore(SEARCHES[name], problem)
     assert (found.node, found.check, found.proven_optimal) == (optimum.node, optimum.check, True)
-    ties = (entry.get("brute_force") or {}).get("ties", [])
-    assert list(found.node) in [entry["optimum"], *ties]
+    if problem.objective.name != "height":  # ARX takes any of the ties
+        ties = (OF_SECONDS[key].get("brute_force") or {}).get("ties", [])
+        assert list(found.node) in [OF_SECONDS[key]["optimum"], *ties]
+
+
+@pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
+@pytest.mark.parametrize("name", ["datafly", "igreedy"])
+def test_no_guess_is_better(name, key, shared):
+    problem, optimum = reference(shared, key)
+    found = explore(SEARCHES[name], problem)
+    assert found.lower_bound <= optimum.score <= found.score
+    assert not found.proven_optimal
+
+
+@pytest.mark.parametrize("key", [key for key in OF_SECONDS if key[3] == 0])
+def test_ola_finds_the_optimum_of_arx_where_quality_is_monotone(key, shared):
+    problem, optimum = reference(shared, key)
+    found = explore(SEARCHES["ola"], problem)
+    assert (found.node, found.check, found.proven_optimal) == (optimum.node, optimum.check, True)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
