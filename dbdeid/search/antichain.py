@@ -18,21 +18,21 @@ Side = Literal["above", "below"]
 
 
 class _Branch:
-    """The members with one prefix: by the next level, and the least total of what follows."""
+    """The members with one prefix: by the next level, and the totals of what follows."""
 
-    __slots__ = ("children", "rank")
+    __slots__ = ("children", "least", "most")
 
     def __init__(self) -> None:
         self.children: dict[int, _Branch] = {}
-        self.rank = 0
+        self.least = self.most = 0
 
 
 class Antichain:
     """Nodes none of which is comparable with another, and all nodes on one side of them.
 
-    As in the paper, an inner node of the tree knows the least (greatest) rank below it. Here that
-    is the total level of the attributes that are still to come, which skips at least as much as
-    the total of all.
+    As in the paper, an inner node of the tree knows the least (greatest) rank below it, for which
+    branches are skipped. Here it knows both, and they are the total level of the attributes that
+    are still to come, which skips at least as much as the total of all.
 
     Args:
         side: `above`: the least nodes are kept, and those above them are covered; `below`: the
@@ -75,7 +75,7 @@ class Antichain:
         if self._members:
             if self._covers(turned):
                 return False
-            self._drop(self._root, turned, 0)
+            self._drop(self._root, turned, _rests(turned), 0)
         self._insert(turned)
         return True
 
@@ -91,7 +91,7 @@ class Antichain:
             branch, depth = stack.pop()
             most, rest = node[depth], rests[depth + 1]
             for level, child in branch.children.items():
-                if level <= most and child.rank <= rest:
+                if level <= most and child.least <= rest:
                     if depth == last:
                         return True
                     stack.append((child, depth + 1))
@@ -101,7 +101,9 @@ class Antichain:
         rests = _rests(node)
         branch = self._root
         for depth, level in enumerate(node):
-            branch.rank = min(branch.rank, rests[depth]) if branch.children else rests[depth]
+            rest = rests[depth]
+            branch.least = min(branch.least, rest) if branch.children else rest
+            branch.most = max(branch.most, rest) if branch.children else rest
             child = branch.children.get(level)
             if child is None:
                 child = branch.children[level] = _Branch()
@@ -109,23 +111,28 @@ class Antichain:
             branch = child
         self._members += 1
 
-    def _drop(self, branch: _Branch, node: Node, depth: int) -> None:
-        """Drop the members of a branch that are at least the node in what follows."""
-        least = node[depth]
+    def _drop(self, branch: _Branch, node: Node, rests: list[int], depth: int) -> bool:
+        """Drop the members of a branch that are at least the node in what follows, if any are."""
+        least, rest = node[depth], rests[depth + 1]
         last = depth == len(node) - 1
-        emptied = []
+        dropped, emptied = False, []
         for level, child in branch.children.items():
-            if level < least:
+            if level < least or child.most < rest:
                 continue
-            if not last:
-                self._drop(child, node, depth + 1)
+            if last:
+                self._members -= 1
+                dropped = True
+            elif self._drop(child, node, rests, depth + 1):
+                dropped = True
             if not child.children:
                 emptied.append(level)
-        self._members -= len(emptied) if last else 0
-        self.size -= len(emptied)
         for level in emptied:
             del branch.children[level]
-        branch.rank = min((level + c.rank for level, c in branch.children.items()), default=0)
+        self.size -= len(emptied)
+        if dropped and branch.children:
+            totals = [(level + c.least, level + c.most) for level, c in branch.children.items()]
+            branch.least, branch.most = min(t[0] for t in totals), max(t[1] for t in totals)
+        return dropped
 
 
 def _rests(node: Node) -> list[int]:

@@ -155,7 +155,7 @@ def replay(store: Callable[[Side], Any], steps: list[Step]) -> dict[str, Any]:
     again = {"above": store("above"), "below": store("below")}
     for side, name, node in steps:
         if name == "add":
-            again[side].add(tuple([*node]))
+            again[side].add((*node,))
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return {
@@ -184,7 +184,7 @@ def table1(seconds: float, pictures: Path | None) -> None:
 def bytes_of(members: list[Node], side: Side) -> int:
     """What an antichain takes up, its nodes included."""
     tracemalloc.start()
-    kept = Antichain(side, (tuple([*node]) for node in members))
+    kept = Antichain(side, ((*node,) for node in members))
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(kept) == len(members)
