@@ -27,6 +27,9 @@ class _Branch:
         self.least = self.most = 0
 
 
+LEAF = _Branch()  # the end of every member
+
+
 class Antichain:
     """Nodes none of which is comparable with another, and all nodes on one side of them.
 
@@ -99,14 +102,14 @@ class Antichain:
 
     def _insert(self, node: Node) -> None:
         rests = _rests(node)
-        branch = self._root
+        branch, last = self._root, len(node) - 1
         for depth, level in enumerate(node):
             rest = rests[depth]
             branch.least = min(branch.least, rest) if branch.children else rest
             branch.most = max(branch.most, rest) if branch.children else rest
             child = branch.children.get(level)
             if child is None:
-                child = branch.children[level] = _Branch()
+                child = branch.children[level] = LEAF if depth == last else _Branch()
                 self.size += 1
             branch = child
         self._members += 1
