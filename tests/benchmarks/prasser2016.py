@@ -278,31 +278,35 @@ def fig7(seconds: float, pictures: Path | None) -> None:
     """Quality, 1 - loss, of the best so far over time."""
     rows, steps = [], []
     for case in DATASETS:
+        curves = {}
         for name in ("optimal", "best_first", "igreedy", "datafly"):
-            start, seen = time.perf_counter(), [(0.0, 0.0)]
+            problem, seen = problem_of(case), [(0.0, 0.0)]
+            start = time.perf_counter()
 
             def tell(now: Progress, start: float = start, seen: list[Any] = seen) -> None:
-                quality = 1 - now.best if now.best <= 1 else 0.0
-                if quality > seen[-1][1]:
-                    seen.append((time.perf_counter() - start, quality))
+                if now.best < 1 - seen[-1][1]:
+                    seen.append((time.perf_counter() - start, 1 - now.best))
 
-            found = explore(SEARCHES[name], problem_of(case), time_limit=seconds, progress=tell)
+            found = explore(SEARCHES[name], problem, time_limit=seconds, progress=tell)
             end = time.perf_counter() - start
+            curves[name] = [*seen[1:], (end, seen[-1][1])]
             rows.append(
                 {
                     "dataset": case,
                     "search": name,
-                    "first s": round(seen[1][0], 3) if len(seen) > 1 else "-",
-                    "best s": round(seen[-1][0], 3),
+                    "first s": round(curves[name][0][0], 3),
+                    "best s": round(curves[name][-2][0], 3),
                     "end s": round(end, 3),
-                    "quality": round(1 - found.score, 6),
+                    "quality": round(quality_of(found), 6),
                     "proven": found.proven_optimal,
                 }
             )
-            steps += [
-                {"dataset": case, "search": name, "seconds": max(at, 0.001), "quality": quality}
-                for at, quality in [*seen[1:], (end, seen[-1][1])]
-            ]
+        last = max(curve[-1][0] for curve in curves.values())
+        steps += [
+            {"dataset": case, "search": name, "seconds": max(at, 0.001), "quality": quality}
+            for name, curve in curves.items()
+            for at, quality in [*curve, (last, curve[-1][1])]
+        ]
     show("Fig. 7: quality over time", rows)
     if pictures:
         picture(
