@@ -147,9 +147,9 @@ def replay(store: Callable[[Side], Any], steps: list[Step]) -> dict[str, Any]:
     times = {"add": 0, "covers": 0}
     for side, name, node in steps:
         ask = getattr(stores[side], name)
-        start = time.perf_counter_ns()
+        start = time.thread_time_ns()
         ask(node)
-        seconds[name] += (time.perf_counter_ns() - start) / 1000
+        seconds[name] += (time.thread_time_ns() - start) / 1000
         times[name] += 1
     return {
         "insertions": times["add"],
