@@ -8,22 +8,32 @@ feasible but not accepted is generalized further.
 
 from __future__ import annotations
 
-from dbdeid.search.exploration import Exploration
+from collections.abc import Iterator
+
+from dbdeid.search.exploration import Exploration, Problem
 from dbdeid.search.flash import distinct_values
+from dbdeid.search.lattice import Node
 
 
 def datafly(exploration: Exploration) -> None:
     """The first acceptable node on one path: fast, and no more than a guess at the optimum."""
-    lattice = exploration.problem.lattice
-    distinct = distinct_values(exploration.problem)
-    node = lattice.bottom
-    while not (checked := exploration.check(node)).accepted:
-        if node == lattice.top:
-            if checked.hopeless:
-                exploration.finish()
+    for node in path(exploration.problem):
+        checked = exploration.check(node)
+        if checked.accepted:
             return
+    if checked.hopeless:
+        exploration.finish()
+
+
+def path(problem: Problem) -> Iterator[Node]:
+    """From the bottom to the top, generalizing the attribute with the most distinct values."""
+    lattice, distinct = problem.lattice, distinct_values(problem)
+    node = lattice.bottom
+    yield node
+    while node != lattice.top:
         i = max(
             (i for i, level in enumerate(node) if level < lattice.top[i]),
             key=lambda i: (distinct[i][node[i] - lattice.bottom[i]], -i),
         )
         node = (*node[:i], node[i] + 1, *node[i + 1 :])
+        yield node

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.boxes import Boxes
+from dbdeid.search.datafly import path
 from dbdeid.search.exploration import SAME, Checked, Exploration, OutOfTime, Problem
 from dbdeid.search.guide import Guide
 from dbdeid.search.lattice import Lattice, Node
@@ -42,27 +43,50 @@ def optimal(exploration: Exploration) -> None:
     quasi-identifiers, time and again in others, until none of them helps.
     """
     problem = exploration.problem
-    if Packing.fits(problem.lattice):
+    if exploration.check(problem.lattice.top).hopeless:
+        exploration.finish()
+    elif Packing.fits(problem.lattice):
+        start(exploration)
         _Search(exploration, problem).run()
         exploration.finish()
-    elif dive(exploration).feasible:
+    else:
+        start(exploration)
         _improve(exploration)
 
 
-def dive(exploration: Exploration) -> Checked:
-    """From the top always to the cheapest feasible child; the last that was feasible."""
+def start(exploration: Exploration) -> Checked:
+    """A first solution in few checks: bisects DataFly's path, and goes down from where that ends.
+
+    Returns:
+        The last that was feasible, or the most general node.
+    """
     problem = exploration.problem
     at = exploration.check(problem.lattice.top)
-    while at.feasible:
-        for child in sorted(problem.lattice.predecessors(at.node), key=problem.known):
-            if not _known_infeasible(exploration, child):
-                below = exploration.check(child)
-                if below.feasible:
-                    break
+    if not at.feasible:
+        return at
+    nodes = list(path(problem))
+    low, high = 0, len(nodes) - 1
+    while low < high:
+        middle = (low + high) // 2
+        checked = exploration.check(nodes[middle])
+        if checked.feasible:
+            at, high = checked, middle
         else:
-            break
+            low = middle + 1
+    while (below := _cheapest_below(exploration, at)) is not None:
         at = below
     return at
+
+
+def _cheapest_below(exploration: Exploration, at: Checked) -> Checked | None:
+    """Of the nodes one level below, the feasible one of which the least loss is known."""
+    problem = exploration.problem
+    for node in sorted(problem.lattice.predecessors(at.node), key=problem.known):
+        if not _known_infeasible(exploration, node):
+            below = exploration.check(node)
+            if below.feasible:
+                return below
+    return None
 
 
 def _known_infeasible(exploration: Exploration, node: Node) -> bool:
@@ -122,16 +146,12 @@ class _Search:
         """Search to the end."""
         top = self._check(self._lattice.top)
         self._aim = top.score
-        if top.feasible and not self._partial:
-            before = len(self._exploration.checks)
-            dive(self._exploration)
-            for checked in self._exploration.checks[before:]:
-                self._observe(checked)
-        if not top.hopeless:
-            if self._lattice.size <= LISTED:
-                self._work(Region(self._packing, self._open_blocks()))
-            else:
-                self._work_on_samples()
+        if top.hopeless:
+            return
+        if self._lattice.size <= LISTED:
+            self._work(Region(self._packing, self._open_blocks()))
+        else:
+            self._work_on_samples()
 
     @property
     def _partial(self) -> bool:
@@ -160,6 +180,7 @@ class _Search:
                 boxes.split(most)
                 if not len(boxes):
                     return
+                self._exploration.require_time()
                 sample, share = boxes.sample(SAMPLED, random)
                 expected = boxes.volume * share
                 self._exploration.open = round(expected)

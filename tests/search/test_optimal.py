@@ -16,7 +16,7 @@ from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import Exploration, Found, Problem, exhaustive, explore
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, score_of, under
-from dbdeid.search.optimal import dive, optimal
+from dbdeid.search.optimal import optimal, start
 from dbdeid.search.region import Packing
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
@@ -292,7 +292,7 @@ def test_nodes_that_do_not_fit_64_bits():
     checker = NumpyChecker(lattice, tuples, Rule(3))
     problem = Problem(lattice, tuples, checker, limit=60, objective=LOSS)
     greedy = Exploration(problem)
-    dive(greedy)
+    start(greedy)
     found = explore(optimal, problem)
     assert found.check == checker.check(found.node)
     assert found.check.suppressed <= 60
