@@ -92,7 +92,9 @@ def test_specs(con: Con, what: str, function: str, counted: Any) -> None:
     counted("python", what)
 
 
-@pytest.mark.parametrize("given", [1, "mine.duckdb", object(), print], ids=str)
+@pytest.mark.parametrize(
+    "given", [1, "mine.duckdb", object(), print], ids=["number", "path", "object", "function"]
+)
 @pytest.mark.parametrize("function", ["run", "check", "verify", "evaluate", "install"])
 def test_no_connections(con: Con, given: Any, function: str, counted: Any) -> None:
     words = (given,) if function == "install" else (spec(), given)
