@@ -119,7 +119,9 @@ def test_a_file_may_come_without_macros(tmp_path: Path) -> None:
     ("statement", "place"),
     [
         ("COMMENT ON COLUMN ward.dx IS 'patient 1'", "column 'ward'.'dx'"),
+        ("COMMENT ON TABLE ward_dictionary IS 'patient 1'", "table 'ward_dictionary'"),
         ("COMMENT ON MACRO deid.topcode IS 'patient 1'", "macro 'topcode'"),
+        ("COMMENT ON MACRO TABLE deid.check IS 'patient 1'", "macro 'check'"),
     ],
 )
 def test_a_comment_in_a_file(tmp_path: Path, statement: str, place: str) -> None:
@@ -128,11 +130,26 @@ def test_a_comment_in_a_file(tmp_path: Path, statement: str, place: str) -> None
     assert detail(found, "comments") == f"comment on {place}"
 
 
-def test_comments_on_foreign_objects_are_named_too(tmp_path: Path) -> None:
-    found = handmade().publish(
-        tmp_path / "ward.duckdb", "CREATE TYPE t AS ENUM ('a')", "COMMENT ON TYPE t IS 'patient 1'"
-    )
-    assert failed(found) == {"objects", "comments"}
+@pytest.mark.parametrize(
+    ("statement", "place", "named"),
+    [
+        ("CREATE TABLE t AS SELECT 1 AS a", "TABLE t", "table 't'"),
+        ("CREATE TABLE t AS SELECT 1 AS a", "COLUMN t.a", "column 't'.'a'"),
+        ("CREATE VIEW t AS SELECT 1 AS a", "VIEW t", "view 't'"),
+        ("CREATE VIEW t AS SELECT 1 AS a", "COLUMN t.a", "column 't'.'a'"),
+        ("CREATE MACRO t() AS 1", "MACRO t", "macro 't'"),
+        ("CREATE TYPE t AS ENUM ('a')", "TYPE t", "type 't'"),
+        ("CREATE SEQUENCE t", "SEQUENCE t", "sequence 't'"),
+        ("CREATE INDEX t ON ward (dx)", "INDEX t", "index 't'"),
+    ],
+)
+def test_comments_on_foreign_objects_are_named_too(
+    tmp_path: Path, statement: str, place: str, named: str
+) -> None:
+    comment = f"COMMENT ON {place} IS 'patient 1'"
+    found = handmade().publish(tmp_path / "ward.duckdb", statement, comment)
+    assert failed(found) == {"definition" if "INDEX" in place else "objects", "comments"}
+    assert detail(found, "comments") == f"comment on {named}"
 
 
 def test_an_index_in_a_file(tmp_path: Path) -> None:

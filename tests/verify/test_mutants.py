@@ -156,7 +156,9 @@ def test_an_unsorted_dictionary() -> None:
     [
         ("COMMENT ON TABLE ward IS 'patient 20 is missing'", "table 'ward'"),
         ("COMMENT ON COLUMN ward.dx IS 'gout: patient 1'", "column 'ward'.'dx'"),
+        ("COMMENT ON COLUMN ward.age_lower IS '20: patient 0'", "column 'ward'.'age_lower'"),
         ("COMMENT ON TABLE ward_dictionary IS 'note'", "table 'ward_dictionary'"),
+        ("COMMENT ON COLUMN ward_dictionary.leaves IS '77'", "column 'ward_dictionary'.'leaves'"),
     ],
 )
 def test_a_comment(statement: str, place: str) -> None:
@@ -166,7 +168,22 @@ def test_a_comment(statement: str, place: str) -> None:
 
 
 def test_comments_elsewhere_in_the_owners_database_are_not_the_releases() -> None:
-    assert handmade().sql("COMMENT ON TABLE patients IS 'raw'").verify().verified
+    release = handmade().sql(
+        "CREATE SCHEMA raw",
+        "CREATE TABLE raw.ward AS FROM patients",
+        "CREATE VIEW adults AS FROM patients",
+        "CREATE MACRO twice(a) AS 2 * a",
+        "CREATE SEQUENCE next_patient",
+        "CREATE INDEX by_age ON patients (age)",
+        *(
+            f"COMMENT ON {place} IS 'patient 20'"
+            for place in (
+                *("TABLE patients", "COLUMN patients.dx", "TABLE raw.ward", "COLUMN raw.ward.dx"),
+                *("VIEW adults", "MACRO twice", "SEQUENCE next_patient", "INDEX by_age"),
+            )
+        ),
+    )
+    assert release.verify().verified
 
 
 @pytest.mark.parametrize(
@@ -440,6 +457,20 @@ def test_a_kept_suppressed_record_keeps_nothing_of_its_quasi_identifiers() -> No
     found = release.verify()
     assert {"transformation", "truthfulness", "suppression_limit"} & failed(found)
     assert "transformation" in failed(found)
+
+
+def test_a_star_that_is_no_suppressed_record_is_misplaced_beside_one_that_is() -> None:
+    release = kept(handmade(), LARGE)
+    release.replace(
+        "SELECT * REPLACE (CASE WHEN age = '[20, 30)' THEN '*' ELSE sex END AS sex) FROM ward"
+    )
+    found = release.verify()
+    assert failed(found) == {"transformation", "truthfulness"}
+    assert found.promises[2].found == {
+        "age": 1,
+        "zip": 1,
+        "sex": "1 of 3 values are not listed at level 0",
+    }
 
 
 def all_top(release: Release) -> Release:
