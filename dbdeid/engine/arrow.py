@@ -50,8 +50,11 @@ def lists(values: Sequence[Sequence[str] | None]) -> pa.Array:
 
 
 def _numbers(values: NDArray[Any], validity: pa.Buffer | None) -> pa.Array:
-    buffers = [validity, pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+    (length,) = values.shape
+    laid = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(laid.dtype), length, [validity, pa.py_buffer(laid)]
+    )
 
 
 def _validity(present: NDArray[np.bool_]) -> pa.Buffer | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dbdeid.engine import arrow
 from dbdeid.engine.session import Session
@@ -19,6 +22,11 @@ COLUMNS = [
     (np.array(["x", None], np.object_), ["x", None], "VARCHAR"),
     ([None] * 9, [None] * 9, "VARCHAR"),
     ([], [], "VARCHAR"),
+    (np.array([], np.int64), [], "BIGINT"),
+    (range(5, 0, -2), [5, 3, 1], "BIGINT"),
+    (np.arange(6, dtype=np.uint32)[1::2], [1, 3, 5], "UINTEGER"),
+    (np.array([1, -(2**63)], ">i8"), [1, -(2**63)], "BIGINT"),
+    (["ü" * 3_000_000, None, "x"], ["ü" * 3_000_000, None, "x"], "VARCHAR"),
     (arrow.numbers([1, None, 3], np.int32), [1, None, 3], "INTEGER"),
     (arrow.numbers([None, 0.5], np.float64), [None, 0.5], "DOUBLE"),
     (arrow.lists([("a", "b"), None, (), ("ü",)]), [["a", "b"], None, [], ["ü"]], "VARCHAR[]"),
@@ -33,6 +41,56 @@ def test_a_column_arrives_as_it_was(given: Any, rows: list[Any], kind: str) -> N
         assert session.rows("FROM uploaded ORDER BY rowid") == [(row,) for row in rows]
 
 
-def test_what_is_no_text_is_no_column() -> None:
+@pytest.mark.parametrize(
+    "values", [["a", 1], [1, 2], [True, False], np.array([True]), np.array(["2020-01-01"], "M8[D]")]
+)
+def test_what_is_no_text_is_no_column(values: Any) -> None:
     with pytest.raises(AttributeError):
-        arrow.array(["a", 1])
+        arrow.array(values)
+
+
+def test_a_table_is_no_column() -> None:
+    with pytest.raises(ValueError, match="too many values"):
+        arrow.array(np.zeros((2, 2)))
+
+
+def test_a_number_beyond_its_type_is_refused() -> None:
+    with pytest.raises(OverflowError):
+        arrow.numbers([2**31], np.int32)
+
+
+# What cannot be written as UTF-8 is no text.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def same(made: pa.Array, wanted: pa.Array) -> None:
+    """Arrow's own checks of the layout, and what Arrow itself makes of the values."""
+    made.validate(full=True)
+    assert made.type == wanted.type
+    assert made.null_count == wanted.null_count
+    if made.type == pa.float64():  # NaN by its bits
+        made, wanted = made.view(pa.int64()), wanted.view(pa.int64())
+    assert made.equals(wanted)
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | TEXTS), st.lists(st.none() | st.lists(TEXTS)))
+def test_texts_are_laid_out_as_arrow_does(
+    texts: list[str | None], lists: list[list[str] | None]
+) -> None:
+    same(arrow.texts(texts), pa.array(texts, pa.large_string()))
+    same(arrow.lists(lists), pa.array(lists, pa.large_list(pa.large_string())))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)),
+    st.lists(st.none() | st.floats()),
+)
+def test_numbers_are_laid_out_as_arrow_does(
+    integers: list[int | None], numbers: list[float | None]
+) -> None:
+    same(arrow.numbers(integers, np.int64), pa.array(integers, pa.int64()))
+    same(arrow.numbers(numbers, np.float64), pa.array(numbers, pa.float64()))
+    given = np.array([n for n in numbers if n is not None], np.float64)
+    same(arrow.array(given), pa.array(given))
