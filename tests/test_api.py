@@ -87,8 +87,20 @@ def test_without_a_connection_a_release_stays_in_memory(place: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")
     result = dbdeid.run(small(source="people.parquet"))
-    assert len(result.to_df()) == result.released_rows
+    assert result.verified
+    with duckdb.connect() as con:
+        dbdeid.run(small(source="people.parquet"), con)
+        written = con.execute(f"FROM {result.table}").df()
+    for _ in range(2):  # after its session has ended
+        assert result.to_df().equals(written)
     assert {p.name for p in place.iterdir()} == {"owner.duckdb", "people.parquet"}
+
+
+def test_a_view_needs_a_database_that_stays() -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("COPY people TO 'people.parquet'")
+    with pytest.raises(dbdeid.DataError, match="a view needs a database that stays"):
+        dbdeid.run(small(source="people.parquet", output={"as": "view"}))
 
 
 def test_the_current_database_of_the_caller_is_the_owners() -> None:

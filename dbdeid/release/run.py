@@ -66,6 +66,11 @@ def run(
     file = read(source)
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
+        if file.spec.output.kind == "view" and work.passing:
+            raise DataError(
+                "a view needs a database that stays",
+                hint="give `database`, or a connection of your own",
+            )
         check_owned(work, file.spec.release)
         with clock.phase("prepare"):
             bound = bind(file, work.session)

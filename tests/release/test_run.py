@@ -385,10 +385,22 @@ def test_a_failing_run_leaves_the_last_release(people: Path, tmp_path: Path) -> 
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if "private" not in p.name} == kept
 
 
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"database": "owner.duckdb", "target": "out.duckdb"},
+        {"database": "owner.duckdb"},
+        {"source": "people.parquet"},
+    ],
+    ids=["target", "database", "memory"],
+)
 def test_a_release_that_fails_its_verification_is_never_written(
-    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: dict[str, str]
 ) -> None:
     from dbdeid.methods import full_domain
+
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("COPY people TO 'people.parquet'")
 
     honest = full_domain.release_step
 
@@ -400,12 +412,14 @@ def test_a_release_that_fails_its_verification_is_never_written(
         return honest(quasi_identifiers, released, node, replace(parameters, rule=Rule(1)))
 
     monkeypatch.setattr(full_domain, "release_step", careless)
-    spec = small(database="owner.duckdb", target="out.duckdb", output={"export": ["out.csv"]})
+    spec = small(**places, output={"export": ["out.csv"]})
     spec["method"]["transformation"] = {"age": 1, "zip": 1, "sex": 0}
     spec["method"]["suppression_limit"] = 1.0
     with pytest.raises(dbdeid.VerificationError, match="k_anonymity"):
         dbdeid.run(spec)
-    assert [p.name for p in tmp_path.iterdir()] == ["owner.duckdb"]
+    assert {p.name for p in tmp_path.iterdir()} == {"owner.duckdb", "people.parquet"}
+    with duckdb.connect("owner.duckdb", read_only=True) as con:
+        assert con.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("people",)]
 
 
 def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
