@@ -93,6 +93,7 @@ def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
         "lattice_size": 60,
         "proven_optimal": False,
         "gap": 0.5,
+        "out_of_time": False,
         "interrupted": False,
     }
     neighbour = {"column": "age", "feasible": True, "accepted": True, "suppressed_rows": 3}

@@ -157,6 +157,7 @@ def described(found: Found, parameters: Parameters, *, interrupted: bool = False
         "lower_bound": None if found.node is None else found.lower_bound,
         "gap": None if found.node is None else found.gap,
         "time_limit": parameters.time_limit,
+        "out_of_time": found.out_of_time,
         "interrupted": interrupted,
     }
 
@@ -173,11 +174,13 @@ def nothing(ground: Ground, problem: Problem, parameters: Parameters, found: Fou
             ground.lattice, ground.tuples, problem.checker, parameters, problem.limit
         )
     advice = [] if parameters.search == "optimal" else ["use `search: optimal`"]
-    advice += [] if parameters.time_limit is None else ["raise `time_limit`"]
+    advice += ["raise `time_limit`"] if found.out_of_time else []
     advice += ["use weaker models or a larger suppression_limit"]
     return NothingFound(
         f"search {parameters.search} found no transformation that satisfies, in {found.checked:,} "
-        f"of {found.lattice_size:,}; it is not proven that there is none",
+        f"of {found.lattice_size:,}"
+        + (" until its time was up" if found.out_of_time else "")
+        + "; it is not proven that there is none",
         hint=", or ".join(advice),
     )
 

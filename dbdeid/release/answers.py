@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sqlglot import exp
 
@@ -11,11 +11,13 @@ from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
+from dbdeid.methods.full_domain import Plan, lattice_of
 from dbdeid.privacy import AlphaK
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
+from dbdeid.search.region import Packing
 
 # Below this k, or above this share of suppressed records, little is promised or little is left.
 LEAST_K = 2
@@ -36,15 +38,23 @@ def require(prepared: Prepared, session: Session) -> tuple[str, ...]:
     Raises:
         SpecError: a warning has no answer in the spec; all of them at once.
     """
-    unanswered = [
-        *_homogeneity(prepared),
-        *_unknown_values(prepared),
-        *_reasons(prepared, session),
-        *_repeating_identifiers(prepared, session),
-    ]
+    unanswered = list(_unanswered(prepared, session))
     if unanswered:
         raise SpecError(unanswered, source=prepared.bound.file.label)
     return tuple(_shown(prepared, session))
+
+
+def open_questions(prepared: Prepared, session: Session) -> Iterator[str]:
+    """What a run would ask before it does anything."""
+    for mistake in _unanswered(prepared, session):
+        yield f"a run will ask, {mistake.place}: {mistake.message}; {mistake.hint}"
+
+
+def _unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
+    yield from _homogeneity(prepared)
+    yield from _unknown_values(prepared)
+    yield from _reasons(prepared, session)
+    yield from _repeating_identifiers(prepared, session)
 
 
 def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
@@ -204,6 +214,7 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
 def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
     """What an owner should think about before the first run."""
     yield from _dropped_subjects(prepared, session)
+    yield from many(prepared)
     names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
@@ -214,6 +225,18 @@ def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
                 f"{q.name}: its hierarchy lists just the {present} values that occur, and the "
                 "dictionary publishes them; add values that could occur, or accept that"
             )
+
+
+def many(prepared: Prepared) -> Iterator[str]:
+    """Whether there are too many transformations for a proof that one is the best."""
+    lattice = lattice_of(prepared.quasi_identifiers)
+    fixed = prepared.parameters.transformation is not None
+    if not fixed and prepared.parameters.search == "optimal" and not Packing.fits(lattice):
+        yield (
+            f"{lattice.size:,} transformations are too many for a proof that the best was found; "
+            "the search ends when changes near its best no longer help, or by `time_limit`. Fewer "
+            "quasi-identifiers, `min_level` and `max_level` would allow one"
+        )
 
 
 def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iterator[str]:
@@ -247,12 +270,21 @@ def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iter
             )
 
 
-def blank(prepared: Prepared, node: Sequence[int]) -> Iterator[str]:
+def blank(prepared: Prepared, plan: Plan) -> Iterator[str]:
     """Whether nothing is left of the quasi-identifiers."""
-    if all(level == q.height for level, q in zip(node, prepared.quasi_identifiers, strict=True)):
+    levels = zip(plan.node, prepared.quasi_identifiers, strict=True)
+    known = prepared.parameters.transformation is not None
+    if known or any(level < q.height for level, q in levels):
+        return
+    if plan.search["proven_optimal"]:
         yield (
             "every quasi-identifier is `*`: no less general transformation holds the models within "
             "the suppression limit; weaker models or a larger limit would leave more"
+        )
+    else:
+        yield (
+            "every quasi-identifier is `*`, and it is not proven that nothing less general holds "
+            "the models: raise `time_limit`, or use `search: optimal`"
         )
 
 

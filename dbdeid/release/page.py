@@ -13,6 +13,8 @@ from dbdeid.release.specfile import SpecFile, read
 from dbdeid.release.workplace import places, workplace
 from dbdeid.report.page import render
 
+MADE_HERE, HEAD = b'<meta name="generator" content="dbdeid">', 400
+
 
 def write_report(
     source: Path,
@@ -38,10 +40,10 @@ def write_report(
 
 
 def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
-    """Refuse a page that has no folder to be in, or that would replace a file of its spec.
+    """Refuse a page that has no folder to be in, or that would replace what is not a page.
 
     Raises:
-        DataError: no such folder, or the spec, its database or what it writes is there.
+        DataError: no such folder, or another file is there.
     """
     found = places(file, database)
     others = (file.path, found.database, found.target, found.private, *found.exports)
@@ -50,10 +52,24 @@ def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
             f"{path} belongs to this spec and would be overwritten",
             hint="choose another place with -o",
         )
+    if path.is_file() and not _is_page(path):
+        raise DataError(
+            f"{path} is there already, and is no page of dbdeid",
+            hint="choose another place with -o, or remove the file first",
+        )
     if not path.resolve().parent.is_dir():
         raise DataError(
             f"{path} cannot be written: no such folder", hint="choose another place with -o"
         )
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file is a page that an earlier command drew, which may be replaced."""
+    try:
+        with path.open("rb") as file:
+            return MADE_HERE in file.read(HEAD)
+    except OSError:
+        return False
 
 
 def write_page(path: Path, text: str) -> Path:

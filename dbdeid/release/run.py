@@ -125,7 +125,7 @@ def _release(
         _require(verification)
         warnings = (
             *warnings,
-            *answers.blank(prepared, plan.node),
+            *answers.blank(prepared, plan),
             *answers.homogeneity(prepared, written.counted, session),
             *answers.linked(prepared, written.counted, session),
         )

@@ -20,6 +20,7 @@ from dbdeid.methods.full_domain import lattice_of
 from dbdeid.methods.parameters import Parameters
 from dbdeid.methods.searching import Ground, Remembering
 from dbdeid.privacy import KAnonymity
+from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
 from dbdeid.release.page import require_place, write_page
@@ -136,6 +137,7 @@ def search(
             prepared = prepare(bound, work.session)
             lattice = lattice_of(prepared.quasi_identifiers)
             ground = Ground.of(work.session, lattice, prepared.parameters)
+            warnings = [*answers.many(prepared), *answers.open_questions(prepared, work.session)]
         cells, shown = _search(ground, prepared.parameters, grid or Grid(), clock, offer)
         if not grid and shown.found.node is None:
             raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
@@ -150,7 +152,7 @@ def search(
         "objective": prepared.parameters.objective,
         "columns": _columns(lattice),
         **({"cells": cells} if grid else {**cells[0], "neighbours": neighbours}),
-        "warnings": list(_warnings(prepared.parameters, grid or Grid())),
+        "warnings": [*warnings, *_warnings(prepared.parameters, grid or Grid())],
     }
     if path is not None:
         with clock.phase("draw"):

@@ -8,7 +8,7 @@ runs one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from time import monotonic
@@ -117,6 +117,7 @@ class Found:
         checked: nodes that were checked.
         proven_optimal: whether no node can be better; without a node, whether none satisfies.
         lower_bound: no node scores less.
+        out_of_time: whether the search ended because its time was up.
         explored: the nodes that were checked, in order.
         statistics: further counts that the search made, by name.
     """
@@ -128,6 +129,7 @@ class Found:
     checked: int
     proven_optimal: bool
     lower_bound: float
+    out_of_time: bool = False
     explored: tuple[Checked, ...] = field(default=(), compare=False, repr=False)
     statistics: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -307,7 +309,7 @@ def explore(
     try:
         search(exploration)
     except OutOfTime:
-        pass
+        return replace(exploration.found(), out_of_time=True)
     except KeyboardInterrupt as interrupt:
         if exploration.best is None:
             raise

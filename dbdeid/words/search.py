@@ -18,8 +18,18 @@ def how(search: Mapping[str, Any]) -> str:
     """How a search ended: what it looked at, and what is proven of what it found."""
     checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
     by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
-    end = ", interrupted" if search["interrupted"] else ""
-    return f"{checked}{by}{end}, {proven(search)}"
+    return f"{checked}{by}{_end(search)}, {proven(search)}"
+
+
+def _end(search: Mapping[str, Any]) -> str:
+    """Why a search ended before it had proven anything."""
+    if search["interrupted"]:
+        return ", interrupted"
+    if search["proven_optimal"]:
+        return ""
+    if search["out_of_time"]:
+        return ", until its time was up"
+    return ", too many for a proof" if search["name"] == "optimal" else ""
 
 
 def proven(search: Mapping[str, Any]) -> str:

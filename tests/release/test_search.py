@@ -213,13 +213,49 @@ def test_a_search_that_finds_none_proves_nothing(people: Path) -> None:
         assert "search gives_up found no transformation that satisfies, in 1 of 32; it is not" in (
             refused.value.message
         )
-        assert refused.value.hint.startswith("use `search: optimal`, or raise `time_limit`, or ")
+        assert refused.value.hint.startswith("use `search: optimal`, or use weaker models")
     (cell,) = search(spec(**method(search="gives_up")), grid=Grid(limits=(0.0,)))["cells"]
     assert cell["transformation"] is None
     assert not cell["search"]["proven_optimal"]
     with pytest.raises(Unsatisfiable):  # which is known without any search
         search(spec(privacy=[{"model": "k_anonymity", "k": 201}], **method(search="gives_up")))
     assert prints() == before
+
+
+def test_what_is_generalized_to_the_top_for_want_of_time_is_not_called_necessary() -> None:
+    found = ran(**method(time_limit=1e-9))
+    assert found.search["out_of_time"]
+    (told,) = (w for w in found.warnings if "every quasi-identifier is `*`" in w)
+    assert "it is not proven" in told
+    assert "no less general" not in told
+    assert not ran().search["out_of_time"]
+    top = found.transformation
+    assert not any("`*`" in w for w in ran(**method(transformation=top)).warnings)
+
+
+def test_what_a_run_would_ask_is_told(people: Path) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("ALTER TABLE people ADD COLUMN note VARCHAR DEFAULT 'x'")
+    columns = {**small()["columns"], "note": "sensitive"}
+    (told,) = search(spec(columns=columns))["warnings"]
+    assert told.startswith("a run will ask, columns.note: sensitive column 'note' has no diversity")
+
+
+def test_too_many_transformations_for_a_proof_are_told(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(33)]
+    with duckdb.connect() as con:
+        picked = ", ".join(f"(i // {i % 7 + 1} % 2)::VARCHAR AS {n}" for i, n in enumerate(names))
+        con.execute(f"CREATE TABLE people AS SELECT {picked} FROM range(200) t(i)")
+        of_two = {"role": "quasi_identifier", "hierarchy": "suppress"}
+        wide = small(columns=dict.fromkeys(names, of_two))
+        assert any("too many for a proof" in w for w in dbdeid.check(wide, con)["warnings"])
+        found = search(wide, con)
+        assert any("too many for a proof" in w for w in found["warnings"])
+        assert not found["search"]["proven_optimal"]
+        assert not found["search"]["out_of_time"]
+        few = {n: of_two if i < 32 else "drop" for i, n in enumerate(names)}
+        found = search({**wide, "columns": few}, con)
+        assert not any("too many" in w for w in found["warnings"])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -273,6 +309,20 @@ def test_a_page_replaces_no_file_of_its_spec(people: Path) -> None:
             with pytest.raises(DataError, match="belongs to this spec"):
                 write(Path(name))
     assert prints() == before
+
+
+def test_a_page_replaces_none_but_a_page(people: Path) -> None:
+    Path("queries.sql").write_text("SELECT 1")
+    Path("source.csv").write_text("age,sex\n1,m\n")
+    Path("other.html").write_text("<!doctype html>\n<html><head></head></html>")
+    before = prints()
+    for name in ("queries.sql", "source.csv", "other.html"):
+        with pytest.raises(DataError, match="is there already, and is no page"):
+            search(spec(), page=Path(name))
+    assert prints() == before
+    for _ in range(2):
+        search(spec(), page=Path("page.html"))
+    assert Path("page.html").stat().st_size > 1000
 
 
 def test_of_many_points_those_that_stand_out_are_drawn(
