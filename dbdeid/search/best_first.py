@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from dbdeid.search.exploration import SAME, Exploration
+from dbdeid.search.exploration import Exploration
 from dbdeid.search.lattice import Node
 from dbdeid.search.predictions import Predictions
 
@@ -85,6 +85,5 @@ class _Search:
         """All that is not found is above the frontier."""
         while self._bounds[0][1] not in self._frontier:
             heappop(self._bounds)
-        bound, best = self._bounds[0][0], self._exploration.best_score
-        self._exploration.bound = bound if bound > best * (1 + 2 * SAME) else min(bound, best)
+        self._exploration.bound = self._bounds[0][0]
         self._exploration.open = len(self._frontier)

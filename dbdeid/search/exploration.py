@@ -221,10 +221,11 @@ class Exploration:
         accepted = feasible and problem.accept(check)
         hopeless = problem.lost_below(check) > problem.limit
         checked = Checked(check, score, feasible, accepted, hopeless)
-        self.checks.append(checked)
-        self._by_node[node] = checked
+        # first, so that an interrupt in between leaves no check that is better than the best
         if accepted and self.may_win(score, node):
             self.best = checked
+        self.checks.append(checked)
+        self._by_node[node] = checked
         self._tell()
         return checked
 
@@ -267,7 +268,8 @@ class Exploration:
             check=self.best.check if self.best else None,
             lattice_size=self.problem.lattice.size,
             checked=len(self.checks),
-            proven_optimal=self.bound == inf or self.bound > score,
+            # a bound that is higher by rounding alone still lets a tie win
+            proven_optimal=self.bound == inf or self.bound > score + 2 * SAME * abs(score),
             lower_bound=self._proven,
             explored=tuple(self.checks),
             statistics=dict(self.statistics),

@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
-
 import numpy as np
 import pytest
+from interrupting import interrupted
 
 from dbdeid.search import checker, counter
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
-
-
-def interrupted(work: Callable[[], object], line: int) -> bool:
-    """Whether Ctrl-C came on that line, counted from the first that runs in the counter."""
-    seen = 0
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal seen
-        if frame.f_code.co_filename != counter.__file__:
-            return None
-        if event == "line":
-            seen += 1
-            if seen == line:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 @pytest.mark.parametrize("by_subject", [False, True], ids=["records", "subjects"])
@@ -64,7 +35,7 @@ def test_a_count_that_is_interrupted_anywhere_spoils_none_after_it(
     tried = NumpyChecker(lattice, tuples, Rule(3))
     for number, node in enumerate(nodes):
         line = 1
-        while interrupted(lambda node=node: tried.check(node), line):  # type: ignore[misc]
+        while interrupted(lambda node=node: tried.check(node), counter, line):  # type: ignore[misc]
             line += 1
             assert tried.check(node) == expected[number]
         assert line > 10

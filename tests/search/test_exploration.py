@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from itertools import count
-from math import inf
+from math import inf, nextafter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import interrupted
 from random_problems import problems, random_problem
 
+from dbdeid.search import exploration as exploring
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import (
     Exploration,
@@ -68,6 +70,10 @@ def test_a_bound_at_the_score_still_lets_a_tie_win():
     exploration.bound = exploration.check(problem.lattice.top).score
     assert not exploration.found().proven_optimal
     assert exploration.found().gap == 0
+    exploration.bound = nextafter(exploration.bound, inf)
+    assert not exploration.found().proven_optimal
+    exploration.bound *= 1 + 1e-9
+    assert exploration.found().proven_optimal
 
 
 @given(problems(), st.integers(0, 30))
@@ -120,6 +126,21 @@ def test_an_interrupt_brings_the_best_so_far(search):
     assert found.score == min(c.score for c in found.explored if c.accepted)
     assert not found.proven_optimal
     assert found.lower_bound <= explore(exhaustive, problem).score
+
+
+def test_an_interrupt_half_way_through_a_check_leaves_none_that_is_better_than_the_best():
+    lattice, tuples = random_problem(seed=2, width=3, rows=50)
+    problem = problem_of(lattice, tuples, k=1)  # so that the bottom is best
+    line, interrupts = 1, 0
+    while True:
+        exploration = Exploration(problem)
+        exploration.check(lattice.top)
+        stopped = interrupted(lambda e=exploration: e.check(lattice.bottom), exploring, line)
+        assert exploration.best_score <= min(c.score for c in exploration.checks)
+        if not stopped:
+            break
+        line, interrupts = line + 1, interrupts + 1
+    assert interrupts > 10
 
 
 def test_an_interrupt_with_nothing_found_is_only_that():
