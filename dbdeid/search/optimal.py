@@ -159,10 +159,11 @@ class _Search:
 
     def _work(self, region: Region, until: float = 0) -> None:
         """Close open nodes until no more than so many are left."""
-        self._region = region
         for checked in self._exploration.checks:
             if not checked.hopeless and checked.node in self._lattice:
+                self._exploration.require_time()
                 self._close(region, checked)
+        self._region = region
         while len(region) > until:
             if region.whole and not self._partial:
                 self._exploration.open = len(region)
@@ -203,8 +204,12 @@ class _Search:
             raise
 
     def _region_of(self, boxes: Boxes, nodes: Iterable[Packed], whole: bool) -> Region:
-        blocks = ((some, boxes.known(some)) for some in nodes)
-        return Region(self._packing, blocks, whole)
+        def blocks() -> Iterator[tuple[Packed, NDArray[np.float64]]]:
+            for some in nodes:
+                self._exploration.require_time()
+                yield some, boxes.known(some)
+
+        return Region(self._packing, blocks(), whole)
 
     def check(self, node: Node) -> None:
         """Look at a node, and for as long as that finds a better one at those a level away."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import pairwise
 from math import inf
 from pathlib import Path
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
 
+from dbdeid.search import optimal as optimal_module
+from dbdeid.search.boxes import Boxes
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import Exploration, Found, Problem, exhaustive, explore
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.objectives import COUNTING_CLASSES, LOSS, OBJECTIVES, metrics, score_of, under
 from dbdeid.search.optimal import optimal, start
-from dbdeid.search.region import Packing
+from dbdeid.search.region import Packing, Region
 from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
@@ -270,6 +273,33 @@ def test_larger_lattices_that_cannot_be_listed():
         assert (found.node, found.score) == (expected.node, expected.score)
         assert found.checked < lattice.size / 2
         assert explore(optimal, problem) == found
+
+
+@pytest.mark.usefixtures("nothing_is_listed")
+@pytest.mark.parametrize("slow", [(Boxes, "known"), (Region, "below")], ids=["listing", "closing"])
+def test_a_time_limit_holds_between_checks(slow, monkeypatch):
+    """Listing nodes and closing those of earlier checks may take longer than all checks."""
+    lattice, tuples = random_problem(seed=2, width=5, rows=500)
+    problem = Problem(lattice, tuples, NumpyChecker(lattice, tuples, Rule(4)), 25, LOSS)
+    now = 0
+    of, name = slow
+    fast = getattr(of, name)
+
+    def counted(*args):
+        nonlocal now
+        now += sys._getframe(1).f_code.co_filename == optimal_module.__file__
+        return fast(*args)
+
+    monkeypatch.setattr(of, name, counted)
+    monkeypatch.setattr("dbdeid.search.exploration.monotonic", lambda: now)
+    explore(optimal, problem)
+    whole = now
+    assert whole > 20
+    for seconds in range(1, whole, 7):
+        now = 0
+        found = explore(optimal, problem, time_limit=seconds)
+        assert now == seconds
+        assert found.lower_bound <= found.score
 
 
 @given(problems(), st.integers(1, 12), st.floats(0, 1))
