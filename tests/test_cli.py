@@ -330,7 +330,9 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     method = {"name": "full_domain", "suppression_limit": 0.1, "time_limit": 1e-9}
     write("c", database="owner.duckdb", target="c.duckdb", method=method)
     told = call("run", "c.yml").stdout
-    assert re.search(r"search +1 of 32 transformations checked, not proven", told)
+    assert re.search(
+        r"search +1 of 32 transformations checked, until its time was up, not proven", told
+    )
     assert document("list", "c.duckdb")[0]["transformation"] == {"age": 3, "zip": 3, "sex": 1}
     report = document("report", "c.yml", "-o", "c.html")["report"]
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()

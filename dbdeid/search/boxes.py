@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LISTED_AT_A_TIME = 1 << 20  # nodes of a box
+LISTED_TOGETHER, BOXES_TOGETHER = 1 << 16, 500  # nodes of several boxes, and how many
 REFINED_AT_A_TIME = 256  # boxes that are halved for a better bound
 SLACK = 1e-9  # more than rounding moves a sum
 
@@ -112,16 +113,22 @@ class Boxes:
         box = np.sort(random.choice(len(self), size=count, p=volumes / volumes.sum()))
         ends = zip(*map(self._packing.offsets, (self._cover.low, self._cover.high)), strict=True)
         nodes = self._packing.at([random.integers(low[box], high[box] + 1) for low, high in ends])
-        found = self._open(nodes, self._hopeless)
+        found = self._not_below(self._undecided(nodes), self._hopeless)
         return found, len(found) / count
 
     def nodes(self) -> Iterator[Packed]:
         """All open nodes, some at a time."""
         ends = [np.stack([*self._packing.offsets(e)]) for e in (self._cover.low, self._cover.high)]
+        batch, size = [self._cover.low[:0]], 0
         for i, least in enumerate(self._cover.low):
             near = self._hopeless[self._packing.at_most(least, self._hopeless)]
             for nodes in self._inside(ends[0][:, i], ends[1][:, i]):
-                yield self._open(nodes, near)
+                batch.append(self._not_below(nodes, near))
+                size += len(batch[-1])
+                if size >= LISTED_TOGETHER or len(batch) > BOXES_TOGETHER:
+                    yield self._undecided(np.concatenate(batch))
+                    batch, size = [self._cover.low[:0]], 0
+        yield self._undecided(np.concatenate(batch))
 
     def known(self, nodes: Packed) -> Floats:
         """What is known of the scores of nodes before any check."""
@@ -144,12 +151,15 @@ class Boxes:
         """Of nodes, or of boxes by their low ends, which all others in them tie behind."""
         return may_win(self._packing, nodes, bound, self._best)
 
-    def _open(self, nodes: Packed, hopeless: Packed) -> Packed:
-        """Those of the nodes that may be the optimum and were not checked."""
+    def _undecided(self, nodes: Packed) -> Packed:
+        """Those of the nodes that may win, by what is known of them, and were not checked."""
         nodes = nodes[self._may_win(nodes, self.known(nodes))]
+        return nodes[~np.isin(nodes, self._checked)]
+
+    def _not_below(self, nodes: Packed, hopeless: Packed) -> Packed:
         for node in hopeless:
             nodes = nodes[~self._packing.at_most(nodes, node)]
-        return nodes[~np.isin(nodes, self._checked)]
+        return nodes
 
     def _inside(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[Packed]:
         """All nodes between two, some at a time."""

@@ -290,6 +290,7 @@ def test_a_time_limit_holds_between_checks(slow, monkeypatch):
         now += sys._getframe(1).f_code.co_filename == optimal_module.__file__
         return fast(*args)
 
+    monkeypatch.setattr("dbdeid.search.boxes.BOXES_TOGETHER", 1)
     monkeypatch.setattr(of, name, counted)
     monkeypatch.setattr("dbdeid.search.exploration.monotonic", lambda: now)
     explore(optimal, problem)
