@@ -87,6 +87,7 @@ def ours(case: str, repetitions: int) -> Measured:
 def search(case: str, repetitions: int) -> Measured:
     """What `ours` does, in its process."""
     from dbdeid.search.checker import NumpyChecker
+    from dbdeid.search.exploration import Problem, explore
     from dbdeid.search.objectives import LOSS
     from dbdeid.search.optimal import optimal
     from dbdeid.search.suppression import Rule
@@ -97,7 +98,7 @@ def search(case: str, repetitions: int) -> Measured:
     for _ in range(repetitions):
         cpu, wall = time.process_time(), time.perf_counter()
         checker = NumpyChecker(lattice, tuples, Rule(k))
-        found = optimal(lattice, tuples, checker, limit=limit, objective=LOSS)
+        found = explore(optimal, Problem(lattice, tuples, checker, limit, LOSS))
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         measured.append(
             {
