@@ -40,7 +40,7 @@ ROOMS = {
     },
     "sample": set(),
     "api": {"release"},
-    "words": {"release", "engine", "privacy", "verify", "query"},
+    "words": {"release", "report", "engine", "privacy", "verify", "query"},
     "commands": {"words", "release", "engine"},
     "cli": {"commands", "release", "engine", "verify", "privacy"},
     "udfs": {"api", "engine"},

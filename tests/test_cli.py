@@ -319,9 +319,10 @@ def test_a_search_releases_nothing_and_draws_a_page(place: Path) -> None:
     assert swept["cells"][1]["transformation"] == found["transformation"]
     lines = call("search", "a.yml", "--k", "2,201", "-o", "g.html").stdout.splitlines()
     assert lines[1].split() == [
-        *("k", "limit", "loss", "suppressed", "checks", "seconds", "transformation")
+        *("k", "limit", "loss", "records", "suppressed", "checks"),
+        *("seconds", "proven", "transformation"),
     ]
-    assert lines[2].split()[:3] == ["2", "10%", f"{found['loss']:.6g}"]
+    assert lines[2].split()[:3] == ["2", "10%", f"{found['loss']:.4f}"]
     assert lines[3].endswith("none satisfies")
     assert call("search", "a.yml", "--quiet").stdout == ""
 

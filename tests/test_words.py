@@ -66,11 +66,16 @@ def test_a_line_follows_a_search_with_what_is_proven() -> None:
 
 def test_what_is_proven_is_never_told_better_than_it_is() -> None:
     search = {"proven_optimal": False}
-    assert proven({**search, "gap": 0.0301}) == "not proven: at most 3.1% from the optimum"
-    assert proven({**search, "gap": 1e-9}) == "not proven: at most 0.1% from the optimum"
-    assert proven({**search, "gap": 1.0}) == "not proven optimal"
-    assert proven({**search, "gap": None}) == "not proven optimal"
-    assert proven({"proven_optimal": True, "gap": 0.0}) == "proven optimal"
+    assert proven({**search, "gap": 0.0301}, "loss").endswith("at most 3.1% below the loss found")
+    assert proven({**search, "gap": 1e-9}, "loss") == (
+        "not proven optimal; the optimum is at most 0.1% below the loss found"
+    )
+    assert proven({**search, "gap": 0.99, "lower_bound": 0.00289}, "loss") == (
+        "not proven optimal; the proven bound is still far (loss at least 0.00289)"
+    )
+    assert proven({**search, "gap": 1.0}, "loss") == "not proven optimal"
+    assert proven({**search, "gap": None}, "loss") == "not proven optimal"
+    assert proven({"proven_optimal": True, "gap": 0.0}, "loss") == "proven optimal"
 
 
 def test_what_an_interrupt_tells_can_be_pasted_into_a_spec() -> None:
@@ -81,7 +86,8 @@ def test_what_an_interrupt_tells_can_be_pasted_into_a_spec() -> None:
     assert read == {"transformation": odd}
     told = best_so_far(BestSoFar({"age": 2}, "loss", 0.28117, 0.0339, 1234))
     assert told.startswith(
-        "Interrupted after 1,234 checks. Best so far: loss 0.2812, at most 3.4% from the optimum."
+        "Interrupted after 1,234 checks. Best so far: loss 0.2812, not proven optimal; the optimum "
+        "is at most 3.4% below the loss found. "
     )
     assert told.endswith("\n  transformation: {age: 2}")
 
@@ -94,6 +100,7 @@ def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
         "proven_optimal": False,
         "gap": 0.5,
         "out_of_time": False,
+        "lower_bound": 0.125,
         "interrupted": False,
     }
     neighbour = {"column": "age", "feasible": True, "accepted": True, "suppressed_rows": 3}
@@ -105,6 +112,7 @@ def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
         "suppressed_rows": 1,
         "source_rows": 100,
         "source_subjects": 100,
+        "by_subject": False,
         "classes": 7,
         "smallest_class": 5,
         "search": search,
@@ -116,12 +124,21 @@ def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
         "page": None,
     }
     lines = found(document).splitlines()
-    assert "  loss           0.25" in lines
-    assert "  search         9 of 60 transformations checked by igreedy, not proven: " in found(
-        document
+    assert "  loss           0.2500" in lines
+    assert "  suppressed     1 (1.0%) of 100 records" in lines
+    assert "  classes        7, the smallest of 5 records" in lines
+    assert (
+        "  search         9 of 60 transformations checked by igreedy, not proven optimal; "
+        in found(document)
     )
     assert lines[-3:] == [
-        "  age     2 -> 1  3 (3.0%)    0.2   better: the search did not get to it",
-        "  age     2 -> 3  3 (3.0%)    0.3   not allowed",
+        "  age     2 -> 1  3 (3.0%)            0.2000  better: the search did not get to it",
+        "  age     2 -> 3  3 (3.0%)            0.3000  not allowed",
         "  note: x",
     ]
+    neighbours = [{**n, "suppressed_subjects": 2} for n in document["neighbours"]]  # type: ignore[attr-defined]
+    people = {"by_subject": True, "source_subjects": 50, "suppressed_subjects": 1}
+    lines = found({**document, **people, "neighbours": neighbours}).splitlines()
+    assert "  suppressed     1 (2.0%) of 50 subjects" in lines
+    assert "  classes        7, the smallest of 5 subjects" in lines
+    assert lines[7] == "  column  level   subjects suppressed  loss"

@@ -71,25 +71,33 @@ def _listed(
 ) -> Iterator[Any]:
     seen = set()
     for word in [] if text is None else text.split(","):
-        value = convert(word.strip())
+        wrong = "is listed twice"
+        try:
+            value = convert(word.strip())
+        except ValueError as error:
+            value, wrong = None, str(error)
         if value is None or value in seen:
-            wrong = "is listed twice" if value is not None else "cannot be in this list"
             raise DataError(f"{option}: {word.strip()!r} {wrong}", hint=f"as in {option} {example}")
         seen.add(value)
         yield value
 
 
-def _as_k(word: str) -> int | None:
+def _as_k(word: str) -> int:
     known = word.isascii() and word.isdecimal() and len(word) < 19
-    return int(word) or None if known else None
+    if not known or not int(word):
+        raise ValueError("is no k: it takes whole numbers from 1")
+    return int(word)
 
 
-def _as_limit(word: str) -> float | None:
+def _as_limit(word: str) -> float:
+    wrong = "is no share: it takes shares from 0 to 1; write 5% as 0.05"
     try:
         share = float(word)
     except ValueError:
-        return None
-    return share if 0 <= share <= 1 else None
+        raise ValueError(wrong) from None
+    if not 0 <= share <= 1:
+        raise ValueError(wrong)
+    return share
 
 
 def search(
@@ -116,11 +124,12 @@ def search(
         offer: told the best found so far when a search is interrupted; no is its only answer.
 
     Returns:
-        release, source_rows, source_subjects, lattice_size, objective, columns, page, warnings,
-        seconds; and of one search its outcome and the `neighbours` of what it found, of a grid
-        a list of outcomes in `cells`. An outcome has k, suppression_limit, transformation (None
-        where none was found), score, loss, suppressed_rows, suppressed_subjects, classes,
-        smallest_class, and `search` as a run has it.
+        release, source_rows, source_subjects, by_subject (whether a subject is declared, so that
+        classes count subjects), lattice_size, objective, columns, page, warnings, seconds; and of
+        one search its outcome and the `neighbours` of what it found, of a grid a list of outcomes
+        in `cells`. An outcome has k, suppression_limit, transformation (None where none was
+        found), score, loss, suppressed_rows, suppressed_subjects, classes, smallest_class, and
+        `search` as a run has it.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input.
@@ -148,6 +157,7 @@ def search(
         "release": file.spec.release,
         "source_rows": prepared.rows,
         "source_subjects": prepared.subjects,
+        "by_subject": file.spec.subject is not None,
         "lattice_size": lattice.size,
         "objective": prepared.parameters.objective,
         "columns": _columns(lattice),
@@ -157,8 +167,7 @@ def search(
     if path is not None:
         with clock.phase("draw"):
             drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
-            subject = file.spec.subject is not None
-            write_page(path, render({**drawn, "by_subject": subject}, points, shown.trail))
+            write_page(path, render(drawn, points, shown.trail))
     return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
 
 
@@ -342,7 +351,7 @@ def _neighbours(problem: Problem, node: Node | None) -> list[dict[str, Any]]:
 
 
 def _points(problem: Problem, found: Found) -> list[Point]:
-    """Checked transformations to be drawn: of many every so manieth, and all that stand out."""
+    """Checked transformations to be drawn: of many only every n-th, and all that stand out."""
     node, names = found.node, [a.name for a in problem.lattice.attributes]
     stride = max(1, math.ceil(len(found.explored) / DRAWN))
     best = math.inf

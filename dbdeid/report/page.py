@@ -15,6 +15,7 @@ from dbdeid.report import terms
 from dbdeid.report.audience import about, public
 from dbdeid.report.charts import bar_chart, bars
 from dbdeid.report.commands import commands, k_of, pseudonym_of
+from dbdeid.report.proof import apart, at_least, briefly
 from dbdeid.report.record import Audience, Record
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {f.__name__: f for f in (count, share, number, plain, proven)}
+    env.filters |= {f.__name__: f for f in (count, share, number, plain, proven, at_least, briefly)}
     env.globals["css"] = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
     return env
 
@@ -135,14 +136,11 @@ def number(value: float | None) -> str:
     return f"{value:.4g}"
 
 
-def proven(search: Mapping[str, Any]) -> str:
+def proven(search: Mapping[str, Any], objective: str) -> str:
     """What is proven of what a search found, in words."""
     if search.get("proven_optimal"):
         return "proven: no other choice of levels within the limits is better"
-    gap = search.get("gap")
-    if gap is None or gap >= 1:  # a bound of 0 says nothing
-        return "not proven: a better choice of levels may exist"
-    return f"not proven: a better choice of levels may exist, at most {share(gap)} from this one"
+    return f"not proven: a better choice of levels may exist{apart(search, objective)}"
 
 
 def plain(value: Any) -> str:

@@ -107,7 +107,7 @@ def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
     by_k = len({cell["k"] for cell in cells}) > 1
     rows = [
         {
-            "x": cell["k"] if by_k else cell["suppression_limit"],
+            "x": _demand(cell, by_k),
             "score": cell["score"],
             "of": _limit(cell) if by_k else f"k = {cell['k']}",
             "title": f"k = {cell['k']}, {_limit(cell)}\n{score} {cell['score']:.4g}\n"
@@ -118,10 +118,11 @@ def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
     series = list(dict.fromkeys(row["of"] for row in rows))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(
-            "x:Q",
-            title="k" if by_k else "suppression limit",
-            scale=alt.Scale(zero=False, nice=False, padding=16),
-            axis=alt.Axis(values=sorted({row["x"] for row in rows}), format="d" if by_k else "%"),
+            "x:O",  # evenly spaced: 5, 20 and 1000 would lie upon each other on a scale
+            title=f"{'k' if by_k else 'suppression limit'} (evenly spaced)",
+            sort=list(dict.fromkeys(_demand(cell, by_k) for cell in cells)),
+            scale=alt.Scale(type="point", padding=0.3),
+            axis=alt.Axis(labelAngle=0, labelOverlap=False, grid=True),
         ),
         y=alt.Y("score:Q", title=score, scale=_scores()),
     )
@@ -154,6 +155,10 @@ def _drawn(point: Point, number: int, score: str) -> dict[str, Any]:
 
 def _levels(transformation: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in transformation.items())
+
+
+def _demand(cell: dict[str, Any], by_k: bool) -> str:
+    return str(cell["k"]) if by_k else f"{100 * cell['suppression_limit']:g}%"
 
 
 def _limit(cell: dict[str, Any]) -> str:

@@ -6,11 +6,12 @@ holds names of columns, levels and counts, and no cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbdeid.report import terms
 from dbdeid.report.page import environment
+from dbdeid.report.proof import decimals
 from dbdeid.report.search_charts import Point, grid_chart, lattice_chart, trail_chart
 
 
@@ -33,6 +34,8 @@ def render(
         "s": search,
         "how": search["search"],
         "score": title,
+        "objective": search["objective"],
+        "written": _writer(search),
         "grid": len(search["cells"]) > 1,
         "drawn": len(points),
         "lattice": lattice_chart(points, title),
@@ -41,6 +44,13 @@ def render(
         "neighbours": _neighbours(search),
     }
     return environment().get_template("search.html.j2").render(view)
+
+
+def _writer(search: Mapping[str, Any]) -> Callable[[float], str]:
+    """Writes every score of the page with the same number of digits."""
+    shown = (*search["cells"], *search["neighbours"], search)
+    digits = decimals(of["score"] for of in shown)
+    return lambda score: f"{score:,.{digits}f}"
 
 
 def _neighbours(search: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,17 +8,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.report.proof import apart, at_least, briefly, decimals, percent
 from dbdeid.words.layout import grid
 
 if TYPE_CHECKING:
     from dbdeid.release.clock import BestSoFar, Progress
 
 
-def how(search: Mapping[str, Any]) -> str:
+def how(search: Mapping[str, Any], objective: str = "score") -> str:
     """How a search ended: what it looked at, and what is proven of what it found."""
     checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
     by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
-    return f"{checked}{by}{_end(search)}, {proven(search)}"
+    return f"{checked}{by}{_end(search)}, {proven(search, objective)}"
 
 
 def _end(search: Mapping[str, Any]) -> str:
@@ -32,20 +33,11 @@ def _end(search: Mapping[str, Any]) -> str:
     return ", too many for a proof" if search["name"] == "optimal" else ""
 
 
-def proven(search: Mapping[str, Any]) -> str:
+def proven(search: Mapping[str, Any], objective: str) -> str:
     """What is proven of what a search found."""
     if search["proven_optimal"]:
         return "proven optimal"
-    gap = search["gap"]
-    if gap is None or gap >= 1:  # a bound of 0 says nothing
-        return "not proven optimal"
-    return f"not proven: {_from_optimum(gap)}"
-
-
-def _from_optimum(gap: float) -> str:
-    if gap >= 1:  # a bound of 0 says nothing
-        return "nothing is proven of the optimum"
-    return f"at most {math.ceil(gap * 1000) / 1000:.1%} from the optimum"
+    return f"not proven optimal{apart(search, objective)}"
 
 
 def following(phase: str, found: Progress | None) -> str:
@@ -57,15 +49,18 @@ def following(phase: str, found: Progress | None) -> str:
         return f"{line}, nothing found yet"
     line += f", best so far {found.best:.5g}"
     gap = (found.best - found.lower_bound) / abs(found.best) if found.best else 0.0
-    return f"{line}, proven at least {found.lower_bound:.5g} (gap {gap:.1%})"
+    return f"{line}, proven at least {at_least(found.lower_bound)} (gap {percent(gap)})"
 
 
 def best_so_far(best: BestSoFar) -> str:
     """What an interrupted search has found, with a line for the spec."""
     checks = "1 check" if best.checked == 1 else f"{best.checked:,} checks"
+    bound = best.score - best.gap * abs(best.score)
+    known = apart({"gap": best.gap, "lower_bound": bound}, best.objective)
     return (
-        f"Interrupted after {checks}. Best so far: {best.objective} {best.score:.4g}, "
-        f"{_from_optimum(best.gap)}. To apply it, write into `method`:\n"
+        f"Interrupted after {checks}. Best so far: {best.objective} "
+        f"{best.score:.{decimals([best.score])}f}, not proven optimal{known}. "
+        "To apply it, write into `method`:\n"
         f"  transformation: {levels(best.transformation)}"
     )
 
@@ -83,22 +78,24 @@ def _key(name: str) -> str:
 
 def found(told: Mapping[str, Any]) -> str:
     """What one search found, and what is next to it."""
+    people = _people(told)
+    digits = decimals([told["score"], *(n["score"] for n in told["neighbours"])])
     lines = [
         f"{told['release']}: nothing was released; a run would choose",
         f"  transformation {levels(told['transformation'])}",
-        f"  {told['objective']:<14} {told['score']:.6g}",
-        f"  suppressed     {_suppressed(told, told)}",
-        f"  classes        {told['classes']:,}, the smallest of {told['smallest_class']}",
-        f"  search         {how(told['search'])}",
+        f"  {told['objective']:<14} {told['score']:.{digits}f}",
+        f"  suppressed     {_suppressed(told, told)} of {told['source_subjects']:,} {people}",
+        f"  classes        {told['classes']:,}, the smallest of {told['smallest_class']} {people}",
+        f"  search         {how(told['search'], told['objective'])}",
         "One level more or less in a single quasi-identifier:",
         grid(
-            ("column", "level", "suppressed", told["objective"], ""),
+            ("column", "level", f"{people} suppressed", told["objective"], ""),
             [
                 (
                     n["column"],
                     f"{told['transformation'][n['column']]} -> {n['level']}",
                     _suppressed(n, told),
-                    f"{n['score']:.6g}",
+                    f"{n['score']:.{digits}f}",
                     _verdict(n, told),
                 )
                 for n in told["neighbours"]
@@ -110,27 +107,32 @@ def found(told: Mapping[str, Any]) -> str:
 
 def table(told: Mapping[str, Any]) -> str:
     """What each demand costs."""
-    rows = []
+    rows, digits = [], decimals(cell["score"] for cell in told["cells"])
     for cell in told["cells"]:
         ended = cell["search"]
-        result = "none satisfies" if ended["proven_optimal"] else "none found; not proven"
+        result = "none satisfies" if ended["proven_optimal"] else "none found"
         score = lost = "-"
         if cell["transformation"] is not None:
-            score, lost = f"{cell['score']:.6g}", _suppressed(cell, told)
+            score, lost = f"{cell['score']:.{digits}f}", _suppressed(cell, told)
             result = levels(cell["transformation"])
-            result += "" if ended["proven_optimal"] else f" ({proven(ended)})"
         limit, seconds = f"{100 * cell['suppression_limit']:g}%", f"{cell['seconds']:.2f}"
-        rows.append((str(cell["k"]), limit, score, lost, f"{ended['checked']:,}", seconds, result))
-    head = ("k", "limit", told["objective"], "suppressed", "checks", "seconds", "transformation")
+        checks = f"{ended['checked']:,}"
+        rows.append((str(cell["k"]), limit, score, lost, checks, seconds, briefly(ended), result))
+    head = (
+        *("k", "limit", told["objective"], f"{_people(told)} suppressed"),
+        *("checks", "seconds", "proven", "transformation"),
+    )
     lines = [f"{told['release']}: nothing was released; each demand would cost", grid(head, rows)]
     return "\n".join([*lines, *_noted(told)])
 
 
+def _people(told: Mapping[str, Any]) -> str:
+    return "subjects" if told["by_subject"] else "records"
+
+
 def _suppressed(measured: Mapping[str, Any], told: Mapping[str, Any]) -> str:
-    by_subject = told["source_subjects"] < told["source_rows"]
-    lost = measured["suppressed_subjects" if by_subject else "suppressed_rows"]
-    people = told["source_subjects"]
-    return f"{lost:,} ({lost / people:.1%})"
+    lost = measured["suppressed_subjects" if told["by_subject"] else "suppressed_rows"]
+    return f"{lost:,} ({lost / told['source_subjects']:.1%})"
 
 
 def _verdict(neighbour: Mapping[str, Any], told: Mapping[str, Any]) -> str:

@@ -368,3 +368,18 @@ def test_lists_of_a_grid() -> None:
     for given in ("", "1.01", "-0.1", "0,0.0", "nan", "1%"):
         with pytest.raises(DataError, match="--suppression"):
             Grid.parse(None, given)
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "why"),
+    [
+        ("--k", "0", "whole numbers from 1"),
+        ("--k", "x", "whole numbers from 1"),
+        ("--suppression", "2", "shares from 0 to 1"),
+        ("--suppression", "5%", "write 5% as 0.05"),
+    ],
+)
+def test_a_list_says_what_it_takes(option: str, word: str, why: str) -> None:
+    given = {"--k": (word, None), "--suppression": (None, word)}[option]
+    with pytest.raises(DataError, match=f"{option}: '{word}'.*{why}"):
+        Grid.parse(*given)

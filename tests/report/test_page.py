@@ -205,7 +205,7 @@ def test_a_metric_of_a_column_names_it() -> None:
 def test_tells_how_far_a_search_that_is_not_proven_may_be_off() -> None:
     record = full()
     record["search"] = {**(record["search"] or {}), "proven_optimal": False, "gap": 0.034}
-    assert "a better choice of levels may exist, at most 3.4% from this one" in render(record)
+    assert "may exist; the optimum is at most 3.4% below the " in render(record)
     record["search"] |= {"gap": None, "interrupted": True}
     assert "levels may exist; the search was interrupted" in render(record)
 

@@ -150,13 +150,39 @@ def test_says_what_is_proven_and_what_is_drawn() -> None:
     assert "proven: no other choice" in render(full(), POINTS, TRAIL)
     unproven = {**HOW, "proven_optimal": False, "gap": 0.034, "checked": 40_000}
     page = render(full(search=unproven), POINTS, TRAIL)
-    assert "at most 3.4% from this one" in page
+    assert "the optimum is at most 3.4% below the loss found" in page
     assert f"Of 40,000 checked transformations {len(POINTS)} are drawn" in page
     better = {**full()["neighbours"][0], "score": 0.2}
     told = "better: the search did not get to it"
     assert told in render(full(search=unproven, neighbours=[better]), POINTS, TRAIL)
     assert told not in page
     assert "none found, not proven" in render(NOTHING, POINTS, TRAIL)
+
+
+def test_a_bound_that_says_little_is_told_as_such() -> None:
+    far = {**HOW, "proven_optimal": False, "gap": 0.99, "lower_bound": 0.00289}
+    page = render(full(search=far, cells=[{**cell(5, 0.05, 0.25), "search": far}] * 2), [], TRAIL)
+    assert "the proven bound is still far (loss at least 0.00289)" in page
+    assert "no transformation has less than 0.00289" in page
+    assert "<td>no</td>" in page
+    blank = {**far, "gap": 1.0, "lower_bound": 0.0}
+    page = render(full(search=blank), POINTS, TRAIL)
+    assert "no transformation has less" not in page
+    assert "proven bound is still far" not in page
+
+
+def test_a_table_of_demands_is_short_and_of_one_precision() -> None:
+    close = {**HOW, "proven_optimal": False, "gap": 0.0301}
+    names = {"age": 1, "marital-status": 2, "sex": 0, "zip": 0}
+    cells = [cell(5, 0.0, 0.25), {**cell(20, 0.0, 1), "search": close, "transformation": names}]
+    page = render(full(cells=cells), POINTS, TRAIL)
+    assert "<b>0.2500</b>" in page
+    assert "<b>1.0000</b>" in page
+    assert "<td>no, ≤ 3.1%</td>" in page
+    assert "marital-status&nbsp;2</span> </code><small>2 at level 0</small>" in page
+    plot = grid_chart([cell(k, 0.0, 0.1) for k in (5, 20, 1000)], "Information loss")
+    assert plot is not None
+    assert all(f">{k}<" in plot for k in (5, 20, 1000))
 
 
 def test_names_are_escaped() -> None:
