@@ -229,8 +229,8 @@ class Guide:
         some = self._listed(region.packed[::step])
         outlook = self._outlook(lambda regression: some.rows @ regression.weights, some.known, best)
         closed = _count_at_least(region.bound[::step], outlook.score, step)
-        ratings = (1 - outlook.infeasible) * closed
-        return some.packed[np.argsort(-ratings, kind="stable")[:CLIMBERS]]
+        ratings: Floats = (1 - outlook.infeasible) * closed
+        return np.asarray(some.packed[np.argsort(-ratings, kind="stable")[:CLIMBERS]])
 
     def _neighbours(self, nodes: Packed, lows: list[int], highs: list[int]) -> Packed:
         """The nodes one level away in one attribute, between bounds."""
