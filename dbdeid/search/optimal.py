@@ -3,8 +3,8 @@
 Three facts close nodes without checking them: where what every node below suppresses too is beyond
 the limit, all below are infeasible; a node whose known score is not better than the incumbent's
 need not be looked at; and a check bounds the scores below (and for some objectives above) it. The
-search first dives from the top to a first incumbent, and then checks what is expected to close most
-open nodes, until none is open.
+search bisects a greedy path for a first incumbent, and then checks what is expected to close most
+open nodes, and what is next to every new incumbent, until none is open.
 """
 
 from __future__ import annotations
