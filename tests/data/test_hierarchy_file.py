@@ -87,7 +87,7 @@ def test_what_a_file_says(tmp_path: Path, body: str, rows: list[list[str]]) -> N
         ("\ufeff", "is empty"),
         ("a;é;*\n".encode("latin-1"), "is not UTF-8"),
         ("a;x;*\n".encode("utf-16"), "is not UTF-8"),
-        (gzip.compress(b"secret;x;*\n" * 500)[:-20], "not a whole gzip file"),
+        (gzip.compress(b"secret;x;*\n" * 500, mtime=0)[:-20], "not a whole gzip file"),
         (b"\x1f\x8bsecret secret", "not a whole gzip file"),
         ('secret;"x"y;*\nb;x;*\n', "is not a CSV file"),
         ('secret;"x;*\n', "is not a CSV file"),
