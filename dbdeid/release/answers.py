@@ -11,12 +11,13 @@ from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.methods.full_domain import Plan, lattice_of
+from dbdeid.methods.full_domain import Plan
 from dbdeid.privacy import AlphaK
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
+from dbdeid.search.lattice import Lattice
 from dbdeid.search.region import Packing
 
 # Below this k, or above this share of suppressed records, little is promised or little is left.
@@ -211,10 +212,10 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
             )
 
 
-def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
+def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterator[str]:
     """What an owner should think about before the first run."""
     yield from _dropped_subjects(prepared, session)
-    yield from many(prepared)
+    yield from many(prepared, lattice)
     names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
@@ -227,9 +228,8 @@ def beforehand(prepared: Prepared, session: Session) -> Iterator[str]:
             )
 
 
-def many(prepared: Prepared) -> Iterator[str]:
+def many(prepared: Prepared, lattice: Lattice) -> Iterator[str]:
     """Whether there are too many transformations for a proof that one is the best."""
-    lattice = lattice_of(prepared.quasi_identifiers)
     fixed = prepared.parameters.transformation is not None
     if not fixed and prepared.parameters.search == "optimal" and not Packing.fits(lattice):
         yield (

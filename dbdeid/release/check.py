@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dbdeid.engine.session import Settings
 from dbdeid.errors import Unsatisfiable
+from dbdeid.methods.full_domain import lattice_of
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
@@ -55,25 +55,21 @@ def check(
             )
         for reason in prepared.parameters.impossible:
             raise reason
-        warnings = (*answers.beforehand(prepared, session), *answers.require(prepared, session))
+        lattice = lattice_of(prepared.quasi_identifiers)
+        warnings = (
+            *answers.beforehand(prepared, lattice, session),
+            *answers.require(prepared, session),
+        )
         found = risk_before(prepared, session)
         return {
             "release": file.spec.release,
             "source_rows": prepared.rows,
             "source_subjects": prepared.subjects,
-            "lattice_size": lattice_size(prepared),
+            "lattice_size": lattice.size,
             "risk": found.to_dict(),
             "columns": _columns(prepared),
             "warnings": list(warnings),
         }
-
-
-def lattice_size(prepared: Prepared) -> int:
-    """How many transformations a search chooses from."""
-    return math.prod(
-        (q.height if q.max_level is None else q.max_level) - q.min_level + 1
-        for q in prepared.quasi_identifiers
-    )
 
 
 def _columns(prepared: Prepared) -> list[dict[str, Any]]:

@@ -146,7 +146,10 @@ def search(
             prepared = prepare(bound, work.session)
             lattice = lattice_of(prepared.quasi_identifiers)
             ground = Ground.of(work.session, lattice, prepared.parameters)
-            warnings = [*answers.many(prepared), *answers.open_questions(prepared, work.session)]
+            warnings = [
+                *answers.many(prepared, lattice),
+                *answers.open_questions(prepared, work.session),
+            ]
         cells, shown = _search(ground, prepared.parameters, grid or Grid(), clock, offer)
         if not grid and shown.found.node is None:
             raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
