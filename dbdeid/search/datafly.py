@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdeid.search.exploration import Exploration, Problem
-from dbdeid.search.flash import distinct_values
 from dbdeid.search.lattice import Node
+from dbdeid.search.objectives import distinct_values
 
 
 def datafly(exploration: Exploration) -> None:
@@ -27,7 +27,8 @@ def datafly(exploration: Exploration) -> None:
 
 def path(problem: Problem) -> Iterator[Node]:
     """From the bottom to the top, generalizing the attribute with the most distinct values."""
-    lattice, distinct = problem.lattice, distinct_values(problem)
+    lattice = problem.lattice
+    distinct = distinct_values(lattice, problem.marginals)
     node = lattice.bottom
     yield node
     while node != lattice.top:

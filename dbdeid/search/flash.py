@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
-import numpy as np
-
-from dbdeid.search.exploration import Exploration, Problem
+from dbdeid.search.exploration import Exploration
 from dbdeid.search.lattice import Node
+from dbdeid.search.objectives import distinct_values
 from dbdeid.search.predictions import Predictions
 
 Place = tuple[float, ...]
@@ -45,19 +44,6 @@ def bisect_paths(exploration: Exploration, predictions: Predictions, low: Node, 
         OutOfTime: the time is up.
     """
     _Paths(exploration, predictions, low, high).run()
-
-
-def distinct_values(problem: Problem) -> list[list[int]]:
-    """Per attribute, by level - min_level, how many of its groups have records."""
-    return [
-        [
-            len(np.unique(attribute.groups[level][counts > 0]))
-            for level in range(attribute.min_level, attribute.most_general + 1)
-        ]
-        for attribute, counts in zip(
-            problem.lattice.attributes, problem.marginals.counts, strict=True
-        )
-    ]
 
 
 def bottom_up(
@@ -93,7 +79,7 @@ class _Paths:
         self._predictions = predictions
         self._low = low
         self._high = high
-        lattice = exploration.problem.lattice
+        lattice, marginals = exploration.problem.lattice, exploration.problem.marginals
         width = len(low)
         self._relative = [
             [level / max(attribute.height, 1) / width for level in range(attribute.height + 1)]
@@ -102,7 +88,7 @@ class _Paths:
         self._lost = [
             [*[0.0] * attribute.min_level, *(1 - n / max(found[0], 1) for n in found)]
             for attribute, found in zip(
-                lattice.attributes, distinct_values(exploration.problem), strict=True
+                lattice.attributes, distinct_values(lattice, marginals), strict=True
             )
         ]
 

@@ -58,7 +58,6 @@ class _Shortlist:
     packed: Packed
     rows: Floats  # features
     known: Floats
-    places: tuple[NDArray[np.int64], ...]  # in the lattice
 
     def without(self, packed: np.uint64) -> _Shortlist:
         others = self.packed != packed
@@ -68,7 +67,6 @@ class _Shortlist:
             self.packed[others],
             self.rows[others],
             self.known[others],
-            tuple(place[others] for place in self.places),
         )
 
 
@@ -293,7 +291,7 @@ class Guide:
         for term, place in zip(self._terms, places, strict=True):
             total += term[place]
         known = self._objective.known(total, self._records)
-        return _Shortlist(packed, self._features.rows(places), known, places)
+        return _Shortlist(packed, self._features.rows(places), known)
 
     def _outlook(
         self, predict: Callable[[Regression], Floats], known: Floats, best: float

@@ -14,14 +14,14 @@ from __future__ import annotations
 from functools import partial
 
 from dbdeid.search.exploration import Checked, Exploration
-from dbdeid.search.flash import distinct_values
 from dbdeid.search.lattice import Node
+from dbdeid.search.objectives import distinct_values
 
 
 def igreedy(exploration: Exploration) -> None:
     """The best acceptable node at the end of a greedy path: no more than a guess at the optimum."""
     lattice = exploration.problem.lattice
-    distinct = distinct_values(exploration.problem)
+    distinct = distinct_values(lattice, exploration.problem.marginals)
     at = exploration.check(lattice.bottom)
     while not at.accepted and at.node != lattice.top:
         above = [exploration.check(node) for node in lattice.successors(at.node)]

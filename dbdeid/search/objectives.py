@@ -154,17 +154,17 @@ def _loss_below(
     return known + (suppressed - loss) / max(records, 1)
 
 
-def _log_groups(lattice: Lattice, marginals: Marginals) -> list[Floats]:
-    """Logarithms of the numbers of groups that occur; their sum bounds that of all classes."""
+def distinct_values(lattice: Lattice, marginals: Marginals) -> list[list[int]]:
+    """Per attribute, by level - min_level, how many of its groups have records."""
     return [
-        np.log(
-            [
-                max(len(np.unique(attribute.groups[level][counts > 0])), 1)
-                for level in _levels(attribute)
-            ]
-        )
+        [len(np.unique(attribute.groups[level][counts > 0])) for level in _levels(attribute)]
         for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
     ]
+
+
+def _log_groups(lattice: Lattice, marginals: Marginals) -> list[Floats]:
+    """Logarithms of the numbers of groups that occur; their sum bounds that of all classes."""
+    return [np.log(np.maximum(found, 1)) for found in distinct_values(lattice, marginals)]
 
 
 def _average_of_most_classes(log_groups: Floats, records: int) -> Floats:

@@ -45,12 +45,12 @@ def optimal(exploration: Exploration) -> None:
     problem = exploration.problem
     if exploration.check(problem.lattice.top).hopeless:
         exploration.finish()
-    elif Packing.fits(problem.lattice):
-        start(exploration)
+        return
+    start(exploration)
+    if Packing.fits(problem.lattice):
         _Search(exploration, problem).run()
         exploration.finish()
     else:
-        start(exploration)
         _improve(exploration)
 
 
@@ -226,9 +226,10 @@ class _Search:
         """The nodes a level away that may be better, by what is known of them."""
         near = (*self._lattice.predecessors(best.node), *self._lattice.successors(best.node))
         known = {node: self._problem.known(node) for node in near}
-        for node in sorted(near, key=known.__getitem__):
+        better = (node for node in near if known[node] < best.score)
+        for node in sorted(better, key=known.__getitem__):
             seen = self._exploration.seen(node) or _known_infeasible(self._exploration, node)
-            if not seen and known[node] < best.score:
+            if not seen:
                 yield node
 
     def _check(self, node: Node) -> Checked:
