@@ -19,11 +19,12 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import sqlglot
 from sqlglot import exp
 
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import MEMORY, Session, Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, DbdeidError
 
@@ -33,13 +34,19 @@ _ZEROED = {"DUCKDB_JE_MALLOC_CONF": "zero:true"}
 _AS_TEXT = ("HUGEINT", "UHUGEINT")
 
 
-def write_database(session: Session, path: Path, tables: Mapping[str, Relation]) -> None:
-    """Write verified tables and the public macros into a new database file.
+def write_database(
+    session: Session,
+    path: Path,
+    tables: Mapping[str, Relation],
+    views: Mapping[str, exp.Query],
+) -> None:
+    """Write verified tables, views of them and the public macros into a new database file.
 
     Args:
         session: where the tables are.
         path: the file, which does not exist yet; what is passed on lies beside it meanwhile.
         tables: each table by the name it gets.
+        views: queries of these names, by the name that each view gets.
 
     Raises:
         DataError: the file cannot be written.
@@ -56,7 +63,12 @@ def write_database(session: Session, path: Path, tables: Mapping[str, Relation])
             session.execute(_copy(table, columns, file))
             entry = {"name": name, "file": str(file), "columns": [asdict(c) for c in columns]}
             entries.append(entry)
-        order = {"path": str(path), "spill": str(Path(folder) / "spill"), "tables": entries}
+        order = {
+            "path": str(path),
+            "spill": str(Path(folder) / "spill"),
+            "tables": entries,
+            "views": {name: sql(query) for name, query in views.items()},
+        }
         _in_another_process(json.dumps(order), path)
 
 
@@ -75,7 +87,8 @@ def _in_another_process(order: str, path: Path) -> None:
     package = str(Path(__file__).parents[2])
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
-        [sys.executable, "-m", "dbdeid.engine.publish"],
+        # -P: a folder called dbdeid in the working directory is not this package
+        [sys.executable, "-P", "-m", "dbdeid.engine.publish"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
@@ -117,7 +130,24 @@ def _write(order: str) -> None:
                 target = Relation(table["name"], schema="main", catalog=catalog)
                 create_table(session, target, _rows(table["file"], columns), columns)
             macros.install(session.cursor, catalog, private=False)
+            _create_views(session, catalog, asked["views"])
         session.detach(catalog)
+
+
+def _create_views(session: Session, catalog: str, views: Mapping[str, str]) -> None:
+    """Views name the tables beside them, which is where they are looked for when it is opened."""
+    if not views:
+        return
+    session.execute(exp.Use(this=exp.to_identifier(catalog, quoted=True)))
+    for name, query in views.items():
+        session.execute(
+            exp.Create(
+                this=Relation(name, schema="main", catalog=catalog).table,
+                kind="VIEW",
+                expression=sqlglot.parse_one(query, dialect="duckdb"),
+            )
+        )
+    session.execute(exp.Use(this=exp.to_identifier(MEMORY, quoted=True)))
 
 
 def _rows(file: str, columns: list[Column]) -> exp.Select:

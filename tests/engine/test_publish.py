@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from dbdeid.engine.publish import write_database
 from dbdeid.engine.session import Session, Step
@@ -34,11 +35,37 @@ def test_types_and_cells_arrive(tmp_path: Path) -> None:
     with Session.open(None, read_only=False) as session:
         sent = session.run(step(TYPES))
         before = session.rows("FROM temp.main.released")
-        write_database(session, tmp_path / "out.duckdb", {"r": sent})
+        write_database(session, tmp_path / "out.duckdb", {"r": sent}, {})
     with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as con:
         assert con.execute("FROM r").fetchall() == before
         types = [row[1] for row in con.execute("DESCRIBE r").fetchall()]
     assert types == [c.type for c in sent.columns]
+
+
+def test_views_stand_beside_their_tables_under_any_name(tmp_path: Path) -> None:
+    query = sqlglot.parse_one("SELECT count(*) AS n FROM r", dialect="duckdb")
+    assert isinstance(query, exp.Query)
+    with Session.open(None, read_only=False) as session:
+        sent = session.run(step(TYPES))
+        write_database(session, tmp_path / "out.duckdb", {"r": sent}, {"counted": query})
+    path = (tmp_path / "out.duckdb").rename(tmp_path / "renamed.duckdb")
+    with duckdb.connect(str(path), read_only=True) as con:
+        assert con.execute("FROM counted").fetchall() == [(1,)]
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE r AS FROM range(5); ATTACH '{path}' AS other (READ_ONLY)")
+        assert con.execute("FROM other.counted").fetchall() == [(1,)]
+
+
+def test_a_package_of_the_same_name_in_the_working_folder_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = tmp_path / "dbdeid"
+    foreign.mkdir()
+    (foreign / "__init__.py").write_text("raise RuntimeError('foreign')")
+    monkeypatch.chdir(tmp_path)
+    with Session.open(None, read_only=False) as session:
+        write_database(session, tmp_path / "out.duckdb", {"r": session.run(step(TYPES))}, {})
+    assert (tmp_path / "out.duckdb").exists()
 
 
 def test_what_else_the_process_holds_changes_no_byte(tmp_path: Path) -> None:
@@ -53,7 +80,7 @@ def test_what_else_the_process_holds_changes_no_byte(tmp_path: Path) -> None:
             session.rows("SELECT s, sum(d) FROM original GROUP BY s ORDER BY s LIMIT 5")
             session.execute("DROP TABLE original")
             path = tmp_path / f"{number}.duckdb"
-            write_database(session, path, {"r": session.run(step(WIDE))})
+            write_database(session, path, {"r": session.run(step(WIDE))}, {})
         files.append(path.read_bytes())
     assert files[0] == files[1] == files[2]
     assert b"secret" not in files[0]
@@ -63,4 +90,4 @@ def test_a_file_that_cannot_be_written_is_an_error_with_its_name(tmp_path: Path)
     with Session.open(None, read_only=False) as session:
         sent = session.run(step(TYPES))
         with pytest.raises(DataError, match=r"out\.duckdb cannot be written \("):
-            write_database(session, tmp_path / "missing" / "out.duckdb", {"r": sent})
+            write_database(session, tmp_path / "missing" / "out.duckdb", {"r": sent}, {})
