@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 
 from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.tuples import Tuples
+from dbdeid.search.tuples import Tuples, Values
 
 FILES = {
     "adult.csv": ("adult_arx.parquet", "adult", None),
@@ -48,6 +48,21 @@ def load(shared: Path, dataset: str, qis: tuple[str, ...]) -> tuple[Lattice, Tup
         Lattice(tuple(map(attribute, qis, hierarchies))),
         _tuples(shared / "data" / file, first, qis, hierarchies),
     )
+
+
+@cache
+def load_valued(
+    shared: Path, dataset: str, qis: tuple[str, ...], column: str
+) -> tuple[Lattice, Tuples]:
+    """The same with one sensitive column, its values numbered in their order."""
+    lattice, tuples = load(shared, dataset, (*qis, column))
+    *codes, values = tuples.codes
+    distinct, row = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    names, value = np.unique(values, return_inverse=True)
+    order = np.lexsort((value, row))
+    weights = np.rint(np.bincount(row, tuples.weights)).astype(np.int64)
+    held = Values(row[order], value[order], tuples.weights[order], len(names))
+    return Lattice(lattice.attributes[:-1]), Tuples(tuple(distinct), weights, None, (held,))
 
 
 def _tuples(path: Path, first: int | None, qis: tuple[str, ...], hierarchies: list) -> Tuples:

@@ -17,8 +17,7 @@ from random_problems import (
 )
 from realdata import reordered
 
-from dbdeid.search import checker as module
-from dbdeid.search import columns, counter
+from dbdeid.search import columns, counter, grouping
 from dbdeid.search.check import Check, Lost
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
@@ -125,7 +124,7 @@ PATHS = {
 @pytest.mark.parametrize("path", PATHS)
 def test_all_paths_find_the_same(path, monkeypatch):
     for name, value in PATHS[path].items():
-        (owner,) = (m for m in (module, columns, counter) if hasattr(m, name))
+        (owner,) = (m for m in (grouping, columns, counter) if hasattr(m, name))
         monkeypatch.setattr(owner, name, value)
     lattice, tuples = random_problem(seed=3, width=4, rows=1500)
     found, expected = (maker(lattice, tuples, Rule(4)) for maker in (NumpyChecker, CounterChecker))
@@ -155,7 +154,7 @@ def wide_problem(weight: int) -> tuple[Lattice, Tuples]:
 
 @pytest.mark.parametrize("weight", [1, 10**9])
 def test_keys_beyond_64_bits(weight, monkeypatch):
-    monkeypatch.setattr(module, "ROLLED_UP", 100)
+    monkeypatch.setattr(grouping, "ROLLED_UP", 100)
     lattice, tuples = wide_problem(weight)
     found, expected = (
         maker(lattice, tuples, Rule(2 * weight)) for maker in (NumpyChecker, CounterChecker)
@@ -178,7 +177,7 @@ def test_squares_beyond_64_bits():
 
 @pytest.mark.parametrize("rolled_up", [1, 10**9])
 def test_the_order_of_the_tuples_is_nothing_to_a_check(rolled_up, monkeypatch):
-    monkeypatch.setattr(module, "ROLLED_UP", rolled_up)
+    monkeypatch.setattr(grouping, "ROLLED_UP", rolled_up)
     lattice, tuples = random_problem(seed=5, width=5, rows=3000)
     shuffled = reordered(tuples, np.random.default_rng(0).permutation(len(tuples.weights)))
     first, second = (NumpyChecker(lattice, t, Rule(3)) for t in (tuples, shuffled))
@@ -201,10 +200,10 @@ def test_a_node_outside_the_lattice_is_refused():
 
 
 def test_class_tables_stay_within_their_room(monkeypatch):
-    monkeypatch.setattr(module, "ROLLED_UP", 1)
-    monkeypatch.setattr(module, "TABLE_BYTES", 20_000)
+    monkeypatch.setattr(grouping, "ROLLED_UP", 1)
+    monkeypatch.setattr(grouping, "TABLE_BYTES", 20_000)
     lattice, tuples = random_problem(seed=3, width=5, rows=4000)
     checker = NumpyChecker(lattice, tuples, Rule(4))
     for index in range(0, lattice.size, max(lattice.size // 100, 1)):
         checker.check(lattice.node(index))
-        assert sum(table.nbytes for table in checker._tables.values()) <= 20_000
+        assert sum(table.nbytes for table in checker._grouper._tables.values()) <= 20_000
