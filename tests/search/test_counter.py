@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from interrupting import interrupted
 
-from dbdeid.search import checker, counter
+from dbdeid.search import counter, grouping
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.suppression import Rule
@@ -19,7 +19,7 @@ def test_a_count_that_is_interrupted_anywhere_spoils_none_after_it(
     scanned: int, by_subject: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counter, "SCANNED", scanned)
-    monkeypatch.setattr(checker, "ROLLED_UP", 1)
+    monkeypatch.setattr(grouping, "ROLLED_UP", 1)
     draw = np.random.default_rng(5)
     attribute = Attribute(
         "a",
