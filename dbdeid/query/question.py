@@ -35,6 +35,7 @@ class Answerable:
         quasi_identifiers: those of them that may be generalized.
         release: the released table, with its columns.
         dictionary: its dictionary (column, released_value, level, lower, upper, leaves).
+        weight: the column of `release` with the probability that a record is real; None: all are.
     """
 
     source_names: tuple[str, ...]
@@ -42,6 +43,7 @@ class Answerable:
     quasi_identifiers: tuple[str, ...]
     release: Relation
     dictionary: Relation
+    weight: str | None = None
 
     def find(self, name: str) -> Column | None:
         """The answerable column of that name, compared without case."""

@@ -7,7 +7,8 @@ The release is grouped before it meets these tables, except where many columns o
 weigh the records first. Columns that a key or a condition mixes (an OR, a comparison of two
 columns) hand on the parts of it that they decide alone.
 
-Suppressed records are missing from the answer; kept ones are `*` and spread like any `*`.
+Suppressed records are missing from the answer; kept ones are `*` and spread like any `*`. Where
+some records are counterfeit, a record counts with the probability that it is real.
 Uniform spread: Lee, Kim & Chung 2017, section 5; LeFevre et al. 2006, section 6.
 """
 
@@ -191,6 +192,8 @@ class _Plan:
         for share in weighing:
             select = share.joined(select, column(share.column.name, "source"))
         weights = [share.weight for share in weighing]
+        if self.target.weight is not None:
+            weights.append(column(self.target.weight, "source"))
         records = exp.Sum(this=_product(weights)) if weights else exp.Count(this=exp.Star())
         select = select.select(exp.alias_(records, "records"))
         return select.group_by(*(g.copy() for g in groups.values())) if groups else select

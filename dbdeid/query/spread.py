@@ -1,7 +1,7 @@
 """How a released value spreads over the values it may stand for.
 
-Every leaf of a generalized value is equally likely. A value's leaves are, in this order: itself
-(level 0, or NULL), the leaves that the dictionary lists, or what lies between its bounds. Between
+Every leaf of a generalized value is equally likely. A value's leaves are, in this order: the leaves
+that the dictionary lists, itself (level 0, or NULL), or what lies between its bounds. Between
 bounds a column that is only compared with constants needs no enumeration: the constants cut the
 interval into cells on which every condition is constant, each weighing its number of integers or
 days, for decimals, floats and timestamps its length.
@@ -110,8 +110,9 @@ def _leaf_list(used: Spread) -> exp.Expr:
         exp.case()
         .when(value.is_(exp.null()), exp.array(exp.cast(exp.null(), single)))
         .when(column("meanings") > 1, refusal(used.column, "has two meanings in the dictionary"))
-        .when(level.eq(0), exp.array(exp.cast(value, single)))
+        # before the value itself, whose text tells its level where levels mix
         .when(exp.ArraySize(this=listed) > 0, exp.cast(listed, many))
+        .when(level.eq(0), exp.array(exp.cast(value, single)))
     )
     if used.scale is not None and used.measured:
         between = exp.array() if used.cuts is not None else _series(used.scale)

@@ -6,8 +6,8 @@ import itertools
 import operator
 import re
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -406,7 +406,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 def expected(
-    world: World, keys: list[str], where: Condition | None
+    world: World, keys: list[str], where: Condition | None, weights: Sequence[float] | None = None
 ) -> dict[tuple[Any, ...], float]:
     """The expectation by enumeration of every combination of leaves of every row."""
     used = [
@@ -416,7 +416,7 @@ def expected(
     ]
     names = ("age", "sex", "day", "bmi", "job", "hours")
     counts: dict[tuple[Any, ...], float] = defaultdict(float)
-    for record in world.rows:
+    for record, weight in zip(world.rows, weights or [1] * len(world.rows), strict=True):
         row: Row = dict(zip(names, record, strict=True))
         choices = [world.leaves[name][row[name]] for name in used]
         size = 1
@@ -425,7 +425,7 @@ def expected(
         for combination in itertools.product(*choices):
             leaf = row | dict(zip(used, combination, strict=True))
             if where is None or where.holds(leaf):
-                counts[tuple(KEYS[key](leaf) for key in keys)] += 1 / size
+                counts[tuple(KEYS[key](leaf) for key in keys)] += weight / size
     return dict(counts)
 
 
@@ -470,6 +470,71 @@ def test_the_answer_is_the_expectation_over_the_leaves(
     assert found == pytest.approx(truth, abs=1e-9)
     if where is None:
         assert sum(found.values()) == pytest.approx(len(world.rows), abs=1e-9)
+
+
+@RANDOM
+@given(
+    world=worlds(),
+    keys=st.lists(st.sampled_from(sorted(KEYS)), max_size=2, unique=True),
+    where=st.none() | CONDITIONS,
+    few=st.sampled_from([0, rewrite_module.FEW]),
+    data=st.data(),
+)
+def test_a_record_counts_as_probably_as_it_is_real(
+    session: Session,
+    make_release: Callable[..., Answerable],
+    world: World,
+    keys: list[str],
+    where: Condition | None,
+    few: int,
+    data: st.DataObject,
+) -> None:
+    chances = st.sampled_from([0.0, 0.25, 2 / 3, 1.0])
+    count = len(world.rows)
+    weights = data.draw(st.lists(chances, min_size=count, max_size=count))
+    weighed = [(*row, weight) for row, weight in zip(world.rows, weights, strict=True)]
+    made = make_release({**COLUMNS, "part_0": ("DOUBLE", "DOUBLE")}, weighed, world.dictionary)
+    target = replace(made, columns=made.columns[:-1], weight="part_0")
+    text = f"SELECT {', '.join([*keys, 'COUNT(*)'])} FROM people"
+    text += f" WHERE {where.text}" if where else ""
+    text += f" GROUP BY {', '.join(keys)}" if keys else ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewrite_module, "FEW", few)
+        query = rewrite(text, target)
+        found = {row[:-1]: row[-1] for row in session.rows(query)}
+    truth = expected(world, keys, where, weights) or ({} if keys else {(): 0.0})
+    assert found.keys() == truth.keys()
+    assert found == pytest.approx(truth, abs=1e-9)
+    assert [c.type for c in session.describe(query)][-1] == "DOUBLE"
+
+
+def test_values_of_several_levels_in_one_column(
+    session: Session, make_release: Callable[..., Answerable]
+) -> None:
+    """Labels that mean something else on another level carry their level; leaves tell which."""
+    target = make_release(
+        {"age": ("INTEGER", "VARCHAR"), "sex": ("VARCHAR", "VARCHAR")},
+        [("5", "M@0"), ("6@0", "M@1"), ("6@1", "M@1"), ("[4, 8)", "F"), ("*", "*"), (None, None)],
+        [
+            *(("age", "5", 0, None, None, None), ("age", "6@0", 0, None, None, ["6"])),
+            *(("age", "6@1", 1, "6", "7", None), ("age", "[4, 8)", 2, "4", "7", None)),
+            *(("age", "*", 3, "0", "9", None), ("sex", "M@0", 0, None, None, ["M"])),
+            *(("sex", "M@1", 1, None, None, ["M", "MX"]), ("sex", "F", 0, None, None, None)),
+            ("sex", "*", 2, None, None, ["F", "M", "MX"]),
+        ],
+    )
+    text = "SELECT COUNT(*) FROM people WHERE age <= 6"
+    assert rows(session, text, target)[0][0] == pytest.approx(1 + 1 + 0.5 + 0.75 + 0.7)
+    text = "SELECT age, COUNT(*) FROM people WHERE age IN (5, 6) GROUP BY age ORDER BY age"
+    found = [(age, pytest.approx(count)) for age, count in rows(session, text, target)]
+    assert found == [(5, 1 + 0.25 + 0.1), (6, 1 + 0.5 + 0.25 + 0.1)]
+    text = "SELECT sex, COUNT(*) FROM people WHERE age = 6 GROUP BY sex ORDER BY sex"
+    found = [(sex, pytest.approx(count)) for sex, count in rows(session, text, target)]
+    assert found == [
+        ("F", 0.25 + 0.1 / 3),
+        ("M", 0.5 + 0.25 + 0.1 / 3),
+        ("MX", 0.5 + 0.25 + 0.1 / 3),
+    ]
 
 
 @RANDOM

@@ -31,10 +31,10 @@ WITH "values_1" AS (
         THEN [CAST(NULL AS TEXT)]
         WHEN "meanings" > 1
         THEN ERROR('a value of sex has two meanings in the dictionary')
-        WHEN "level" = 0
-        THEN [CAST("value" AS TEXT)]
         WHEN ARRAY_LENGTH("leaves") > 0
         THEN CAST("leaves" AS TEXT[])
+        WHEN "level" = 0
+        THEN [CAST("value" AS TEXT)]
         ELSE ERROR('a value of sex is released without the values it stands for')
       END AS leaves
     FROM "values_1"
@@ -81,10 +81,10 @@ WITH "values_1" AS (
         THEN [CAST(NULL AS INT)]
         WHEN "meanings" > 1
         THEN ERROR('a value of age has two meanings in the dictionary')
-        WHEN "level" = 0
-        THEN [CAST("value" AS INT)]
         WHEN ARRAY_LENGTH("leaves") > 0
         THEN CAST("leaves" AS INT[])
+        WHEN "level" = 0
+        THEN [CAST("value" AS INT)]
         WHEN CAST("lower" AS BIGINT) < (
           CAST("upper" AS BIGINT) + 1
         )

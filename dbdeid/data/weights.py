@@ -1,0 +1,68 @@
+"""What a recipient of counterfeit records reads a release with: weights, and only what is true.
+
+A release by counterfeit records comes with a catalog: of the records of a group of classes with a
+sensitive value, so many are counterfeit. Where C of n records are, each is real with probability
+1 - C/n, its weight. The other reading of Lee, Kim & Chung 2017 (their Table 9) keeps what is
+certain, and of the other records only that so many with the value are real.
+
+Both are plain SQL on the two tables, so that they can be views of a published file. Sensitive
+values are compared as text, and NULL is a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.sqltext import step
+
+WEIGHT = "weight"
+_NO_COLUMN = ""  # no column of a table is called so
+
+
+def weighted(release: Relation, catalog: Relation, sensitive: str | None) -> exp.Query:
+    """The columns of a release and `weight`: the probability, in [0, 1], that a record is real.
+
+    Args:
+        release: with a column `class_id` and none that is called `weight`.
+        catalog: its `class_ids`, `sensitive_value` and `counterfeits`; groups share no class.
+        sensitive: the sensitive column; None where there is none, and one value, NULL, stands for
+            all of them.
+    """
+    return _rendered("weighted", release, catalog, sensitive, {})
+
+
+def truthful(
+    release: Relation, catalog: Relation, sensitive: str | None, columns: Sequence[str]
+) -> exp.Query:
+    """As many rows as there are real records: the certain ones, of others the sensitive value.
+
+    Args:
+        release: with a column `class_id`.
+        catalog: its `class_ids`, `sensitive_value` and `counterfeits`; groups share no class.
+        sensitive: the sensitive column; None where there is none.
+        columns: those of the release, `class_id` among them.
+    """
+    told = [] if sensitive is None else [sensitive]
+    return _rendered("truthful", release, catalog, sensitive, {"columns": columns, "told": told})
+
+
+def _rendered(
+    name: str,
+    release: Relation,
+    catalog: Relation,
+    sensitive: str | None,
+    columns: dict[str, Sequence[str]],
+) -> exp.Query:
+    tree = step(
+        name,
+        {"release": release, "catalog": catalog},
+        {**columns, "sensitive": [_NO_COLUMN if sensitive is None else sensitive]},
+    )
+    for hole in list(tree.find_all(exp.Column)):
+        if hole.name == _NO_COLUMN:
+            hole.replace(exp.null())
+    assert isinstance(tree, exp.Query)
+    return tree
