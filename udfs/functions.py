@@ -3,9 +3,9 @@
 All take and give Arrow columns, know NULL, are deterministic, and never quote a cell in an error.
 A view on one of them fails when the file is opened without dbdeid: use them while a release is
 made, never in it. Those with a twin in pure SQL (`deid.generalize`, `deid.lca`, `deid.label_loss`,
-`deid.overlap`, `deid.entropy_l`, `deid.emd`) give what the macro gives, but take text where the
-macro takes anything: write `deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no number to
-text by itself.
+`deid.overlap`, `deid.entropy_l`, `deid.emd`, `deid.rce`) give what the macro gives, but take text
+where the macro takes anything: write `deid_generalize('age', age::VARCHAR, 2)`, for DuckDB casts no
+number to text by itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from . import keyed, stored
 from .diversity import emd, entropy_l
 from .overlap import overlap
+from .rce import rce
 
 # Arrow writes the infinite dates of DuckDB as the ends of a 32-bit number.
 _INFINITE = 2**31 - 1
@@ -168,6 +169,14 @@ def _emd(_: stored.Store) -> Callable[..., Any]:
     return deid_emd
 
 
+def _rce(_: stored.Store) -> Callable[..., Any]:
+    def deid_rce(leaves: Any, p: Any, real: Any) -> Any:
+        rows = zip(leaves.to_pylist(), p.to_pylist(), real.to_pylist(), strict=True)
+        return _numbers([rce(*row) for row in rows])
+
+    return deid_rce
+
+
 def _text(values: Sequence[str | None]) -> Any:
     import pyarrow as pa
 
@@ -236,5 +245,12 @@ FUNCTIONS: tuple[Function, ...] = (
         "DOUBLE",
         "earth mover's distance, kind equal or ordered: deid_emd(p, q, kind)",
         _emd,
+    ),
+    Function(
+        "deid_rce",
+        ("BIGINT[]", "DOUBLE", "BOOLEAN"),
+        "DOUBLE",
+        "reconstruction error of a record: deid_rce(leaves, p, real)",
+        _rce,
     ),
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Relation, cast, column
+
+Sizes = Mapping[str, Relation | exp.Query]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,7 @@ class Sized:
     domain: float
 
 
-def sized_classes(
-    released: Relation, sizes: Mapping[str, Relation | exp.Query], domain: float
-) -> Sized:
+def sized_classes(released: Relation, sizes: Sizes, domain: float) -> Sized:
     """The classes of a written table.
 
     Args:
@@ -33,16 +33,35 @@ def sized_classes(
         sizes: of each quasi-identifier the `size` of each `label`.
         domain: tuples of the whole domain.
     """
-    texts = [cast(column(name, "released"), "VARCHAR") for name in sizes]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    classes = (
-        exp.select(*(exp.alias_(text, f"qi_{i}") for i, text in enumerate(texts)), counted)
-        .from_(exp.alias_(released.table, "released", table=True))
-        .group_by(*(text.copy() for text in texts))
-    )
-    query = exp.select(exp.column("records", "class"))
+    query, found = classes_of(released, sizes)
     size: exp.Expr = exp.convert(1.0)
-    query = query.from_(classes.subquery("class"))
+    for one in found:
+        size = exp.Mul(this=size, expression=one)
+    return Sized(query.select(exp.alias_(size, "size")), domain)
+
+
+def classes_of(
+    released: Relation, sizes: Sizes, parts: Sequence[exp.Expr] = ()
+) -> tuple[exp.Select, list[exp.Column]]:
+    """The `records` of each class, and where in that query the size of each released value is.
+
+    Args:
+        released: the table, under that alias.
+        sizes: of each quasi-identifier the `size` of each `label`.
+        parts: what else of a record, as an alias `<part>`, a class must share; the query has it
+            as `class.<part>`.
+    """
+    texts = [
+        exp.alias_(cast(column(name, "released"), "VARCHAR"), f"qi_{i}")
+        for i, name in enumerate(sizes)
+    ]
+    shared = [*texts, *parts]
+    classes = (
+        exp.select(*shared, exp.alias_(exp.Count(this=exp.Star()), "records"))
+        .from_(exp.alias_(released.table, "released", table=True))
+        .group_by(*(part.unalias().copy() for part in shared))
+    )
+    query = exp.select(exp.column("records", "class")).from_(classes.subquery("class"))
     for i, labels in enumerate(sizes.values()):
         same = exp.NullSafeEQ(
             this=exp.column(f"qi_{i}", "class"), expression=exp.column("label", f"l{i}")
@@ -50,5 +69,4 @@ def sized_classes(
         # left: a label without a size must not be left out
         table = labels.subquery() if isinstance(labels, exp.Query) else labels.table
         query = query.join(exp.alias_(table, f"l{i}", table=True), on=same, join_type="left")
-        size = exp.Mul(this=size, expression=exp.column("size", f"l{i}"))
-    return Sized(query.select(exp.alias_(size, "size")), domain)
+    return query, [exp.column("size", f"l{i}") for i in range(len(sizes))]

@@ -34,6 +34,7 @@ NAMES = {
     "loss",
     "overlap",
     "query_error",
+    "rce",
     "read_hierarchy",
     "risk",
     "suppress",

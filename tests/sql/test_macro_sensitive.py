@@ -341,7 +341,7 @@ def test_the_values_of_a_class_are_the_same_text_in_every_macro() -> None:
     assert len({re.sub(r"\s+", " ", part) for part in twice}) == 1
 
 
-@pytest.mark.parametrize("name", [*MODELS, "kl", "entropy_l", "emd"])
+@pytest.mark.parametrize("name", [*MODELS, "kl", "entropy_l", "emd", "rce"])
 def test_no_with_for_older_duckdb_loses_it_from_a_published_file(name: str) -> None:
     content = files("dbdeid.sql").joinpath("macros", f"{name}.sql").read_text(encoding="utf-8")
     assert not re.search(r"\bWITH\b", re.sub(r"--.*", "", content))
@@ -504,13 +504,17 @@ def test_what_cannot_be_compared_is_an_error(shelf: Con, call: str, message: str
 
 @pytest.mark.parametrize(
     "name",
-    ["given", "summed", "found", "one", "pair", "before", "next", "p", "q", "kind", "counts"],
+    [
+        *("given", "summed", "found", "one", "pair", "before", "next", "p", "q", "kind", "counts"),
+        *("leaves", "told", "is_real", "real"),
+    ],
 )
 def test_columns_of_the_caller_are_not_captured(shelf: Con, name: str) -> None:
     query = f"""SELECT deid.entropy_l("{name}"), deid.emd("{name}", x."{name}"),
-      deid.emd("{name}", [0, 0, 1], kind := 'ordered')
+      deid.emd("{name}", [0, 0, 1], kind := 'ordered'),
+      deid.rce(list_filter("{name}", lambda x: x > 0), 0.5, true)
       FROM (SELECT [1, 1, 0] AS "{name}", [9, 9, 9] AS other) AS x"""
-    expected = [(2, 0, pytest.approx(0.75))]
+    expected = [(2, 0, pytest.approx(0.75), 0.25)]
     assert rows(shelf, query) == expected
     again = query.replace("x.", f'"{name}".').replace("AS x", f'AS "{name}"')
     assert rows(shelf, again) == expected

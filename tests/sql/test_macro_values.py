@@ -86,6 +86,14 @@ def value(con: Con, expression: str, *arguments: object) -> Any:
         ("deid.overlap('*', 2, 2)", 0),
         ("deid.overlap('[5, 5)', 1, 9)", None),
         ("deid.overlap(NULL, 1, 2)", None),
+        ("deid.rce([4, 1])", 0.375),
+        ("deid.rce([2, 1], p := 0.5)", 1 - 0.75 * 0.75),
+        ("""deid.rce([2, 1], 0.5, "real" := false)""", 0.25 * 0.75),
+        ("deid.rce([1], 0, false)", 0.0),
+        ("deid.rce([])", None),
+        ("deid.rce(NULL)", None),
+        ("deid.rce([1], NULL)", None),
+        ("deid.rce([1], 1, NULL)", None),
     ],
 )
 def test_values(con: Con, call: str, expected: object) -> None:
@@ -110,6 +118,11 @@ def test_values(con: Con, call: str, expected: object) -> None:
         ("deid.keep_prefix('abc', -1)", "n must be 0 or more"),
         ("deid.keep_prefix('abc', NULL)", "n must be 0 or more"),
         ("deid.topcode(5, NULL)", "the limit is NULL"),
+        ("deid.rce([4, 0.5])", "leaves must be finite, 1 or more"),
+        ("deid.rce([4, NULL])", "leaves must be finite, 1 or more"),
+        ("deid.rce([CAST('nan' AS DOUBLE)])", "leaves must be finite, 1 or more"),
+        ("deid.rce([4], 1.1)", "p must be from 0 to 1"),
+        ("deid.rce([4], CAST('nan' AS DOUBLE))", "p must be from 0 to 1"),
     ],
 )
 def test_wrong_arguments_are_errors(con: Con, call: str, message: str) -> None:

@@ -27,6 +27,7 @@ def test_registering_twice_is_fine_and_cursors_see_them() -> None:
             "deid_loss",
             "deid_overlap",
             "deid_pseudonym",
+            "deid_rce",
         }
         with con.cursor() as cursor:
             assert cursor.execute("SELECT deid_overlap('[0, 4)', 1, 2)").fetchall() == [(0.25,)]

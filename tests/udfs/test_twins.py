@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from dbdeid.udfs.diversity import emd, entropy_l
 from dbdeid.udfs.overlap import overlap
+from dbdeid.udfs.rce import rce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,27 @@ def test_emd(con: Con, two: list[Any], kind: str | None) -> None:
             places = range(len(p))
             moved = scipy.stats.wasserstein_distance(places, places, p, q)
             assert udf == pytest.approx(moved / max(len(p) - 1, 1), rel=1e-9, abs=1e-9)
+
+
+sizes = st.one_of(st.none(), st.lists(st.one_of(st.none(), st.integers(0, 10**6)), max_size=4))
+domains = st.lists(st.integers(1, 10**6), min_size=1, max_size=9)
+chances = st.one_of(st.floats(0, 1), st.sampled_from([None, 0.0, 1.0, -0.1, 1.1, math.nan]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(sizes, domains), chances, st.sampled_from([True, False, None]))
+def test_rce(con: Con, leaves: list[int | None] | None, p: float | None, real: bool | None) -> None:
+    arguments = [leaves, p, real]
+    macro = about(con, "SELECT deid.rce($1::BIGINT[], $2::DOUBLE, $3::BOOLEAN)", arguments)
+    udf = about(con, "SELECT deid_rce($1::BIGINT[], $2::DOUBLE, $3::BOOLEAN)", arguments)
+    assert macro == udf
+    if not isinstance(udf, str):
+        assert rce(leaves, p, real) == udf
+        if udf is not None:
+            assert leaves
+            assert p is not None
+            cells = [p * p / v + real * (1 - 2 * p / v) for v in leaves if v]
+            assert udf == pytest.approx(sum(cells) / len(leaves), abs=1e-12)
 
 
 def test_whole_columns_agree(con: Con) -> None:
