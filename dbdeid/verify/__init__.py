@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dbdeid.verify.content import Content, content
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
-from dbdeid.verify.release import stored_content, verify_bare, verify_file, verify_table
+from dbdeid.verify.release import (
+    stored_content,
+    verify_bare,
+    verify_file,
+    verify_table,
+    verify_views,
+)
 
 __all__ = [
     "Check",
@@ -17,4 +23,5 @@ __all__ = [
     "verify_bare",
     "verify_file",
     "verify_table",
+    "verify_views",
 ]

@@ -1,8 +1,9 @@
 """What a published file could carry beside its tables, by kind of file.
 
 A `.duckdb` file:
-- `objects`: only the release, its dictionary and the shipped `deid` macros, word for word. A view
-  shows rows it filters through column statistics, a type or sequence lists or counts originals.
+- `objects`: only the release, its dictionary and the shipped `deid` macros, word for word; beside
+  a catalog also that and its two views, as shipped. Any other view shows rows it filters through
+  column statistics, a type or sequence lists or counts originals.
 - `storage`: no freed blocks (dropped and updated rows stay readable there), no deleted rows, no
   write-ahead log beside the file, no bytes after its last block.
 - `statistics`: nullness, smallest and largest numbers and distinct counts kept for a column are
@@ -49,10 +50,17 @@ _PANDAS_KEYS = frozenset(
 )
 
 
-def objects(session: Session, tables: Sequence[Relation]) -> Check:
-    """Whether the session's database holds the given tables and shipped macros, nothing else."""
+def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] = ()) -> Check:
+    """Whether the session's database holds the given objects and shipped macros, nothing else.
+
+    Args:
+        session: its database is looked at.
+        tables: the tables of the release.
+        views: names of views whose text is held against the shipped one elsewhere.
+    """
     found = session.rows(step("verify_objects", values={"database": session.catalog}))
     own = {("table", "main", table.name) for table in tables}
+    own |= {("view", "main", view) for view in views}
     shipped = {("macro", MACROS, name.lower()) for name in public_macros()}
     shipped.add(("schema", "", MACROS))
     foreign = [

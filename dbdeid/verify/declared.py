@@ -3,11 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from dbdeid.engine.relation import Column
 from dbdeid.privacy import Model
 from dbdeid.privacy.counting import NullPolicy
+
+CLASS_ID = "class_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What a release with counterfeit records promises besides its models.
+
+    Attributes:
+        k: the least size of a class, counterfeit records included.
+        size: the size that smaller classes are padded to.
+        h: the greatest degree of generalization of a record.
+        limit: most counterfeit records.
+        catalog: pool, paper or none.
+        sensitive: the column whose values the catalog counts; None: records alone.
+        strict: the prosecutor risk may not exceed 1/k at all.
+        local: levels differ between classes.
+        weights: of each quasi-identifier in the degree of generalization.
+    """
+
+    k: int
+    size: int
+    h: float
+    limit: int
+    catalog: Literal["pool", "paper", "none"]
+    sensitive: str | None
+    strict: bool
+    local: bool
+    weights: dict[str, float]
+
+    @property
+    def risk(self) -> float:
+        """The largest prosecutor risk that is allowed."""
+        return (1.0 if self.strict else 1.10) / self.k
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +65,8 @@ class Declared:
         null_policy: what a NULL in a quasi-identifier matches.
         subject: the column of the source whose distinct values count; None: every record does.
         pseudonyms: released columns that link the records of a subject.
+        padding: of a release with counterfeit records.
+        relocated: allowed share of records whose quasi-identifiers are not theirs; None: none is.
     """
 
     release: str
@@ -48,6 +84,8 @@ class Declared:
     null_policy: NullPolicy = "own_category"
     subject: str | None = None
     pseudonyms: tuple[str, ...] = ()
+    padding: Padding | None = None
+    relocated: float | None = None
 
     @property
     def all_top(self) -> bool:

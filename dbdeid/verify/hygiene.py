@@ -32,6 +32,9 @@ DICTIONARY = (
     Column("leaves", "VARCHAR[]"),
 )
 
+# What companions of a release may hold beside plain values.
+LISTS = ("VARCHAR[]", "BIGINT[]")
+
 PLAIN = ("text", "integer", "decimal", "float", "date", "timestamp", "boolean")
 
 
@@ -86,7 +89,7 @@ def _beyond_columns(session: Session, table: Relation) -> Iterator[str]:
     place = {"database": table.catalog, "schema": table.schema, "name": table.name}
     found = session.rows(step("verify_definition", values=place))
     yield from (f"{table.name!r} has {kind} on {part!r}" for kind, part in found)
-    plain = all(c.family in PLAIN or c.type == "VARCHAR[]" for c in table.columns)
+    plain = all(c.family in PLAIN or c.type in LISTS for c in table.columns)
     if plain and not found and not _plainly_created(session, table):
         yield f"{table.name!r} has a column with a collation or a storage option"
 

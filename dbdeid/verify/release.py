@@ -6,6 +6,7 @@ recompute from what is written and share no code with the methods that wrote it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting, KAnonymity
-from dbdeid.verify import container, files, hygiene, promises, sensitive, subjects
+from dbdeid.verify import container, files, hygiene, padding, promises, sensitive, subjects, views
 from dbdeid.verify.classes import count_classes, released_values
 from dbdeid.verify.content import Content, content, same
+from dbdeid.verify.counterfeits import levels
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.padded import CATALOG, listable
 from dbdeid.verify.populations import Populations, measured
 from dbdeid.verify.truthfulness import truthfulness
 
@@ -32,6 +35,8 @@ def verify_table(
     source: exp.Query | Relation | None = None,
     hierarchies: Relation | None = None,
     populations: Populations | None = None,
+    catalog: Relation | None = None,
+    flagged: Relation | None = None,
     same_as: Content | None = None,
 ) -> Verification:
     """Verify a staged or written table of an open session.
@@ -45,6 +50,9 @@ def verify_table(
             their place); with `hierarchies`, truthfulness is a promise too.
         hierarchies: `deid.hierarchies` or its rows for this release.
         populations: those that models compare with, which are judged where the source is at hand.
+        catalog: what is published of the counterfeits of a padded release.
+        flagged: its counterfeits: `record`, all released columns as text, and `counterfeits`, how
+            many such records are; needed with the source.
         same_as: the content it must have.
 
     Where subjects are counted, they are only with the source; else its models are measured in
@@ -54,23 +62,45 @@ def verify_table(
     written = _described(session, table)
     listed = _described(session, dictionary) if dictionary else None
     known = _described(session, hierarchies) if hierarchies else None
+    counts = _described(session, catalog) if catalog else None
     by_subject = source is not None and known is not None and _complete(written, declared)
-    kept, checks = _written(session, written, declared, listed, known)
+    kept, checks = _written(session, written, declared, listed, counts, known)
     if declared.subject is not None and by_subject:
         assert source is not None
         assert known is not None
         kept = [*subjects.promises(session, written, declared, source, known, populations), *kept]
     else:
         kept = [*_models(session, written, declared, source, known, populations), *kept]
-    if source is not None and known is not None and _complete(written, declared):
+    whole = source is not None and known is not None
+    if declared.padding is not None and (whole or flagged) and _complete(written, declared):
+        private = _described(session, flagged) if flagged else None
+        kept += padding.of_owner(
+            session,
+            written,
+            declared,
+            dictionary=listed,
+            catalog=counts,
+            private=private,
+            source=source,
+            hierarchies=known,
+        )
+    elif source is not None and known is not None and _complete(written, declared):
         kept.append(truthfulness(session, written, declared, source, known))
-    tables = [written, listed] if listed else [written]
+    tables = [t for t in (written, listed, counts) if t]
     databases = {t.catalog or session.catalog for t in tables}
     commented = [hygiene.comments(session, database, tables) for database in sorted(databases)]
     checks.append(next((c for c in commented if not c.holds), commented[0]))
-    if same_as is not None:
-        checks.append(same(content(session, written, declared.columns), same_as))
+    checks += _content(session, written, declared, counts, same_as)
     return Verification(tuple(kept), tuple(checks))
+
+
+def verify_views(session: Session, table: Relation, declared: Declared, catalog: Relation) -> Check:
+    """Whether the views beside a padded release in a database say what it and its catalog mean."""
+    written, counts = _described(session, table), _described(session, catalog)
+    absent = [name for name in views.names(written.name) if session.exists(name) != "view"]
+    if absent:
+        return Check("views", False, f"no view {', '.join(map(repr, absent))}")
+    return views.rows(session, written, counts, declared)
 
 
 def verify_file(
@@ -78,6 +108,7 @@ def verify_file(
     declared: Declared,
     *,
     dictionary: str | Path | None,
+    catalog: str | Path | None = None,
     same_as: Content | None = None,
     settings: Settings | None = None,
 ) -> Verification:
@@ -88,6 +119,7 @@ def verify_file(
         declared: the release's shape and promises.
         dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
             file beside a `.parquet` or `.csv` file; None when there is none.
+        catalog: the same of the catalog of a padded release.
         same_as: the content it must have, as `stored_content` gives it.
         settings: limits of the engine.
 
@@ -98,18 +130,26 @@ def verify_file(
         kind = files.kind(path)
         if kind == files.DATABASE:
             listed = str(dictionary) if dictionary else None
-            return _database(session, path, declared, listed, same_as)
-        beside = Path(dictionary) if dictionary else None
+            counts = str(catalog) if catalog else None
+            return _database(session, path, declared, listed, counts, same_as)
+        beside = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == files.PARQUET:
-            return _parquet(session, path, declared, beside, same_as)
-        return _csv(session, path, declared, beside, same_as)
+            return _parquet(session, path, declared, *beside, same_as)
+        return _csv(session, path, declared, *beside, same_as)
 
 
 def stored_content(
-    session: Session, table: Relation, declared: Declared, path: Path
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    path: Path,
+    catalog: Relation | None = None,
 ) -> Content | None:
-    """The content that a file of this name has when it holds the rows of a table."""
-    return content(session, _described(session, table), _stored(declared, path).columns)
+    """The content that a file of this name has when it holds the rows of a table (and catalog)."""
+    found = content(session, _described(session, table), _stored(declared, path).columns)
+    if found is None or catalog is None:
+        return found
+    return replace(found, catalog=content(session, _described(session, catalog), CATALOG))
 
 
 def _stored(declared: Declared, path: Path) -> Declared:
@@ -176,11 +216,12 @@ def _written(
     table: Relation,
     declared: Declared,
     dictionary: Relation | None,
+    catalog: Relation | None,
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
     """Promises besides its models, and checks, that every kind of written table has in common."""
     kept: list[Promise] = []
-    tables = [table, dictionary] if dictionary else [table]
+    tables = [t for t in (table, dictionary, catalog) if t]
     checks = [
         hygiene.columns(table, declared.columns, declared.withheld),
         hygiene.types(table, declared.columns),
@@ -189,16 +230,26 @@ def _written(
     ]
     if all(table.find(name) for name in declared.quasi_identifiers):
         classes = count_classes(session, table, declared)
-        kept.append(promises.suppression(session, classes, declared))
+        if declared.padding is None:
+            kept.append(promises.suppression(session, classes, declared))
         if dictionary is not None:
             values = released_values(session, classes, declared)
-            listing = hygiene.dictionary(session, values, dictionary, declared, hierarchies)
+            with padding.as_released(session, declared, hierarchies) as shown:
+                listing = hygiene.dictionary(session, values, dictionary, declared, shown)
             checks.append(listing)
             if hygiene.readable(dictionary):
-                kept.append(promises.transformation(session, values, dictionary, declared))
+                local = declared.padding is not None and declared.padding.local
+                transformed = levels if local else promises.transformation
+                kept.append(transformed(session, values, dictionary, declared))
                 checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
             session.drop_temp(values.name)
         session.drop_temp(classes.name)
+    if declared.padding is not None:
+        readable = dictionary if dictionary and hygiene.readable(dictionary) else None
+        found, more = padding.judged(
+            session, table, declared, dictionary=readable, catalog=catalog, hierarchies=hierarchies
+        )
+        kept, checks = kept + found, checks + more
     return kept, checks
 
 
@@ -233,34 +284,57 @@ def _database(
     path: Path,
     declared: Declared,
     dictionary: str | None,
+    catalog: str | None,
     same_as: Content | None,
 ) -> Verification:
-    expected = [declared.release] + ([dictionary] if dictionary else [])
+    expected = [name for name in (declared.release, dictionary, catalog) if name]
     absent = [name for name in expected if session.exists(name) != "table"]
     if absent:
         detail = f"no table {', '.join(map(repr, absent))}"
         return Verification((), (Check("objects", False, detail),))
-    table, *others = (session.relation(name) for name in expected)
-    kept, checks = _written(session, table, declared, others[0] if others else None)
+    described = {name: session.relation(name) for name in expected}
+    table, counts = described[declared.release], described.get(catalog or "")
+    kept, checks = _written(session, table, declared, described.get(dictionary or ""), counts)
     kept = [*_models(session, table, declared), *kept]
-    checks += _content(session, table, declared, same_as)
-    return _with(
-        Verification(tuple(kept), tuple(checks)), *_container(session, path, [table, *others])
-    )
+    checks += _content(session, table, declared, counts, same_as)
+    allowed = views.names(table.name) if declared.padding and counts else ()
+    of_file = _container(session, path, list(described.values()), allowed)
+    if declared.padding is not None and counts is not None:
+        checks.append(_views(session, table, counts, declared))
+    return _with(Verification(tuple(kept), tuple(checks)), *of_file)
+
+
+def _views(session: Session, table: Relation, catalog: Relation, declared: Declared) -> Check:
+    assert declared.padding is not None
+    other = views.definitions(session, table, catalog, [declared.padding.sensitive])
+    if other:
+        return Check("views", False, f"not as shipped: {', '.join(map(repr, other))}")
+    return views.rows(session, table, catalog, declared)
 
 
 def _content(
-    session: Session, table: Relation, declared: Declared, same_as: Content | None
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    catalog: Relation | None,
+    expected: Content | None,
 ) -> list[Check]:
-    if same_as is None:
+    if expected is None:
         return []
-    return [same(content(session, table, declared.columns), same_as)]
+    checks = [same(content(session, table, declared.columns), expected)]
+    if expected.catalog is not None:
+        found = content(session, catalog, CATALOG) if catalog else None
+        checks.append(same(found, expected.catalog, "catalog_content"))
+    return checks
 
 
-def _container(session: Session, path: Path, tables: list[Relation]) -> tuple[Check, ...]:
+def _container(
+    session: Session, path: Path, tables: list[Relation], allowed: Sequence[str] = ()
+) -> tuple[Check, ...]:
+    """The checks of a database file; `allowed` are views that are checked by themselves."""
     return (
         hygiene.comments(session, session.catalog, None),
-        container.objects(session, tables),
+        container.objects(session, tables, allowed),
         container.storage(session, path, tables),
         container.statistics(session, tables),
     )
@@ -271,15 +345,17 @@ def _parquet(
     path: Path,
     declared: Declared,
     dictionary: Path | None,
+    catalog: Path | None,
     same_as: Content | None,
 ) -> Verification:
     stored = _stored(declared, path)
     table = files.parquet(session, path, "verify_rows")
     listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
-    kept, checks = _written(session, table, stored, listed)
+    counts = files.parquet(session, catalog, "verify_groups") if catalog else None
+    kept, checks = _written(session, table, stored, listed, counts)
     kept = [*_models(session, table, stored), *kept]
-    checks += _content(session, table, stored, same_as)
-    paths = [path, dictionary] if dictionary else [path]
+    checks += _content(session, table, stored, counts, same_as)
+    paths = [p for p in (path, dictionary, catalog) if p]
     metadata = container.parquet(session, paths, ours=True)
     return _with(Verification(tuple(kept), tuple(checks)), metadata)
 
@@ -289,17 +365,21 @@ def _csv(
     path: Path,
     declared: Declared,
     dictionary: Path | None,
+    catalog: Path | None,
     same_as: Content | None,
 ) -> Verification:
     text = files.exported_csv(session, path, "verify_text")
     table, types = files.typed(session, text, declared.columns, "verify_rows")
-    listed = None
+    listed = counts = None
     if dictionary:
         text = files.exported_csv(session, dictionary, "verify_dictionary_text")
         listed, _ = files.typed(session, text, hygiene.DICTIONARY, "verify_dictionary")
-    kept, checks = _written(session, table, declared, listed)
+    if catalog:
+        text = files.exported_csv(session, catalog, "verify_groups_text")
+        counts, _ = files.typed(session, text, CATALOG, "verify_groups")
+    kept, checks = _written(session, table, declared, listed, counts)
     kept = [*_models(session, table, declared), *kept]
-    checks += _content(session, table, declared, same_as)
+    checks += _content(session, table, declared, counts, same_as)
     return _with(Verification(tuple(kept), tuple(checks)), types)
 
 
@@ -345,9 +425,13 @@ def _bare_database(
     names = [str(name) for (name,) in rows]
     described = {name: session.relation(name) for name in names}
     companions = {
-        f"{name}_dictionary": name
+        beside: name
         for name in names
-        if f"{name}_dictionary" in names and hygiene.readable(described[f"{name}_dictionary"])
+        for beside, known in (
+            (f"{name}_dictionary", hygiene.readable),
+            (f"{name}_catalog", listable),
+        )
+        if beside in names and known(described[beside])
     }
     candidates = [table] if table else [name for name in names if name not in companions]
     if len(candidates) != 1 or candidates[0] not in names:
@@ -358,4 +442,11 @@ def _bare_database(
     chosen = candidates[0]
     tables = [described[n] for n in names if n == chosen or companions.get(n) == chosen]
     found = _bare(session, described[chosen], quasi_identifiers, k, counting)
-    return _with(found, *_container(session, path, tables))
+    catalog = next((t for t in tables if t.name == f"{chosen}_catalog"), None)
+    if catalog is None:
+        return _with(found, *_container(session, path, tables))
+    # what the catalog is about is not declared here: the views tell
+    subjects_of = [None, *described[chosen].names]
+    other = views.definitions(session, described[chosen], catalog, subjects_of)
+    allowed = [name for name in views.names(chosen) if name not in other]
+    return _with(found, *_container(session, path, tables, allowed))

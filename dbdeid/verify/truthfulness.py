@@ -13,6 +13,7 @@ from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.promises import allowed
 
 SOURCE, BALANCE = "verify_source", "verify_balance"
 
@@ -45,18 +46,34 @@ def truthfulness(
         generalized, released, invented = (
             int(n) for n in session.row(_invented(columns, declared))
         )
-        if declared.stars_suppressed:
-            invented += int(session.row(_unlike(columns, declared))[0])
+        unlike = 0
+        if declared.stars_suppressed or declared.relocated is not None:
+            unlike = int(session.row(_unlike(columns, declared))[0])
     finally:
         session.drop_temp(SOURCE)
         session.drop_temp(BALANCE)
+    if declared.relocated is not None:
+        return _relocation(declared, rows, rows - generalized, invented, unlike)
     wanted = {"source_rows": declared.source_rows, "unmapped_records": 0, "invented_records": 0}
     found = {
         "source_rows": rows,
         "unmapped_records": rows - generalized,
-        "invented_records": invented,
+        "invented_records": invented + unlike,
     }
     return Promise("truthfulness", wanted, found, found == wanted and released <= rows)
+
+
+def _relocation(declared: Declared, rows: int, unmapped: int, moved: int, others: int) -> Promise:
+    """Records were given other quasi-identifiers on purpose: no more than was declared.
+
+    `others` have other columns than any record of the source.
+    """
+    assert declared.relocated is not None
+    limit = allowed(declared.relocated, declared.source_rows)
+    wanted = {"source_rows": declared.source_rows, "relocated_records": f"at most {limit}"}
+    found = {"source_rows": rows, "relocated_records": moved}
+    holds = rows == declared.source_rows and unmapped == others == 0 and moved <= limit
+    return Promise("relocation", wanted, found, holds)
 
 
 def _count(table: Relation) -> exp.Select:

@@ -1,0 +1,122 @@
+"""All that a release with counterfeit records is held to, beside its privacy models and hygiene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.verify import counterfeits, flagged, padded, places
+from dbdeid.verify.declared import Check, Declared, Promise
+
+Source = exp.Query | Relation
+
+
+def judged(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    *,
+    dictionary: Relation | None,
+    catalog: Relation | None,
+    hierarchies: Relation | None = None,
+) -> tuple[list[Promise], list[Check]]:
+    """What the table, its catalog and the hierarchies tell.
+
+    Without the hierarchies, as in a published file, degrees are not recomputed, and which class
+    lies inside which other is told by the dictionary's leaves: then the content must be that of a
+    table that was verified with them.
+
+    Args:
+        session: sees all tables.
+        table: the written table, described.
+        declared: its shape and promises.
+        dictionary: its dictionary, described.
+        catalog: its catalog, described.
+        hierarchies: `deid.hierarchies` or its rows for this release, described.
+    """
+    if reason := padded.unreadable(table, declared, catalog):
+        return list(counterfeits.unmeasured(declared, reason)), []
+    with (
+        _placed(session, declared, hierarchies) as known,
+        padded.counted(
+            session, table, declared, catalog, _leaves(declared, known, dictionary)
+        ) as counted,
+    ):
+        kept = [counterfeits.added(session, table, declared, counted.groups)]
+        if known is not None:
+            kept.append(counterfeits.h_ceiling(session, counted, declared, known))
+        if counted.groups is not None:
+            kept += counterfeits.of_catalog(session, counted, declared)
+        return kept, [counterfeits.class_ids(session, counted)]
+
+
+@contextmanager
+def _placed(
+    session: Session, declared: Declared, hierarchies: Relation | None
+) -> Iterator[Relation | None]:
+    try:
+        yield None if hierarchies is None else places.placed(session, declared, hierarchies)
+    finally:
+        session.drop_temp(places.PLACES)
+
+
+def _leaves(
+    declared: Declared, known: Relation | None, dictionary: Relation | None
+) -> exp.Query | None:
+    if known is not None:
+        return places.leaves_of_places(declared, known)
+    if dictionary is None:
+        return None
+    query = step("verify_listed_leaves", {"dictionary": dictionary})
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def of_owner(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    *,
+    dictionary: Relation | None,
+    catalog: Relation | None,
+    private: Relation | None,
+    source: Source | None,
+    hierarchies: Relation | None,
+) -> list[Promise]:
+    """What the known counterfeits (`private`), and the source, tell beside the written table."""
+    reason = padded.unreadable(table, declared, catalog)
+    if private is None or private.columns != flagged.FLAGGED:
+        reason = reason or "not measurable without the list of counterfeits"
+    if reason:
+        return [Promise("truthfulness", {"invented_records": 0}, reason, False)]
+    assert private is not None
+    with (
+        _placed(session, declared, hierarchies) as known,
+        padded.counted(session, table, declared, catalog) as counted,
+    ):
+        kept = list(flagged.promises(session, table, declared, counted, private, dictionary))
+        if source is None or hierarchies is None or known is None:
+            return kept
+        truthful = flagged.truthful(session, table, declared, private, source, hierarchies, known)
+        return [truthful, *kept]
+
+
+@contextmanager
+def as_released(
+    session: Session, declared: Declared, hierarchies: Relation | None
+) -> Iterator[Relation | None]:
+    """The hierarchies with their labels as the release shows them."""
+    if hierarchies is None or declared.padding is None or not declared.padding.local:
+        yield hierarchies
+        return
+    with _placed(session, declared, hierarchies) as known:
+        assert known is not None
+        try:
+            yield places.as_released(session, declared, hierarchies, known)
+        finally:
+            session.drop_temp(places.SHOWN)

@@ -1,0 +1,133 @@
+"""Where released values stand in the hierarchies: their leaves, levels and losses.
+
+Everything is counted from the rows of the hierarchies, never taken from the method that chose the
+levels: loss is (leaves - 1)/(all leaves - 1), that of an interval its width over the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.verify.classes import as_text
+from dbdeid.verify.declared import Declared
+
+PLACES, SHOWN, CONTAINS = "verify_places", "verify_shown", "verify_contains"
+
+
+def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relation:
+    """A temporary table of what each value reads on each level, to be dropped by the caller.
+
+    Its columns are `name`, `level`, `value`, `shown` and `loss`; where levels mix, a label that
+    names other leaves on another level reads `label@level`.
+    """
+    assert declared.padding is not None
+    names = [exp.Literal.string(n) for n in declared.quasi_identifiers]
+    listed = [exp.Literal.string(n) for n in declared.domains]
+    of_domain = exp.In(this=column("hierarchy"), expressions=listed) if listed else exp.false()
+    query = (
+        exp.select(exp.alias_(column("hierarchy"), "name"))
+        .select(*(column(c) for c in ("level", "value", "label", "loss", "lower", "upper")))
+        .select(exp.alias_(of_domain, "listed"))
+        .from_(of_release(hierarchies, declared).subquery("of_release"))
+        .where(exp.In(this=column("hierarchy"), expressions=names))
+    )
+    mixing = {"local": declared.padding.local}
+    return session.run(Step(PLACES, step("verify_places", {"labels": query}, values=mixing)))
+
+
+def of_release(hierarchies: Relation, declared: Declared) -> exp.Select:
+    """The rows of this release."""
+    query = exp.select("*").from_(hierarchies.table)
+    if hierarchies.find("release"):
+        query = query.where(column("release").eq(exp.Literal.string(declared.release)))
+    return query
+
+
+def as_released(
+    session: Session, declared: Declared, hierarchies: Relation, places: Relation
+) -> Relation:
+    """The hierarchies with the labels as locally recoded values read: `label@level` where mixed.
+
+    A temporary table with the columns of `deid.hierarchies`, to be dropped by the caller.
+    """
+    same = exp.and_(
+        column("name", "p").eq(column("hierarchy", "h")),
+        column("level", "p").eq(column("level", "h")),
+        exp.NullSafeEQ(this=column("value", "p"), expression=column("value", "h")),
+    )
+    label = exp.alias_(column("shown", "p"), "label")
+    kept = ("hierarchy", "level", "value", "loss", "lower", "upper")
+    query = (
+        exp.select(*(column(c, "h") for c in kept), label)
+        .from_(of_release(hierarchies, declared).subquery("h"))
+        .join(exp.alias_(places.table, "p", table=True), on=same)
+    )
+    return session.run(Step(SHOWN, query))
+
+
+def degree(
+    session: Session, classes: Relation, keys: Sequence[str], declared: Declared, places: Relation
+) -> tuple[float | None, int]:
+    """The largest degree of a class, and how many classes hold a value without a place.
+
+    Args:
+        session: sees all tables.
+        classes: one row for each class.
+        keys: its columns of the quasi-identifiers, in order.
+        declared: levels and weights.
+        places: from `placed`.
+    """
+    assert declared.padding is not None
+    weights = declared.padding.weights
+    query = exp.select().from_(exp.alias_(classes.table, "c", table=True))
+    terms: list[exp.Expr] = []
+    for key, name in zip(keys, declared.quasi_identifiers, strict=True):
+        losses = exp.select(column("shown"), exp.alias_(exp.Max(this=column("loss")), "loss"))
+        losses = losses.from_(places.table).where(column("name").eq(exp.Literal.string(name)))
+        if not declared.padding.local:
+            losses = losses.where(column("level").eq(declared.level(name)))
+        alias = f"l_{key}"
+        same = exp.NullSafeEQ(this=as_text(column(key, "c")), expression=column("shown", alias))
+        query = query.join(
+            losses.group_by(column("shown")).subquery(alias), on=same, join_type="left"
+        )
+        weight = exp.convert(float(weights.get(name, 1.0)))
+        terms.append(exp.Mul(this=column("loss", alias), expression=weight))
+    total = exp.convert(float(sum(weights.get(n, 1.0) for n in declared.quasi_identifiers)))
+    mean = exp.Div(this=exp.paren(_sum(terms)), expression=total)
+    degrees = query.select(exp.alias_(mean, "degree")).subquery("degrees")
+    unknown = exp.CountIf(this=exp.Is(this=column("degree"), expression=exp.null()))
+    largest, lost = session.row(exp.select(exp.Max(this=column("degree")), unknown).from_(degrees))
+    return (None if largest is None else float(largest)), int(lost)
+
+
+def _sum(terms: Sequence[exp.Expr]) -> exp.Expr:
+    whole, *others = terms
+    for term in others:
+        whole = exp.Add(this=whole, expression=term)
+    return whole
+
+
+def leaves_of_places(declared: Declared, places: Relation) -> exp.Select:
+    """The leaves of each value that can be released: `name`, `shown`, `value`."""
+    query = exp.select(*map(column, ("name", "shown", "value"))).from_(places.table)
+    assert declared.padding is not None
+    if declared.padding.local:
+        return query
+    at = (
+        exp.and_(
+            column("name").eq(exp.Literal.string(name)), column("level").eq(declared.level(name))
+        )
+        for name in declared.quasi_identifiers
+    )
+    return query.where(exp.or_(*at))
+
+
+def contains(session: Session, leaves: exp.Query) -> Relation:
+    """A temporary table of which values lie inside which others: `name`, `whole`, `part`."""
+    return session.run(Step(CONTAINS, step("verify_contains", {"leaves": leaves})))
