@@ -1,4 +1,4 @@
-"""The private book-keeping: `deid.releases`, `deid.hierarchies`, `deid.files` of one database."""
+"""The private book-keeping of one database: its runs, their hierarchies, counterfeits and files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Book:
         """Make the schema and its tables where they are missing."""
         schema = exp.table_(identifier(SCHEMA), db=identifier(self.catalog))
         self.session.execute(exp.Create(this=schema, kind="SCHEMA", exists=True))
-        for name in ("releases", "hierarchies", "files"):
+        for name in ("releases", "hierarchies", "counterfeits", "files"):
             self.session.execute(self._definition(name))
 
     def _definition(self, name: str) -> exp.Expr:
@@ -150,6 +150,23 @@ class Book:
         self.session.execute(
             exp.insert(exp.select(*_HIERARCHY_COLUMNS).from_(hierarchies.table), kept.table)
         )
+
+    def keep_counterfeits(self, release: str, flagged: Relation | None) -> None:
+        """Keep which records of a run are counterfeit in place of those of the last run."""
+        kept = self.table("counterfeits")
+        name = exp.Literal.string(release)
+        self.session.execute(exp.delete(kept.table, where=exp.column("release").eq(name)))
+        if flagged is not None:
+            rows = exp.select(name.copy(), "record", "counterfeits").from_(flagged.table)
+            self.session.execute(exp.insert(rows, kept.table))
+
+    def counterfeits_of(self, release: str) -> Relation | None:
+        """The counterfeit records of a release's last run, as a temporary table."""
+        if self.session.exists("counterfeits", SCHEMA, self.catalog) is None:
+            return None
+        same = exp.column("release").eq(exp.Literal.string(release))
+        rows = exp.select("record", "counterfeits").from_(self.table("counterfeits").table)
+        return self.session.run(Step("deid_counterfeits_kept", rows.where(same)))
 
     def latest(self, release: str) -> Entry | None:
         """The last run of a release."""

@@ -58,6 +58,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewStep(Step):
+    """A step that makes a view beside the release, where that is written."""
+
+    def text(self) -> str:
+        """The step as it is executed, laid out for reading."""
+        view = exp.table_(identifier(self.name))
+        return sql(exp.Create(this=view, kind="VIEW", expression=self.query.copy()), pretty=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Limits of the engine; None leaves DuckDB's own (or the caller's) value.
 
@@ -228,10 +238,13 @@ class Session:
             raise ValueError(f"expected one row, found {len(rows)}")
         return rows[0]
 
-    def arrays(self, query: exp.Expr | str) -> dict[str, NDArray[Any]]:
-        """The columns of a query without NULLs as numpy arrays."""
+    def arrays(
+        self, query: exp.Expr | str, values: list[Any] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The columns of a query without NULLs as numpy arrays; `values` for each `?` of a text."""
         with no_cells():
-            return cast("dict[str, NDArray[Any]]", self.execute(query).fetchnumpy())
+            found = self.execute(query) if values is None else self.execute_with(str(query), values)
+            return cast("dict[str, NDArray[Any]]", found.fetchnumpy())
 
     def run(self, step: Step) -> Relation:
         """Run a step into its temporary table and describe what came out."""

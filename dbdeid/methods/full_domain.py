@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED, labels_relation, values_relation
-from dbdeid.data.coding import Cell, Coding
+from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.kept_rows import KeptRows
+from dbdeid.methods.outcome import Outcome, Values, Written, values_at
 from dbdeid.methods.parameters import Parameters
 from dbdeid.methods.searching import Ground, Offer, described, nothing, search
 from dbdeid.search.check import Check
@@ -158,22 +159,6 @@ def _apply(problem: Problem, node: Node) -> Found:
 # -- writing ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The temporary tables of a release.
-
-    Attributes:
-        released: what is published.
-        dictionary: what its values stand for.
-        counted: the released records with the number of their subject beside them, for measuring
-            only; the release itself where each record is a subject.
-    """
-
-    released: Relation
-    dictionary: Relation
-    counted: Relation
-
-
 def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
@@ -190,31 +175,51 @@ def write(
         plan: the transformation.
         parameters: as in `plan`.
     """
-    for i, (q, level) in enumerate(zip(quasi_identifiers, plan.node, strict=True)):
-        _upload_labels(session, i, q, level)
+    upload_labels(session, quasi_identifiers, plan.node)
     kept_rows(quasi_identifiers, parameters).stage(session, plan.kept)
     counted = staged = session.run(release_step(quasi_identifiers, released, plan.node, parameters))
     if parameters.subject is not None:
         staged = session.run(released_step(quasi_identifiers, released))
-    _upload_dictionary(session, quasi_identifiers, plan, parameters)
+    found = outcome(quasi_identifiers, plan, parameters)
+    upload_dictionary(session, quasi_identifiers, found.shown)
     dictionary = session.run(dictionary_step(quasi_identifiers, staged))
-    return Written(staged, dictionary, counted)
+    return Written(staged, dictionary, counted, found, staged)
 
 
-def _upload_labels(
-    session: Session, number: int, quasi_identifier: QuasiIdentifier, level: int
-) -> None:
-    cells = quasi_identifier.coding.cells(level)
-    session.upload(
-        labels_relation(number).name,
-        {
-            "code": range(len(cells)),
-            "grp": quasi_identifier.coding.groups(level),
-            "label": [cell.label for cell in cells],
-            "lower": [cell.lower for cell in cells],
-            "upper": [cell.upper for cell in cells],
-        },
+def outcome(
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+) -> Outcome:
+    """What is known of a release of a plan."""
+    keeps = parameters.keep and plan.check.suppressed > 0
+    return Outcome(
+        plan.node,
+        [
+            values_at(q.coding, level, suppressed=keeps)
+            for q, level in zip(quasi_identifiers, plan.node, strict=True)
+        ],
+        plan.check.suppressed,
+        plan.check.suppressed_subjects,
+        plan.metrics,
+        plan.search,
     )
+
+
+def upload_labels(
+    session: Session, quasi_identifiers: Sequence[QuasiIdentifier], node: Node
+) -> None:
+    """What each code of a quasi-identifier reads under a node, one table each."""
+    for number, (q, level) in enumerate(zip(quasi_identifiers, node, strict=True)):
+        cells = q.coding.cells(level)
+        session.upload(
+            labels_relation(number).name,
+            {
+                "code": range(len(cells)),
+                "grp": q.coding.groups(level),
+                "label": [cell.label for cell in cells],
+                "lower": [cell.lower for cell in cells],
+                "upper": [cell.upper for cell in cells],
+            },
+        )
 
 
 def release_step(
@@ -222,14 +227,35 @@ def release_step(
     released: Sequence[Column],
     node: Node,
     parameters: Parameters,
+    coded: Relation = CODED,
 ) -> Step:
     """The query of the release: generalize by joins, suppress small classes, sort by everything.
 
     Where subjects are counted it is what `released_step` takes the release from.
     """
     rows = kept_rows(quasi_identifiers, parameters)
-    number = {q.name: i for i, q in enumerate(quasi_identifiers)}
     kept = rows.condition if parameters.keep else None
+    query = rows.join(generalized(quasi_identifiers, released, node, rows, kept, coded))
+    names = [item.alias_or_name for item in query.selects]
+    if parameters.subject is not None:
+        query = query.select(column(parameters.subject, "coded"))
+    if not parameters.keep:
+        query = rows.only(query)
+    if parameters.subject is not None:
+        return Step(COUNTED, query)
+    return Step(STAGED, _sorted(query.subquery("release"), names))
+
+
+def generalized(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    node: Node,
+    rows: KeptRows,
+    kept: exp.Expr | None = None,
+    coded: Relation = CODED,
+) -> exp.Select:
+    """The query of all coded records under a node; where not `kept`, quasi-identifiers are `*`."""
+    number = {q.name: i for i, q in enumerate(quasi_identifiers)}
     picked: list[exp.Expr] = []
     for c in released:
         if c.name not in number:
@@ -237,20 +263,12 @@ def release_step(
             continue
         i = number[c.name]
         picked += _generalized(i, quasi_identifiers[i], node[i], kept)
-    names = [item.alias_or_name for item in picked]
-    if parameters.subject is not None:
-        picked.append(column(parameters.subject, "coded"))
-    query = exp.select(*picked).from_(exp.alias_(CODED.table, "coded", table=True))
+    query = exp.select(*picked).from_(exp.alias_(coded.table, "coded", table=True))
     for i in range(len(quasi_identifiers)):
         query = rows.join_labels(query, i)
         if node[i] == 0:
             query = _join_values(query, i, quasi_identifiers[i].name)
-    query = rows.join(query)
-    if not parameters.keep:
-        query = rows.only(query)
-    if parameters.subject is not None:
-        return Step(COUNTED, query)
-    return Step(STAGED, _sorted(query.subquery("release"), names))
+    return query
 
 
 def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]) -> Step:
@@ -309,38 +327,26 @@ def _join_values(query: exp.Select, number: int, name: str) -> exp.Select:
     return query.join(table, on=column(name, "coded").eq(exp.column("code", alias)))
 
 
-def _upload_dictionary(
-    session: Session,
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    plan: Plan,
-    parameters: Parameters,
+def upload_dictionary(
+    session: Session, quasi_identifiers: Sequence[QuasiIdentifier], shown: Sequence[Values]
 ) -> None:
+    """The dictionary of all values that may be released."""
     from dbdeid.engine import arrow
 
-    rows: dict[tuple[str, str | None], tuple[int, Cell]] = {}
-    for q, level in zip(quasi_identifiers, plan.node, strict=True):
-        for cell in q.coding.cells(level):
-            rows[(q.name, cell.label)] = (level, cell)
-        if parameters.keep and plan.check.suppressed:
-            rows[(q.name, TOP)] = (q.height, _top_cell(q))
+    names = [q.name for q, values in zip(quasi_identifiers, shown, strict=True) for _ in values]
+    labels = [label for values in shown for label in values]
+    entries = [entry for values in shown for entry in values.values()]
     session.upload(
         DICTIONARY + "_all",
         {
-            "column": [name for name, _ in rows],
-            "released_value": [label for _, label in rows],
-            "level": np.array([level for level, _ in rows.values()], np.int32),
-            "lower": [cell.lower for _, cell in rows.values()],
-            "upper": [cell.upper for _, cell in rows.values()],
-            "leaves": arrow.lists([cell.leaves for _, cell in rows.values()]),
+            "column": names,
+            "released_value": labels,
+            "level": np.array([entry.level for entry in entries], np.int32),
+            "lower": [entry.cell.lower for entry in entries],
+            "upper": [entry.cell.upper for entry in entries],
+            "leaves": arrow.lists([entry.cell.leaves for entry in entries]),
         },
     )
-
-
-def _top_cell(quasi_identifier: QuasiIdentifier) -> Cell:
-    hierarchy = quasi_identifier.coding.hierarchy
-    top = hierarchy.levels[-1]
-    leaves = tuple(sorted(hierarchy.leaves)) if hierarchy.declared else None
-    return Cell(TOP, 1.0, top.lower[0], top.upper[0], leaves)
 
 
 def dictionary_step(quasi_identifiers: Sequence[QuasiIdentifier], staged: Relation) -> Step:

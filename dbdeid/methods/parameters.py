@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from dbdeid.errors import Unsatisfiable
 from dbdeid.methods.conditions import Sensitive
@@ -12,6 +13,38 @@ from dbdeid.privacy import DeltaPresence, MaxRisk, Model, OfSensitive, populatio
 from dbdeid.search.check import Check
 from dbdeid.search.lattice import Node
 from dbdeid.search.suppression import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """How counterfeit records are added.
+
+    Attributes:
+        h: the ceiling of the degree of generalization of every record, above 0 and up to 1; None:
+            the smallest with a transformation within the budget.
+        budget: most counterfeit records, as a share of the source's.
+        objective: reconstruction_error, counterfeits or loss.
+        catalog: pool, paper or none.
+        borrow: recode class by class, with records borrowed from large classes.
+        strict: the prosecutor risk may not exceed 1/k at all.
+        sensitive: the column whose values counterfeit records draw; None: there is none.
+        others: the other released columns, which are copied from a record with the drawn value.
+        key: the secret that all draws depend on.
+    """
+
+    h: float | None
+    budget: float
+    objective: Literal["reconstruction_error", "counterfeits", "loss"]
+    catalog: str
+    borrow: bool
+    strict: bool
+    sensitive: str | None
+    others: tuple[str, ...]
+    key: str = field(repr=False)
+
+    def limit(self, records: int) -> int:
+        """Most counterfeit records: floor(budget · N), exact for decimal shares."""
+        return floor_share(self.budget, records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +57,26 @@ class Parameters:
         subject: the column of the staged tables with the number of each record's subject; None:
             each record is one.
         suppression_limit: allowed share of suppressed subjects.
+        moves: whether these are moved, not suppressed.
         objective: what to minimize.
         engine: numpy or sql.
         search: which of `SEARCHES`.
         time_limit: seconds of the search; None: as long as it takes.
         transformation: a known node instead of a search.
+        padding: how counterfeit records are added; None: none are.
     """
 
     rule: Rule
     models: tuple[Model, ...]
     subject: str | None
-    suppression_limit: float
-    objective: str
-    engine: str
-    search: str
-    time_limit: float | None
-    transformation: Node | None
+    suppression_limit: float = 0.0
+    moves: bool = False
+    objective: str = "loss"
+    engine: str = "numpy"
+    search: str = "optimal"
+    time_limit: float | None = None
+    transformation: Node | None = None
+    padding: Padding | None = None
 
     @property
     def k(self) -> int:
@@ -89,7 +126,12 @@ class Parameters:
 
     def limit(self, people: int) -> int:
         """How many subjects may be suppressed: floor(limit · N), exact for decimal shares."""
-        return math.floor(round(self.suppression_limit * people, 9))
+        return floor_share(self.suppression_limit, people)
+
+
+def floor_share(share: float, number: int) -> int:
+    """floor(share · number), exact for decimal shares."""
+    return math.floor(round(share * number, 9))
 
 
 def acceptable(check: Check, parameters: Parameters, records: int) -> bool:

@@ -25,6 +25,7 @@ def unsatisfiable(
     check = checker.check(parameters.transformation or lattice.top)
     lost, people = check.suppressed_subjects, tuples.people
     wanted = _wanted(parameters)
+    gone = ("moved", "move") if parameters.moves else ("suppressed", "suppress")
     if parameters.impossible:
         return parameters.impossible[0]
     if lost <= limit and people >= parameters.k:
@@ -35,14 +36,16 @@ def unsatisfiable(
     elif parameters.transformation:
         hint = "use higher levels, weaker models or a larger suppression_limit"
     elif lost == people:
-        hint = "use weaker models, or higher max_level; more suppression would not help"
+        more = "a higher limit" if parameters.moves else "more suppression"
+        hint = f"use weaker models, or higher max_level; {more} would not help"
     else:
         share = math.ceil(lost / people * 10_000) / 10_000
-        hint = f"allow suppression_limit: {share}, weaker models such as a smaller k, or higher "
+        key = "limit" if parameters.moves else "suppression_limit"
+        hint = f"allow {key}: {share}, weaker models such as a smaller k, or higher "
         hint += "max_level"
     return Unsatisfiable(
         f"no transformation reaches {wanted} with at most {limit} of {people} {who} "
-        f"suppressed; {what} would suppress {lost}"
+        f"{gone[0]}; {what} would {gone[1]} {lost}"
         + "".join(f"\n  {line}" for line in _alone(lattice, tuples, parameters, limit)),
         hint=hint,
     )

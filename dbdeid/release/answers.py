@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED
+from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.methods.full_domain import Plan
+from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
 from dbdeid.release.bind import BoundColumn
@@ -29,6 +30,8 @@ FEW_LEAVES = 10
 # table of few rows says nothing of that.
 NEAR_UNIQUE = 0.5
 FEW_ROWS = 20
+# A seed below it can be found by trying.
+SECRET_SEED = 2**64
 # Types of names and numbers that are given to people; measurements are not.
 LIKE_IDENTIFIERS = ("text", "integer", "enum")
 
@@ -56,6 +59,22 @@ def _unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     yield from _unknown_values(prepared)
     yield from _reasons(prepared, session)
     yield from _repeating_identifiers(prepared, session)
+    yield from _copied(prepared, session)
+
+
+def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
+    """Columns that counterfeit records cannot copy: a value twice would give one of them away."""
+    if prepared.parameters.padding is None:
+        return
+    for c in prepared.bound.columns:
+        if c.spec.role in ("insensitive", "sensitive") and _near_unique(c, prepared, session):
+            yield prepared.bound.file.mistake(
+                f"{c.spec.role} column {c.name!r} is nearly unique, and counterfeit records copy "
+                "its values: a value that stands twice would give one of them away",
+                "columns",
+                c.name,
+                hint="drop the column, or make it a quasi_identifier",
+            )
 
 
 def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
@@ -132,9 +151,21 @@ def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mis
                 "may have several rows, and k would count rows",
                 "columns",
                 name,
-                hint=f"say `subject: {name}` at the top level if it tells whose row it is, or "
-                "`accept: rows` if k may count rows",
+                hint=_whose_rows(prepared, name),
             )
+
+
+def _whose_rows(prepared: Prepared, name: str) -> str:
+    method = prepared.bound.spec.method.name
+    if method == "full_domain":
+        return (
+            f"say `subject: {name}` at the top level if it tells whose row it is, or "
+            "`accept: rows` if k may count rows"
+        )
+    return (
+        f"method {method} counts rows: make one row of each {name} in `source: {{sql: …}}`, or say "
+        "`accept: rows` if k may count rows"
+    )
 
 
 def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
@@ -150,6 +181,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
     yield from _shared_identifiers(prepared, session)
+    yield from _padding(prepared)
     roles = ("sensitive", "insensitive")
     others = [c.name for c in prepared.bound.released if c.spec.role in roles]
     if others:
@@ -160,6 +192,23 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             f"{unique} of {prepared.rows} source records ({share:.1%}) are unique over all "
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
+        )
+
+
+def _padding(prepared: Prepared) -> Iterator[str]:
+    """What a reader should know of how counterfeit records are added."""
+    padding, seed = prepared.parameters.padding, prepared.bound.spec.seed
+    if padding is None:
+        return
+    if seed is not None and seed < SECRET_SEED:
+        yield (
+            "seed: whoever guesses it can tell counterfeit records apart; use a random number of "
+            "128 bits, or leave it out"
+        )
+    if padding.catalog == "paper":
+        yield (
+            "catalog: paper holds against those who do not know the method only; who knows it can "
+            "tell many counterfeit records for certain, and a person's record from the others"
         )
 
 
@@ -270,13 +319,15 @@ def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iter
             )
 
 
-def blank(prepared: Prepared, plan: Plan) -> Iterator[str]:
+def blank(prepared: Prepared, outcome: Outcome) -> Iterator[str]:
     """Whether nothing is left of the quasi-identifiers."""
-    levels = zip(plan.node, prepared.quasi_identifiers, strict=True)
+    if outcome.node is None:
+        return
+    levels = zip(outcome.node, prepared.quasi_identifiers, strict=True)
     known = prepared.parameters.transformation is not None
     if known or any(level < q.height for level, q in levels):
         return
-    if plan.search["proven_optimal"]:
+    if outcome.search["proven_optimal"]:
         yield (
             "every quasi-identifier is `*`: no less general transformation holds the models within "
             "the suppression limit; weaker models or a larger limit would leave more"
@@ -285,6 +336,17 @@ def blank(prepared: Prepared, plan: Plan) -> Iterator[str]:
         yield (
             "every quasi-identifier is `*`, and it is not proven that nothing less general holds "
             "the models: raise `time_limit`, or use `search: optimal`"
+        )
+
+
+def repeated(prepared: Prepared, last: Entry | None) -> Iterator[str]:
+    """Whether a release with counterfeit records was made before by another spec."""
+    if prepared.parameters.padding is None or last is None:
+        return
+    if last.spec != prepared.bound.file.text:
+        yield (
+            f"this release was made before, on {last.created:%Y-%m-%d}, by another spec: who has "
+            "both sees which records are in both, and these are real; publish one of them only"
         )
 
 

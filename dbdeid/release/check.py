@@ -43,7 +43,7 @@ def check(
         Clock(notify).phase("prepare"),
     ):
         session = work.session
-        check_owned(work, file.spec.release)
+        check_owned(work, file.spec)
         bound = bind(file, session)
         check_source(work, bound)
         prepared = prepare(bound, session)

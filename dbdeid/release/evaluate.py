@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.release.bind import FILES, Bound
+from dbdeid.release.public import Public
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.query_error import Workload
+from dbdeid.verify import Declared
 
 
 def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
@@ -56,7 +57,7 @@ def source_names(source: str) -> tuple[str, ...]:
 
 
 def evaluate_workload(
-    bound: Bound, session: Session, released: Relation, dictionary: Relation
+    bound: Bound, session: Session, public: Public, declared: Declared
 ) -> Workload | None:
     """The query errors of a release, or None when the spec has no workload."""
     queries = queries_of(bound.file)
@@ -65,11 +66,14 @@ def evaluate_workload(
     from dbdeid.query.question import Answerable
     from dbdeid.query.workload import evaluate
 
+    padding = declared.padding
+    released, weight = public.answering(session, padding.sensitive if padding else None)
     target = Answerable(
         source_names=source_names(bound.spec.source_name),
         columns=tuple(c.column for c in bound.released),
         quasi_identifiers=tuple(c.name for c in bound.quasi_identifiers),
         release=released,
-        dictionary=dictionary,
+        dictionary=public.dictionary,
+        weight=weight,
     )
     return evaluate(session, queries, target, bound.source)

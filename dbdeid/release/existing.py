@@ -18,16 +18,24 @@ from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.journal import put_in_place, recover, staging
-from dbdeid.release.spec import EXPORTS
+from dbdeid.release.public import Public
+from dbdeid.release.spec import EXPORTS, published
 from dbdeid.release.specfile import SpecFile, read, read_text
 from dbdeid.release.workplace import (
     Workplace,
     companions,
-    dictionary_name,
     private_of,
     workplace,
 )
-from dbdeid.verify import Check, Content, Declared, Verification, stored_content, verify_table
+from dbdeid.verify import (
+    Check,
+    Content,
+    Declared,
+    Verification,
+    stored_content,
+    verify_table,
+    verify_views,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +47,14 @@ class Existing:
         file: the spec.
         book: where the run is remembered.
         entry: the last run.
-        table: the released table.
-        dictionary: its dictionary.
+        public: the released table and those beside it.
     """
 
     work: Workplace
     file: SpecFile
     book: Book
     entry: Entry
-    table: Relation
-    dictionary: Relation
+    public: Public
 
     def bound(self) -> Bound:
         """The spec held against its database."""
@@ -57,8 +63,15 @@ class Existing:
     def declared(self, bound: Bound) -> Declared:
         """What the spec promises now, at the levels of the last run."""
         record = self.entry.record
-        tops = {c["name"]: c["height"] for c in record["columns"] if c["height"] is not None}
-        return declare(bound, self.entry.transformation, tops, record["source_rows"])
+        known = {c["name"]: c for c in record["columns"] if c["height"] is not None}
+        return declare(
+            bound,
+            self.entry.transformation,
+            {name: c["height"] for name, c in known.items()},
+            record["source_rows"],
+            unchanged=[name for name, c in known.items() if c["released_type"] != "VARCHAR"],
+            padded=record.get("padding"),
+        )
 
 
 @contextmanager
@@ -84,11 +97,11 @@ def existing(
         catalog = work.session.catalog
         if work.places.target is not None:
             catalog = work.session.attach(work.places.target, read_only=True)
-        names = (entry.release, dictionary_name(entry.release))
-        table, dictionary = (Relation(name, schema="main", catalog=catalog) for name in names)
-        if work.session.exists(table.name, "main", catalog) is None:
+        beside = [f"{entry.release}_{what}" for what in published(read_text(entry.spec).spec)]
+        tables = [Relation(n, schema="main", catalog=catalog) for n in (entry.release, *beside)]
+        if work.session.exists(entry.release, "main", catalog) is None:
             raise DataError(f"the released table {entry.release!r} is gone", hint="run it again")
-        yield Existing(work, file, work.book, entry, table, dictionary)
+        yield Existing(work, file, work.book, entry, Public(*tables))
 
 
 def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ()) -> None:
@@ -136,13 +149,19 @@ def verify(
         bound = found.bound()
         declared = found.declared(bound)
         table = _verified(found, bound, declared)
-        session, target = found.work.session, found.work.places.target
+        session, target, public = found.work.session, found.work.places.target, found.public
+        if target is None and public.catalog is not None:
+            seen = verify_views(session, public.released, declared, public.catalog)
+            table = replace(table, hygiene=(*table.hygiene, seen))
         files = [*([target] if target else []), *found.work.places.exports]
-        expected = [stored_content(session, found.table, declared, path) for path in files]
+        expected = [
+            stored_content(session, public.released, declared, path, public.catalog)
+            for path in files
+        ]
         if target is not None:
-            session.detach(str(found.table.catalog))
+            session.detach(str(public.released.catalog))
         reopened = [
-            (path.name, _reopened(path, declared, content))
+            (path.name, _reopened(companions(path, found.file.spec), declared, content))
             for path, content in zip(files, expected, strict=True)
         ]
     return _together(table, reopened)
@@ -153,9 +172,11 @@ def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification
     session = found.work.session
     return verify_table(
         session,
-        found.table,
+        found.public.released,
         declared,
-        dictionary=found.dictionary,
+        dictionary=found.public.dictionary,
+        catalog=found.public.catalog,
+        flagged=found.book.counterfeits_of(found.entry.release) if declared.padding else None,
         source=pseudonyms.replaced(bound, session),
         hierarchies=found.book.of_release(found.entry.release),
         populations=populations.by_name(populations.found(bound, session)),
@@ -171,11 +192,14 @@ def _require(found: Verification) -> None:
         )
 
 
-def _reopened(path: Path, declared: Declared, expected: Content | None) -> Verification:
+def _reopened(
+    files: tuple[Path, ...], declared: Declared, expected: Content | None
+) -> Verification:
+    path = files[0]
     if not path.exists():
         raise DataError(f"{path.name} is gone", hint="run the spec again")
     try:
-        return export.reopened(companions(path), declared, expected)
+        return export.reopened(files, declared, expected)
     except DataError as error:  # somebody has damaged it
         return Verification((), (Check("readable", False, error.message),))
 
@@ -205,8 +229,9 @@ def evaluate(
         require_same(found.file, found.entry)
         workload = None
         if found.entry.kind != "view":
+            bound = found.bound()
             workload = evaluate_workload(
-                found.bound(), found.work.session, found.table, found.dictionary
+                bound, found.work.session, found.public, found.declared(bound)
             )
         return {
             "metrics": dict(found.entry.metrics),
@@ -232,7 +257,7 @@ def export_release(
         raise DataError(
             f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
         )
-    finals = companions(destination)
+    finals = companions(destination, read(source).spec)
     for path in finals:
         if path.exists():
             raise DataError(f"{path.name} exists", hint="choose another name or remove it first")
@@ -250,9 +275,7 @@ def export_release(
             # whose records they are is not told by a file: its content is held against this table
             _require(_verified(found, bound, declared))
         with staging(None) as stage:
-            files = export.write(
-                session, stage, destination, declared, found.table, found.dictionary
-            )
+            files = export.write(session, stage, finals, declared, found.public)
             with uninterrupted():
                 put_in_place(files)
     return finals

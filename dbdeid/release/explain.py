@@ -10,9 +10,12 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.data import classes
+from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Settings, Step
-from dbdeid.methods import full_domain
+from dbdeid.engine.session import Settings, Step, ViewStep
+from dbdeid.methods import counterfeit, full_domain, padded_rows, relocation
+from dbdeid.methods.full_domain import QuasiIdentifier
+from dbdeid.methods.parameters import Padding, Parameters
 from dbdeid.privacy import KAnonymity, MaxRisk, Model, OfSensitive, TCloseness
 from dbdeid.privacy.counting import Counting
 from dbdeid.privacy.counting import classes as counting_classes
@@ -27,9 +30,11 @@ from dbdeid.privacy.shares import (
 )
 from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, bind
+from dbdeid.release.method_spec import FullDomain, Relocation
 from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
-from dbdeid.release.workplace import places, reading
+from dbdeid.release.workplace import catalog_name, places, reading
+from dbdeid.search.lattice import Node
 
 
 def steps(
@@ -40,8 +45,8 @@ def steps(
 ) -> tuple[Step, ...]:
     """The steps in order; the levels of an unknown transformation are shown as level 1.
 
-    Tables that come from outside the database (labels, pseudonyms, the tuples that wildcards keep)
-    are read by the steps and not shown.
+    Tables that come from outside the database (labels, pseudonyms, the tuples that wildcards keep,
+    where counterfeit records are placed, which records move) are read by the steps and not shown.
 
     Raises:
         SpecError, DataError: the spec does not fit its source.
@@ -57,13 +62,12 @@ def steps(
 def _steps(bound: Bound, around: tuple[Step, ...]) -> tuple[Step, ...]:
     names = [c.name for c in bound.quasi_identifiers]
     quasi_identifiers = uncoded(bound)
-    given = bound.spec.method.transformation or {}
+    method = bound.spec.method
+    given = (method.transformation if isinstance(method, FullDomain) else None) or {}
     levels = {name.lower(): level for name, level in given.items()}
     node = tuple(levels.get(name.lower(), 1) for name in names)
     parameters = parameters_of(bound, None)
     released = [s.column for s in bound.staged]
-    staged = Relation(full_domain.STAGED, schema="main", catalog="temp")
-    kept = full_domain.kept_rows(quasi_identifiers, parameters)
     counting = Counting(bound.spec.null_policy, parameters.subject)
     measured = full_domain.COUNTED if parameters.subject else full_domain.STAGED
     counted = Relation(measured, schema="main", catalog="temp")
@@ -72,16 +76,76 @@ def _steps(bound: Bound, around: tuple[Step, ...]) -> tuple[Step, ...]:
         *(classes.values_step(i, name) for i, name in enumerate(names)),
         *coding_steps(bound),
         *around,
-        *([kept.linked_step()] if parameters.rule.linked else []),
-        full_domain.release_step(quasi_identifiers, released, node, parameters),
-        *([full_domain.released_step(quasi_identifiers, released)] if parameters.subject else []),
-        full_domain.dictionary_step(quasi_identifiers, staged),
+        *_made(bound, quasi_identifiers, released, node, parameters),
         *(
             Step(f"verify_{model.model}", query)
             for model in bound.models
             for query in _measures(model, bound, counted, counting)
         ),
     )
+
+
+def _made(
+    bound: Bound,
+    quasi_identifiers: tuple[QuasiIdentifier, ...],
+    released: list[Column],
+    node: Node,
+    parameters: Parameters,
+) -> Iterator[Step]:
+    """From the coded source to the release and the tables beside it."""
+    staged = Relation(full_domain.STAGED, schema="main", catalog="temp")
+    dictionary = full_domain.dictionary_step(quasi_identifiers, staged)
+    if parameters.padding is not None:
+        names = padded_rows.Names(
+            quasi_identifiers, parameters.padding.sensitive, parameters.padding.others
+        )
+        yield from _padded(names, released, node, parameters, parameters.padding)
+        yield dictionary
+        _, columns = padded_rows.released_query([padded_rows.MEMBERS], names, released)
+        yield from _catalogued(bound.spec.release, parameters.padding, columns)
+        return
+    coded = classes.CODED
+    if isinstance(bound.spec.method, Relocation):
+        named = [q.name for q in quasi_identifiers]
+        yield relocation.moved_step(named, [c.name for c in released])
+        coded = relocation.MOVED
+    if parameters.rule.linked:
+        yield full_domain.kept_rows(quasi_identifiers, parameters).linked_step()
+    yield full_domain.release_step(quasi_identifiers, released, node, parameters, coded)
+    if parameters.subject:
+        yield full_domain.released_step(quasi_identifiers, released)
+    yield dictionary
+
+
+def _padded(
+    names: padded_rows.Names,
+    released: list[Column],
+    node: Node,
+    parameters: Parameters,
+    padding: Padding,
+) -> Iterator[Step]:
+    """The records, what classes lack, what is drawn for them, and the release of both."""
+    uniform, made = padding.catalog == "paper", padded_rows.COUNTERFEITS
+    real = padded_rows.real_step(names, node, parameters.rule)
+    yield padded_rows.pieces_step(names, ()) if padding.borrow else real
+    yield from padded_rows.member_steps(names, parameters.k, parameters.k)
+    yield from padded_rows.drawing_steps(uniform=uniform)
+    yield padded_rows.counterfeits_step(names, uniform=uniform)
+    if names.others and not uniform:
+        risk = padded_rows.risk_query(names, made, padded_rows.CATALOG_GROUPS)
+        yield Step("padding_risk", risk)
+    yield from counterfeit.release_steps(names, released)
+
+
+def _catalogued(release: str, padding: Padding, columns: list[str]) -> Iterator[Step]:
+    """The catalog, and the views that read a release with it."""
+    if padding.catalog == "none":
+        return
+    groups, sensitive = padded_rows.CATALOG_GROUPS, padding.sensitive
+    yield padded_rows.catalog_step(counterfeit.CATALOG, groups, sensitive)
+    tables = Relation(release), Relation(catalog_name(release))
+    yield ViewStep(f"{release}_weighted", weighted(*tables, sensitive))
+    yield ViewStep(f"{release}_truthful", truthful(*tables, sensitive, columns))
 
 
 def _measures(

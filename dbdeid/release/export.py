@@ -13,33 +13,36 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import VerificationError
 from dbdeid.release.journal import Finished, Stage, finished
-from dbdeid.release.workplace import companions, dictionary_name
+from dbdeid.release.public import Public, views
+from dbdeid.release.workplace import catalog_name, dictionary_name
 from dbdeid.verify import Content, Declared, Verification, stored_content, verify_file
 
 
 def write(
-    session: Session,
-    stage: Stage,
-    path: Path,
-    declared: Declared,
-    released: Relation,
-    dictionary: Relation,
+    session: Session, stage: Stage, finals: Sequence[Path], declared: Declared, public: Public
 ) -> list[Finished]:
-    """Write one export aside and verify it after reopening.
+    """Write the files of one export aside and verify them after reopening.
+
+    Args:
+        session: where the tables are.
+        stage: where unfinished files lie.
+        finals: the file of the release and those beside it, as `workplace.companions`.
+        declared: the shape and promises of the release.
+        public: what is published.
 
     Raises:
         DataError: it cannot be written.
         VerificationError: the reopened file does not keep the promises.
     """
-    finals = companions(path)
+    path, released = finals[0], public.released
     unfinished = [stage.unfinished(final) for final in finals]
     if path.suffix == ".duckdb":
-        tables = {declared.release: released, dictionary_name(declared.release): dictionary}
-        write_database(session, unfinished[0], tables)
+        tables = public.named(declared.release)
+        write_database(session, unfinished[0], tables, views(declared))
     else:
-        for file, table in zip(unfinished, (released, dictionary), strict=True):
+        for file, table in zip(unfinished, (released, *public.beside), strict=True):
             _copy(session, table, file)
-    expected = stored_content(session, released, declared, path)
+    expected = stored_content(session, released, declared, path, public.catalog)
     _require(reopened(unfinished, declared, expected), path)
     return [finished(*pair) for pair in zip(unfinished, finals, strict=True)]
 
@@ -54,8 +57,19 @@ def _copy(session: Session, table: Relation, path: Path) -> None:
 def reopened(files: Sequence[Path], declared: Declared, expected: Content | None) -> Verification:
     """Verify the files of one export, the release first, after reopening."""
     written, *beside = files
-    dictionary = beside[0] if beside else dictionary_name(declared.release)
-    return verify_file(written, declared, dictionary=dictionary, same_as=expected)
+    names: list[str | Path] = list(beside)
+    if not names:
+        names = [dictionary_name(declared.release)]
+        if declared.padding is not None and declared.padding.catalog != "none":
+            names.append(catalog_name(declared.release))
+    dictionary, *catalog = names
+    return verify_file(
+        written,
+        declared,
+        dictionary=dictionary,
+        catalog=catalog[0] if catalog else None,
+        same_as=expected,
+    )
 
 
 def _require(found: Verification, path: Path) -> None:

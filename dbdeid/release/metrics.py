@@ -14,38 +14,46 @@ import numpy as np
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED, TUPLES
-from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
-from dbdeid.methods.full_domain import Plan, QuasiIdentifier
+from dbdeid.methods.outcome import Outcome, Written, domain_of
 from dbdeid.release.prepare import Prepared
+from dbdeid.release.public import Public
 from dbdeid.release.spec import OF_SENSITIVE
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.mutual_information import told
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
+from dbdeid.utility.reconstruction_error import reconstruction_error
 from dbdeid.utility.sizes import sized_classes
+from dbdeid.verify.declared import CLASS_ID
 
-LABELLED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
+LABELLED = ("nonuniform_entropy", "ambiguity", "kl_divergence", "reconstruction_error")
 
 
 def measured(
-    prepared: Prepared, plan: Plan, released: Relation, session: Session, asked: Collection[str]
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
 ) -> dict[str, float]:
-    """The metrics that are asked for, by name; those of a sensitive column as `<name>.<column>`."""
+    """The metrics that are asked for, by name; those of columns as `<name>.<columns>`."""
     found: dict[str, float] = {}
+    if written.outcome.padded is not None:
+        return _of_padded(prepared, written, session, asked)
     if not set(LABELLED).isdisjoint(asked):
-        found |= _of_labels(prepared, plan, released, session, asked)
+        found |= _of_labels(prepared, written.outcome, written.released, session, asked)
     if not set(OF_SENSITIVE).isdisjoint(asked):
-        found |= _of_sensitive(prepared, released, session)
+        found |= _of_sensitive(prepared, written.released, session)
     return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
 
 
 def _of_labels(
-    prepared: Prepared, plan: Plan, released: Relation, session: Session, asked: Collection[str]
+    prepared: Prepared,
+    outcome: Outcome,
+    released: Relation,
+    session: Session,
+    asked: Collection[str],
 ) -> dict[str, float]:
-    values, sizes = _upload(prepared, plan, session)
-    domain = prod(float(_domain(q)) for q in prepared.quasi_identifiers)
+    values, sizes = _upload(prepared, outcome, session)
+    domain = prod(float(domain_of(q.coding)) for q in prepared.quasi_identifiers)
     classes = sized_classes(released, sizes, domain)
     found = {}
     if "nonuniform_entropy" in asked:
@@ -56,18 +64,62 @@ def _of_labels(
     if "kl_divergence" in asked:
         tuples = _tuples(prepared, [*values])
         found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
+    if "reconstruction_error" in asked:
+        error = reconstruction_error(
+            session, released, sizes, [*sizes], prepared.rows, sensitive=len(_sensitive(prepared))
+        )
+        found["reconstruction_error"] = error.whole
+        found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
+    return found
+
+
+def _of_padded(
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    """The metrics of a release with counterfeit records; a class is as large as it is released."""
+    found: dict[str, float] = {}
+    padded = written.outcome.padded
+    assert padded is not None
+    if "reconstruction_error" in asked:
+        public = Public(written.released, written.dictionary, written.catalog)
+        rows, weight = public.answering(session, padded.sensitive)
+        _, sizes = _upload(prepared, written.outcome, session)
+        error = reconstruction_error(
+            session,
+            rows,
+            sizes,
+            written.released.names,
+            prepared.rows,
+            sensitive=len(_sensitive(prepared)),
+            weight=weight,
+            flagged=written.flagged,
+        )
+        found["reconstruction_error"] = error.whole
+        found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
+    sizes_of = exp.select(exp.alias_(exp.Count(this=exp.Star()), "records"))
+    classes = sizes_of.from_(written.released.table).group_by(CLASS_ID).subquery("classes")
+    square = exp.column("records") * exp.column("records")
+    totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this="records"), exp.Sum(this=square))
+    number, records, squares = session.row(totals.from_(classes))
+    if "discernibility" in asked:
+        found["discernibility"] = float(squares)
+    if "average_class_size" in asked:
+        found["average_class_size"] = float(records / number)
     return found
 
 
 def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
     names = [q.name for q in prepared.quasi_identifiers]
     found: dict[str, float] = {}
-    for c in prepared.bound.columns:
-        if c.spec.role == "sensitive":
-            bits = told(session, CODED, released, names, c.name)
-            values = (bits.release, bits.gain, bits.lost)
-            found |= {f"{m}.{c.name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
+    for column_name in _sensitive(prepared):
+        bits = told(session, CODED, released, names, column_name)
+        values = (bits.release, bits.gain, bits.lost)
+        found |= {f"{m}.{column_name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
     return found
+
+
+def _sensitive(prepared: Prepared) -> list[str]:
+    return [c.name for c in prepared.bound.columns if c.spec.role == "sensitive"]
 
 
 def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
@@ -81,21 +133,23 @@ def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
 
 
 def _upload(
-    prepared: Prepared, plan: Plan, session: Session
+    prepared: Prepared, outcome: Outcome, session: Session
 ) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
-    """For each quasi-identifier the label of each of its codes, and the size of each label."""
+    """For each quasi-identifier the label of each of its codes, and the size of each label.
+
+    Codes have one label each only where a transformation is of all records.
+    """
     codes: dict[str, list[Any]] = {"number": [], "code": [], "label": []}
     sized: dict[str, list[Any]] = {"number": [], "label": [], "size": []}
-    for i, (q, level) in enumerate(zip(prepared.quasi_identifiers, plan.node, strict=True)):
-        labels = [cell.label for cell in q.coding.cells(level)]
-        codes["number"] += [i] * len(labels)
-        codes["code"] += range(len(labels))
-        codes["label"] += labels
-        sizes = dict(zip(labels, q.coding.sizes(level).tolist(), strict=True))
-        sizes[TOP] = _domain(q)  # suppressed records that are kept
-        sized["number"] += [i] * len(sizes)
-        sized["label"] += sizes
-        sized["size"] += sizes.values()
+    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
+        if outcome.node is not None:
+            labels = q.coding.labels(outcome.node[i])
+            codes["number"] += [i] * len(labels)
+            codes["code"] += range(len(labels))
+            codes["label"] += labels
+        sized["number"] += [i] * len(shown)
+        sized["label"] += shown
+        sized["size"] += [value.size for value in shown.values()]
     kinds = {"number": np.int64, "code": np.int64, "size": np.float64}
     found = []
     for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
@@ -105,7 +159,3 @@ def _upload(
         names = [q.name for q in prepared.quasi_identifiers]
         found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
     return found[0], found[1]
-
-
-def _domain(q: QuasiIdentifier) -> int:
-    return int(q.coding.sizes(q.height).max(initial=1))

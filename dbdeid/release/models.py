@@ -9,10 +9,11 @@ from dbdeid.engine.relation import MEASURED
 from dbdeid.errors import Mistake, did_you_mean
 from dbdeid.privacy import AlphaK, Model, OfSensitive, SensitiveModel, TCloseness
 from dbdeid.privacy.sensitive import Target
+from dbdeid.release.method_spec import Counterfeit
 from dbdeid.release.specfile import SpecFile
 
 if TYPE_CHECKING:
-    from dbdeid.release.bind import BoundColumn
+    from dbdeid.release.bind import Bound, BoundColumn
 
 ORDERED = (*MEASURED, "boolean")
 
@@ -41,6 +42,15 @@ def targets(models: tuple[Model, ...]) -> dict[Target, tuple[SensitiveModel, ...
             for target in model.targets:
                 found.setdefault(target, []).append(model)
     return {target: tuple(judges) for target, judges in found.items()}
+
+
+def staged(bound: Bound) -> dict[Target, tuple[SensitiveModel, ...]]:
+    """The sensitive attributes that are counted: those judged, and what counterfeits draw from."""
+    found = targets(bound.models)
+    if isinstance(bound.spec.method, Counterfeit):
+        for name in bound.names("sensitive"):
+            found.setdefault((name,), ())
+    return found
 
 
 def mistakes(file: SpecFile, columns: Mapping[str, BoundColumn]) -> Iterator[Mistake]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,20 +15,22 @@ from sqlglot import exp
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
+from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.parameters import Parameters
+from dbdeid.methods.parameters import Padding, Parameters
 from dbdeid.methods.population import Population
 from dbdeid.privacy import risk
 from dbdeid.privacy.counting import Counting
 from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
 from dbdeid.release.hierarchies import coding_of
-from dbdeid.release.models import targets
+from dbdeid.release.method_spec import Counterfeit, FullDomain, Relocation
+from dbdeid.release.models import staged
 from dbdeid.release.sensitive import Attribute, attributes
 from dbdeid.search.suppression import Rule
 
@@ -99,6 +103,19 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
 
 
+def drawing_as_before(prepared: Prepared, last: Entry | None) -> Prepared:
+    """The same with the key of the release's last run, unless the spec has a seed.
+
+    Who has two releases that differ in their draws alone knows what is real: it is in both.
+    """
+    padding = prepared.parameters.padding
+    key = last.record.get("draws") if last else None
+    if padding is None or key is None or prepared.bound.spec.seed is not None:
+        return prepared
+    parameters = replace(prepared.parameters, padding=replace(padding, key=key))
+    return replace(prepared, parameters=parameters)
+
+
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
     """Columns whose equal values differ in their text: readers would find smaller classes."""
     texts = [c.name for c in bound.columns if c.column.family == "text"]
@@ -157,7 +174,7 @@ def coding_steps(bound: Bound) -> tuple[Step, ...]:
     """The steps from values to distinct coded tuples and the sensitive values behind them."""
     names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
     sensitive: list[Step] = []
-    for i, target in enumerate(targets(bound.models)):
+    for i, target in enumerate(staged(bound)):
         sensitive.append(classes.sensitive_step(i, target, subject))
         sensitive.append(classes.tuple_values_step(i, target, names, subject))
     return (
@@ -223,28 +240,62 @@ def parameters_of(
     looked at.
     """
     spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
-    return Parameters(
+    demands = Parameters(
         rule=Rule(
             spec.smallest_class,
             spec.null_policy,
             spec.linked,
             tuple(sensitive),
-            method.suppressed == "keep",
+            isinstance(method, FullDomain) and method.suppressed == "keep",
             tuple(compared),
         ),
         models=bound.models,
         subject=subject.staged if subject else None,
+    )
+    if isinstance(method, Counterfeit):
+        return replace(demands, padding=_padding(bound, method))
+    if isinstance(method, Relocation):
+        return replace(demands, suppression_limit=method.limit, moves=True)
+    return replace(
+        demands,
         suppression_limit=method.suppression_limit,
         objective=method.objective,
         engine=method.engine,
         search=method.search,
         time_limit=method.time_limit,
-        transformation=_node(bound, quasi_identifiers) if quasi_identifiers else None,
+        transformation=_node(bound, method, quasi_identifiers) if quasi_identifiers else None,
     )
 
 
-def _node(bound: Bound, quasi_identifiers: Sequence[QuasiIdentifier]) -> tuple[int, ...] | None:
-    given = bound.spec.method.transformation
+def _padding(bound: Bound, method: Counterfeit) -> Padding:
+    sensitive = [s.column.name for s in bound.staged if s.column.name in bound.names("sensitive")]
+    drawn = sensitive[0] if sensitive else None
+    known = {drawn, *(c.name for c in bound.quasi_identifiers)}
+    return Padding(
+        h=method.h,
+        budget=method.max_counterfeits,
+        objective=method.objective,
+        catalog=method.catalog,
+        borrow=method.recoding == "borrow",
+        strict=method.strict,
+        sensitive=drawn,
+        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        key=_key(bound),
+    )
+
+
+def _key(bound: Bound) -> str:
+    """The secret of all draws: of the seed, and of this release alone; fresh without a seed."""
+    if bound.spec.seed is None:
+        return secrets.token_hex(32)
+    seeded = f"dbdeid draws of {bound.spec.release} by {bound.spec.seed}"
+    return hashlib.sha256(seeded.encode()).hexdigest()
+
+
+def _node(
+    bound: Bound, method: FullDomain, quasi_identifiers: Sequence[QuasiIdentifier]
+) -> tuple[int, ...] | None:
+    given = method.transformation
     if given is None:
         return None
     levels = {name.lower(): level for name, level in given.items()}

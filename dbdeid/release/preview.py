@@ -12,12 +12,14 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
 from dbdeid.engine.relation import Relation, cast, column, identifier
 from dbdeid.engine.session import Step
+from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
+from dbdeid.methods.outcome import Written
 from dbdeid.release import record
 from dbdeid.release.clock import Clock
 from dbdeid.release.prepare import Prepared, upload_hierarchies
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.workplace import Workplace, dictionary_name, require_unchanged
+from dbdeid.release.workplace import Workplace, previous_objects, require_unchanged
 
 
 def publish(
@@ -30,10 +32,10 @@ def publish(
         hierarchies, book = upload_hierarchies(prepared, session), work.book
         assert book is not None  # a view lives in the owner's database, as the book then does
         with session.transaction():
-            require_unchanged(work, spec.release)
+            require_unchanged(work, spec)
             book.create()
             book.keep_hierarchies(spec.release, hierarchies)
-            for name in (spec.release, dictionary_name(spec.release)):
+            for name in reversed(previous_objects(work, spec.release)):
                 session.drop(Relation(name, schema="main", catalog=session.catalog))
             query = view_query(book, prepared, plan)
             session.execute(exp.Create(this=view.table, kind="VIEW", expression=query))
@@ -41,11 +43,10 @@ def publish(
             if prepared.parameters.subject is not None:
                 people = view_query(book, prepared, plan, with_subject=True)
                 counted = session.run(Step("deid_counted", people))
+            outcome = full_domain.outcome(prepared.quasi_identifiers, plan, prepared.parameters)
             kept = record.record_of(
                 prepared,
-                plan,
-                released,
-                counted,
+                Written(released, released, counted, outcome, released),
                 session,
                 None,
                 None,

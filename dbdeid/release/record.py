@@ -12,14 +12,15 @@ from dbdeid import __version__
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.methods.full_domain import Plan, QuasiIdentifier
+from dbdeid.methods.full_domain import QuasiIdentifier
+from dbdeid.methods.outcome import Outcome, Written
 from dbdeid.privacy import MODELS, risk
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.journal import remembered
 from dbdeid.release.metrics import measured
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.spec import METRICS
+from dbdeid.release.spec import METRICS, VIEWS, catalogued, published
 from dbdeid.release.workplace import Workplace, companions
 from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
@@ -32,32 +33,30 @@ LABELS_SHOWN = 8
 
 def record_of(
     prepared: Prepared,
-    plan: Plan,
-    released: Relation,
-    counted: Relation,
+    written: Written,
     session: Session,
     verification: Verification | None,
     workload: Workload | None,
     warnings: Sequence[str],
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Everything that is known of a release, measured on the written table.
-
-    `counted` are its records with the number of their subject, where subjects are counted.
-    """
-    spec = prepared.bound.spec
+    """Everything that is known of a release, measured on the written table."""
+    spec, outcome = prepared.bound.spec, written.outcome
+    released, counted = written.released, written.counted
     names = [q.name for q in prepared.quasi_identifiers]
-    levels = dict(zip(names, plan.node, strict=True))
+    levels = dict(zip(names, outcome.node, strict=True)) if outcome.node is not None else {}
     k = spec.smallest_class
     after = risk.measure(session, counted, names, k, prepared.counting)
     counts = value_counts(session, released, names)
-    losses = _column_losses(prepared, plan, counts)
-    loss = _total_loss(prepared, losses, plan)
+    real = counts
+    if written.flagged is not None:
+        real = value_counts(session, written.real, names)
+    losses = _column_losses(prepared, outcome, real)
+    loss = _total_loss(prepared, losses)
     asked = METRICS if spec.evaluate.metrics is None else spec.evaluate.metrics
-    metrics = plan.metrics | {"loss": loss}
-    wanted = {*asked, spec.method.objective}
-    metrics |= measured(prepared, plan, released, session, wanted)
-    _require_kept(spec.method.objective, metrics, plan)
+    metrics = {**outcome.metrics, "loss": loss}
+    metrics |= measured(prepared, written, session, {*asked, *outcome.metrics})
+    _require_kept(metrics, outcome)
     return {
         "release": spec.release,
         "method": spec.method.name,
@@ -67,8 +66,13 @@ def record_of(
         "source_rows": prepared.rows,
         "source_subjects": prepared.subjects if spec.subject else None,
         "released_rows": after.records,
-        "suppressed_rows": plan.check.suppressed,
-        "suppressed_subjects": plan.check.suppressed_subjects,
+        "counterfeit_rows": outcome.padded.counterfeits if outcome.padded else 0,
+        "relocated_rows": outcome.relocated or 0,
+        "padding": asdict(outcome.padded) if outcome.padded else None,
+        "draws": prepared.parameters.padding.key if prepared.parameters.padding else None,
+        "companions": [*published(spec), *(VIEWS if catalogued(spec) else ())],
+        "suppressed_rows": outcome.suppressed,
+        "suppressed_subjects": outcome.suppressed_subjects,
         "classes": after.classes,
         "smallest_class": after.k,
         "verified": verification is not None and verification.verified,
@@ -84,7 +88,7 @@ def record_of(
         "loss": loss,
         "metrics": _in_order(metrics, asked),
         "column_loss": losses,
-        "search": plan.search,
+        "search": dict(outcome.search),
         "verification": verification.to_dict() if verification else None,
         "risk": {
             "before": risk_before(prepared, session).to_dict(),
@@ -101,11 +105,11 @@ def record_of(
 
 
 def _column_losses(
-    prepared: Prepared, plan: Plan, counts: Mapping[str, Counts]
+    prepared: Prepared, outcome: Outcome, counts: Mapping[str, Counts]
 ) -> dict[str, float]:
     losses = {}
-    for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
-        cell_loss = {cell.label: cell.loss for cell in q.coding.cells(level)} | {"*": 1.0}
+    for q, values in zip(prepared.quasi_identifiers, outcome.shown, strict=True):
+        cell_loss = {label: shown.cell.loss for label, shown in values.items()}
         losses[q.name] = column_loss(counts[q.name], cell_loss, prepared.rows)
     return losses
 
@@ -116,23 +120,19 @@ def _in_order(metrics: Mapping[str, float], asked: Sequence[str]) -> dict[str, f
     return {name: metrics[name] for m in METRICS if m in asked for name in kind if kind[name] == m}
 
 
-def _require_kept(objective: str, metrics: Mapping[str, float], plan: Plan) -> None:
-    """The written table scores what the search promised of it."""
-    found, promised = metrics[objective], plan.metrics[objective]
-    if abs(found - promised) > TOLERANCE * max(1.0, abs(promised)):
-        raise AssertionError(
-            f"the written table has {objective} {found}, the search promised {promised}"
-        )
+def _require_kept(metrics: Mapping[str, float], outcome: Outcome) -> None:
+    """The written table scores what the method promised of it."""
+    for name, promised in outcome.metrics.items():
+        found = metrics[name]
+        if abs(found - promised) > TOLERANCE * max(1.0, abs(promised)):
+            raise AssertionError(
+                f"the written table has {name} {found}, the method promised {promised}"
+            )
 
 
-def _total_loss(prepared: Prepared, losses: Mapping[str, float], plan: Plan) -> float:
+def _total_loss(prepared: Prepared, losses: Mapping[str, float]) -> float:
     weights = {q.name: q.weight for q in prepared.quasi_identifiers}
-    total = sum(weights[n] * losses[n] for n in losses) / sum(weights.values())
-    if abs(total - plan.metrics["loss"]) > TOLERANCE:
-        raise AssertionError(
-            f"the written table loses {total}, the search promised {plan.metrics['loss']}"
-        )
-    return total
+    return sum(weights[n] * losses[n] for n in losses) / sum(weights.values())
 
 
 def _column(
@@ -180,7 +180,7 @@ def entry_of(work: Workplace, prepared: Prepared, kept: Mapping[str, Any]) -> En
     """The line of the book for a run, from its record."""
     spec, text = prepared.bound.spec, prepared.bound.file.text
     target = work.places.target
-    exports = [path for export in work.places.exports for path in companions(export)]
+    exports = [path for export in work.places.exports for path in companions(export, spec)]
     return Entry(
         release=spec.release,
         object=remembered(target, work.home) if target else spec.release,
@@ -208,7 +208,9 @@ def result_of(
         released_rows=kept["released_rows"],
         suppressed_rows=kept["suppressed_rows"],
         suppressed_subjects=kept["suppressed_subjects"],
-        counterfeit_rows=0,
+        counterfeit_rows=kept["counterfeit_rows"],
+        relocated_rows=kept["relocated_rows"],
+        padding=kept["padding"],
         classes=kept["classes"],
         smallest_class=kept["smallest_class"],
         null_policy=kept["null_policy"],

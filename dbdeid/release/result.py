@@ -28,7 +28,10 @@ class RunResult:
         released_rows: records released.
         suppressed_rows: records suppressed.
         suppressed_subjects: people who lose a record.
-        counterfeit_rows: records added; none under this method.
+        counterfeit_rows: records added.
+        relocated_rows: records whose quasi-identifiers are not theirs.
+        padding: of a release with counterfeit records: k, size of padded classes, h, limit,
+            catalog, prosecutor risk and the like; None without them.
         classes: equivalence classes of the release.
         smallest_class: people in the smallest; None for an empty release.
         null_policy: how NULL in a quasi-identifier formed classes.
@@ -51,6 +54,8 @@ class RunResult:
     suppressed_rows: int
     suppressed_subjects: int
     counterfeit_rows: int
+    relocated_rows: int
+    padding: Mapping[str, Any] | None
     classes: int
     smallest_class: int | None
     null_policy: str

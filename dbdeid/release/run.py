@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, VerificationError
-from dbdeid.methods import full_domain
-from dbdeid.methods.full_domain import Plan
+from dbdeid.methods import counterfeit, full_domain, relocation
+from dbdeid.methods.outcome import Written
 from dbdeid.release import answers, export, preview, record
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer
@@ -24,18 +25,35 @@ from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
 from dbdeid.release.populations import by_name
-from dbdeid.release.prepare import Prepared, prepare, upload_hierarchies
+from dbdeid.release.prepare import (
+    Prepared,
+    drawing_as_before,
+    prepare,
+    upload_hierarchies,
+)
+from dbdeid.release.public import Public, views
 from dbdeid.release.result import Reader, RunResult
+from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import (
     Workplace,
+    catalog_name,
     check_owned,
     check_source,
+    companions,
     dictionary_name,
+    previous_objects,
     require_unchanged,
     workplace,
 )
 from dbdeid.verify import Declared, Verification, content, verify_table
+
+# Each method plans a release on the staged source, then writes it.
+METHODS: dict[str, Any] = {
+    "full_domain": full_domain,
+    "counterfeit": counterfeit,
+    "relocation": relocation,
+}
 
 
 def run(
@@ -71,14 +89,15 @@ def run(
                 "a view needs a database that stays",
                 hint="give `database`, or a connection of your own",
             )
-        check_owned(work, file.spec.release)
+        check_owned(work, file.spec)
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = prepare(bound, work.session)
+            prepared = drawing_as_before(prepare(bound, work.session), work.last(file.spec))
             warnings = answers.require(prepared, work.session)
+        make = METHODS[file.spec.method.name]
         with clock.phase("search"):
-            plan = full_domain.plan(
+            plan = make.plan(
                 work.session,
                 prepared.quasi_identifiers,
                 prepared.parameters,
@@ -87,37 +106,39 @@ def run(
             )
         if file.spec.output.kind == "view":
             return preview.publish(work, prepared, plan, warnings, clock)
-        return _release(work, prepared, plan, warnings, clock)
+        with clock.phase("write"):
+            written = make.write(
+                work.session,
+                prepared.quasi_identifiers,
+                prepared.released,
+                plan,
+                prepared.parameters,
+            )
+        return _release(work, prepared, written, warnings, clock)
 
 
 def _release(
     work: Workplace,
     prepared: Prepared,
-    plan: Plan,
+    written: Written,
     warnings: tuple[str, ...],
     clock: Clock,
 ) -> RunResult:
     session, spec = work.session, prepared.bound.spec
-    with clock.phase("write"):
-        written = full_domain.write(
-            session,
-            prepared.quasi_identifiers,
-            prepared.released,
-            plan,
-            prepared.parameters,
-        )
-        staged, dictionary = written.released, written.dictionary
-        hierarchies = upload_hierarchies(prepared, session)
-    declared = declared_of(prepared, plan.node)
+    public = Public(written.released, written.dictionary, written.catalog)
     with clock.phase("verify"):
+        hierarchies = upload_hierarchies(prepared, session)
+        declared = declared_of(prepared, written.outcome)
         verification = verify_table(
             session,
-            staged,
+            public.released,
             declared,
-            dictionary=dictionary,
+            dictionary=public.dictionary,
             source=prepared.bound.source,
             hierarchies=hierarchies,
             populations=by_name(population.found for population in prepared.populations),
+            catalog=public.catalog,
+            flagged=written.flagged,
         )
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
@@ -125,28 +146,22 @@ def _release(
         _require(verification)
         warnings = (
             *warnings,
-            *answers.blank(prepared, plan),
+            *answers.repeated(prepared, work.last(spec)),
+            *answers.blank(prepared, written.outcome),
             *answers.homogeneity(prepared, written.counted, session),
             *answers.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
-        workload = evaluate_workload(prepared.bound, session, staged, dictionary)
+        workload = evaluate_workload(prepared.bound, session, public, declared)
     with clock.phase("publish"), staging(work.home) as stage:
-        files = _write_files(work, stage, declared, staged, dictionary)
+        files = _write_files(work, stage, spec, declared, public)
         kept = record.record_of(
-            prepared,
-            plan,
-            staged,
-            written.counted,
-            session,
-            verification,
-            workload,
-            warnings,
-            clock.seconds,
+            prepared, written, session, verification, workload, warnings, clock.seconds
         )
         entry = record.entry_of(work, prepared, kept)
-        _commit(work, stage, entry, files, staged, dictionary, hierarchies, declared)
-    reader = Reader(work.places, spec.release, work.connection, _kept(work, staged))
+        private = Private(hierarchies, written.flagged)
+        _commit(work, stage, spec, entry, files, public, private, declared)
+    reader = Reader(work.places, spec.release, work.connection, _kept(work, public.released))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
 
 
@@ -178,24 +193,33 @@ def _require(verification: Verification) -> None:
 
 
 def _write_files(
-    work: Workplace, stage: Stage, declared: Declared, staged: Relation, dictionary: Relation
+    work: Workplace, stage: Stage, spec: ReleaseSpec, declared: Declared, public: Public
 ) -> list[Finished]:
     """All files of the release, each verified after reopening, none in its place."""
     targets = (work.places.target,) if work.places.target else ()
     files: list[Finished] = []
     for path in (*targets, *work.places.exports):
-        files += export.write(work.session, stage, path, declared, staged, dictionary)
+        names = companions(path, spec)
+        files += export.write(work.session, stage, names, declared, public)
     return files
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What the book keeps of a release: its hierarchies, and which records are counterfeit."""
+
+    hierarchies: Relation
+    flagged: Relation | None
 
 
 def _commit(
     work: Workplace,
     stage: Stage,
+    spec: ReleaseSpec,
     entry: Entry,
     files: list[Finished],
-    staged: Relation,
-    dictionary: Relation,
-    hierarchies: Relation,
+    public: Public,
+    private: Private,
     declared: Declared,
 ) -> None:
     """Book the run, swap the release in, put its files into place: all or nothing.
@@ -203,18 +227,19 @@ def _commit(
     Where the database ends with the session, nothing in it would be read again.
     """
     if work.passing:
-        require_unchanged(work, entry.release)
+        require_unchanged(work, spec)
         with uninterrupted():
             put_in_place(files)
         return
     session, book = work.session, work.keep_book(stage)
     with ExitStack() as held:
         with session.transaction():
-            require_unchanged(work, entry.release)
+            require_unchanged(work, spec)
             book.create()
             if work.places.target is None:
-                _swap(session, entry.release, staged, dictionary, declared)
-            book.keep_hierarchies(entry.release, hierarchies)
+                _swap(work, public, private, declared)
+            book.keep_hierarchies(entry.release, private.hierarchies)
+            book.keep_counterfeits(entry.release, private.flagged)
             book.add(entry)
             book.add_files([booked(file, entry.release, work.home) for file in files])
             held.enter_context(uninterrupted())  # after the commit there is no way back
@@ -224,22 +249,28 @@ def _commit(
         stage.booked = False
 
 
-def _swap(
-    session: Session, release: str, staged: Relation, dictionary: Relation, declared: Declared
-) -> None:
+def _swap(work: Workplace, public: Public, private: Private, declared: Declared) -> None:
     """The release in the database, in place of the last one, verified where it is."""
-    for name, table in ((release, staged), (dictionary_name(release), dictionary)):
+    session, release = work.session, declared.release
+    for name in reversed(previous_objects(work, release)):
+        session.drop(Relation(name, schema="main", catalog=session.catalog))
+    for name, table in public.named(release).items():
         place = Relation(name, schema="main", catalog=session.catalog)
-        session.drop(place)
         rows = exp.select("*").from_(table.table)
         create_table(session, place, rows, list(table.columns))
+    for name, query in views(declared).items():
+        place = Relation(name, schema="main", catalog=session.catalog)
+        session.execute(exp.Create(this=place.table, kind="VIEW", expression=query))
+    catalog = session.relation(catalog_name(release)) if public.catalog else None
     _require(
         verify_table(
             session,
             session.relation(release),
             declared,
             dictionary=session.relation(dictionary_name(release)),
-            same_as=content(session, staged, declared.columns),
+            catalog=catalog,
+            flagged=private.flagged,
+            same_as=content(session, public.released, declared.columns),
         )
     )
 

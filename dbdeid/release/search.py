@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.engine.session import Settings
-from dbdeid.errors import DataError
+from dbdeid.errors import DataError, SpecError
 from dbdeid.methods import searching
 from dbdeid.methods.full_domain import lattice_of
 from dbdeid.methods.parameters import Parameters
@@ -23,6 +23,7 @@ from dbdeid.privacy import KAnonymity
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
+from dbdeid.release.method_spec import Counterfeit, Relocation
 from dbdeid.release.page import require_place, write_page
 from dbdeid.release.prepare import prepare
 from dbdeid.release.specfile import SpecFile, read
@@ -132,12 +133,13 @@ def search(
         `search` as a run has it.
 
     Raises:
-        SpecError, HierarchyError, DataError: bad input.
+        SpecError, HierarchyError, DataError: bad input, and a method that is not searched so.
         Unsatisfiable: no transformation satisfies; in a grid, some demands may have none.
         NothingFound: the one search found none, and that none satisfies is not proven.
         Interrupted: by the user.
     """
     file, clock = read(source), Clock(notify)
+    _require_searchable(file, grid or Grid())
     path = _place(file, page, database)
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
@@ -165,13 +167,32 @@ def search(
         "objective": prepared.parameters.objective,
         "columns": _columns(lattice),
         **({"cells": cells} if grid else {**cells[0], "neighbours": neighbours}),
-        "warnings": [*warnings, *_warnings(prepared.parameters, grid or Grid())],
+        "warnings": [*warnings, *_warnings(file, prepared.parameters, grid or Grid())],
     }
     if path is not None:
         with clock.phase("draw"):
             drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
             write_page(path, render(drawn, points, shown.trail))
     return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
+
+
+def _require_searchable(file: SpecFile, grid: Grid) -> None:
+    """Refuse methods that do not choose a transformation by what it suppresses.
+
+    Relocation does: what it would suppress it moves. What moving costs is another matter, which a
+    grid would compare.
+    """
+    method = file.spec.method
+    if isinstance(method, Counterfeit):
+        message = "method counterfeit suppresses nothing: there is no such search to show"
+        hint = "run it; it tells what it checked, and, where nothing is feasible, what would be"
+    elif isinstance(method, Relocation) and grid:
+        message = "--k and --suppression compare what is suppressed, and relocation moves it"
+        hint = "leave them out, or use method: full_domain"
+    else:
+        return
+    mistake = file.mistake(message, "method", hint=hint)
+    raise SpecError([mistake], source=file.label)
 
 
 def _place(file: SpecFile, page: Path | bool, database: Path | None) -> Path | None:
@@ -247,7 +268,9 @@ def _with_k(parameters: Parameters, k: int) -> Parameters:
     return replace(parameters, models=models, rule=replace(parameters.rule, k=smallest))
 
 
-def _warnings(parameters: Parameters, grid: Grid) -> Iterator[str]:
+def _warnings(file: SpecFile, parameters: Parameters, grid: Grid) -> Iterator[str]:
+    if isinstance(file.spec.method, Relocation):
+        yield "method relocation moves the records that are shown as suppressed"
     if parameters.transformation is not None:
         yield "the `transformation` of the spec is not looked at: this searches for one"
     if not grid.ks:

@@ -19,7 +19,7 @@ from dbdeid.privacy.histogram import Whole
 from dbdeid.privacy.sensitive import Target
 from dbdeid.release.bind import Bound
 from dbdeid.release.hierarchies import coding_of
-from dbdeid.release.models import targets
+from dbdeid.release.models import staged
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Attribute:
 
 
 def attributes(bound: Bound, session: Session, subjects: int) -> tuple[Attribute, ...]:
-    """Each sensitive attribute that a model is about, with its values as they are staged.
+    """Each sensitive attribute that is counted, with its values as they are staged.
 
     Args:
         bound: the bound spec.
-        session: where the attributes are staged, in the order of `targets`.
+        session: where the attributes are staged, in the order of `models.staged`.
         subjects: people of the source.
 
     Raises:
@@ -43,7 +43,7 @@ def attributes(bound: Bound, session: Session, subjects: int) -> tuple[Attribute
     """
     return tuple(
         _attribute(bound, session, i, target, models, subjects)
-        for i, (target, models) in enumerate(targets(bound.models).items())
+        for i, (target, models) in enumerate(staged(bound).items())
     )
 
 

@@ -22,7 +22,7 @@ from pydantic import (
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.privacy import MODELS, NOT_YET, Model, OfSensitive, population_of
+from dbdeid.privacy import MODELS, NOT_YET, KAnonymity, Model, OfSensitive, population_of
 from dbdeid.privacy.counting import NullPolicy
 from dbdeid.release.hierarchy_spec import (
     HierarchySpec,
@@ -32,36 +32,16 @@ from dbdeid.release.hierarchy_spec import (
     plain,
     short_hierarchy,
 )
-from dbdeid.search.searches import SEARCHES
+from dbdeid.release.method_spec import Counterfeit, FullDomain, Method, Objective
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
 
-METHODS_NOT_YET = (
-    "counterfeit",
-    "local_recoding",
-    "policy",
-    "condensation",
-    "microaggregation",
-    "external",
-    "relocation",
-)
-METRICS_NOT_YET = ("reconstruction_error", "moments")
+METRICS_NOT_YET = ("moments",)
 # Metrics of each sensitive column.
 OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
-# Objectives that add up more of a class than a query of the `sql` engine counts.
-SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
-
-Objective = Literal[
-    "loss",
-    "discernibility",
-    "average_class_size",
-    "precision",
-    "height",
-    "nonuniform_entropy",
-    "ambiguity",
-    "kl_divergence",
-]
+# Metrics of a release with counterfeit records.
+OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error")
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
 
@@ -135,34 +115,6 @@ class ColumnSpec(Part):
 _QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain")
 
 
-def _known_search(value: Any) -> Any:
-    if not isinstance(value, str) or value not in SEARCHES:
-        raise problem("unknown search", did_you_mean(str(value), SEARCHES))
-    return value
-
-
-class FullDomain(Part):
-    """Full-domain generalization with record suppression (Prasser et al. 2016)."""
-
-    name: Literal["full_domain"]
-    suppression_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
-    search: Annotated[str, BeforeValidator(_known_search)] = "optimal"
-    time_limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    engine: Literal["numpy", "sql"] = "numpy"
-    objective: Objective = "loss"
-    transformation: dict[str, Annotated[int, Field(ge=0)]] | None = None
-    suppressed: Literal["drop", "keep"] = "drop"
-
-    @model_validator(mode="after")
-    def _summed(self) -> FullDomain:
-        if self.engine == "sql" and self.objective in SUMMED:
-            raise problem(
-                f"objective {self.objective!r} adds up more of a class than engine: sql counts",
-                "use engine: numpy",
-            )
-        return self
-
-
 # The two forms of `source`; pydantic puts them into the places of its errors.
 TEXT, QUERY = "a table or file", "a query"
 
@@ -181,10 +133,16 @@ def _known_metric(value: Any) -> Any:
 
 
 Metric = Annotated[
-    Literal[Objective, "mutual_information", "attacker_gain", "class_entropy_change"],
+    Literal[
+        Objective,
+        "reconstruction_error",
+        "mutual_information",
+        "attacker_gain",
+        "class_entropy_change",
+    ],
     BeforeValidator(_known_metric),
 ]
-METRICS = (*get_args(Objective), *OF_SENSITIVE)
+METRICS = (*get_args(Objective), "reconstruction_error", *OF_SENSITIVE)
 
 
 class Evaluate(Part):
@@ -220,14 +178,6 @@ class Output(Part):
         return self
 
 
-def _short_method(value: Any) -> Any:
-    if isinstance(value, str):
-        value = {"name": value}
-    if isinstance(value, Mapping) and value.get("name") in METHODS_NOT_YET:
-        raise not_yet(f"method {value['name']!r}")
-    return value
-
-
 def _known_model(value: Any) -> Any:
     if isinstance(value, Mapping):
         name = value.get("model")
@@ -257,7 +207,7 @@ class ReleaseSpec(Part):
     null_policy: NullPolicy = "own_category"
     columns: dict[str, ColumnSpec] = Field(min_length=1)
     privacy: Annotated[tuple[DeclaredModel, ...], Field(strict=False, min_length=1)]
-    method: Annotated[FullDomain, BeforeValidator(_short_method)]
+    method: Method
     evaluate: Evaluate = Evaluate()
     output: Output = Field(default_factory=lambda: Output.model_validate({}))
     seed: Annotated[int, Field(ge=0)] | None = None
@@ -303,6 +253,7 @@ class ReleaseSpec(Part):
             self._check_linked()
         if any(model.model != "k_anonymity" for model in self.privacy):
             self._check_models()
+        self._check_method()
         asked = [name for name in self.evaluate.metrics or () if name in OF_SENSITIVE]
         if asked and not any(c.role == "sensitive" for c in self.columns.values()):
             raise problem(
@@ -314,7 +265,7 @@ class ReleaseSpec(Part):
         hint = "own_category is stricter: what holds under it holds under wildcard too"
         if self.subject is not None:
             raise problem("null_policy: wildcard does not count subjects", hint)
-        if self.method.engine == "sql":
+        if isinstance(self.method, FullDomain) and self.method.engine == "sql":
             raise problem("null_policy: wildcard needs engine: numpy", hint)
         if self.output.kind == "view":
             raise problem("null_policy: wildcard does not go with a view", hint)
@@ -327,9 +278,11 @@ class ReleaseSpec(Part):
             )
         if self.output.kind == "view":
             raise problem("a released pseudonym does not go with a view", "release it as a table")
-        if self.method.objective in ("discernibility", "average_class_size"):
+        method = self.method
+        counting = ("discernibility", "average_class_size")
+        if isinstance(method, FullDomain) and method.objective in counting:
             raise problem(
-                f"objective {self.method.objective!r} counts classes, which a released pseudonym "
+                f"objective {method.objective!r} counts classes, which a released pseudonym "
                 "keeps in part",
                 "use objective: loss, precision or height",
             )
@@ -348,12 +301,64 @@ class ReleaseSpec(Part):
         if self.null_policy == "wildcard":
             hint = "own_category is stricter: what holds under it holds under wildcard too"
             raise problem("null_policy: wildcard is not compared with a population", hint)
-        if self.method.engine == "sql":
+        if isinstance(self.method, FullDomain) and self.method.engine == "sql":
             raise problem("engine: sql compares with no population", "use engine: numpy")
         if self.linked:
             raise problem(
                 "a released pseudonym tells a whole set of classes, which no population does",
                 "leave the pseudonym out, or the model of the population",
+            )
+
+    def _check_method(self) -> None:
+        """What a method cannot do: each refusal says why, and what to do instead."""
+        if isinstance(self.method, FullDomain):
+            return
+        name = self.method.name
+        if self.subject is not None:
+            raise problem(
+                f"method {name} counts records, and cannot count subjects",
+                "use method: full_domain, or make one row of each subject",
+            )
+        if self.null_policy != "own_category":
+            raise problem(f"method {name} takes null_policy: own_category only", "leave it out")
+        if self.output.kind == "view":
+            raise problem(f"method {name} does not go with a view", "release it as a table")
+        if isinstance(self.method, Counterfeit):
+            self._check_counterfeits()
+        elif any(model.model != "k_anonymity" for model in self.privacy):
+            raise problem(
+                "method relocation holds k_anonymity only: moving records changes who shares a "
+                "class",
+                "use method: full_domain for other models",
+            )
+
+    def _check_counterfeits(self) -> None:
+        if len([c for c in self.columns.values() if c.role == "sensitive"]) > 1:
+            raise problem(
+                "method counterfeit takes one sensitive column: its catalog tells how many records "
+                "of a value are counterfeit, and values of two columns would tell more",
+                "make the others quasi_identifier or drop them",
+            )
+        for model in self.privacy:
+            if not isinstance(model, KAnonymity | OfSensitive):
+                raise problem(
+                    f"method counterfeit does not hold {model.model}: nobody in a population is "
+                    "like a counterfeit record",
+                    "declare k_anonymity and models of the sensitive column",
+                )
+        unmeasured = [m for m in self.evaluate.metrics or () if m not in OF_PADDED]
+        if unmeasured:
+            raise problem(
+                f"metric {unmeasured[0]!r} compares records one by one, and counterfeit ones have "
+                "no original",
+                f"method counterfeit is measured by {', '.join(OF_PADDED)}",
+            )
+        names = ("class_id", "weight")
+        taken = [n for n, c in self.columns.items() if c.released and n.lower() in names]
+        if taken:
+            raise problem(
+                f"column {taken[0]!r} has the name of a column that method counterfeit adds",
+                "rename it in `source: {sql: …}`",
             )
 
     @property
@@ -370,3 +375,17 @@ class ReleaseSpec(Part):
     def smallest_class(self) -> int:
         """The class size below which a class fails some declared model."""
         return max(model.smallest_class for model in self.privacy)
+
+
+# Views beside a release with a catalog.
+VIEWS = ("weighted", "truthful")
+
+
+def catalogued(spec: ReleaseSpec) -> bool:
+    """Whether a catalog of counterfeit records is published."""
+    return isinstance(spec.method, Counterfeit) and spec.method.catalog != "none"
+
+
+def published(spec: ReleaseSpec) -> tuple[str, ...]:
+    """The tables beside a release, by what follows its name."""
+    return ("dictionary", "catalog") if catalogued(spec) else ("dictionary",)

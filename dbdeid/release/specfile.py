@@ -13,15 +13,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from dbdeid.errors import Mistake, SpecError
+from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
 from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
+from dbdeid.release.method_spec import METHODS
 from dbdeid.release.spec import (
     QUERY,
     TEXT,
     ColumnSpec,
     Evaluate,
-    FullDomain,
     Output,
     ReleaseSpec,
     SourceQuery,
@@ -167,6 +167,10 @@ def _place(error: ErrorDetails) -> Path_:
         place = place[:1] + place[2:]
     if place[:1] == ("privacy",) and place[2:3] and place[2] in MODELS:
         place = place[:2] + place[3:]
+    if place[:1] == ("method",) and place[1:2] and place[1] in METHODS:
+        place = place[:1] + place[2:]
+    if error["type"] in _UNTOLD:  # which of several methods it is
+        place = (*place, "name")
     return place[:-1] if place[-1:] == ("[key]",) else place
 
 
@@ -179,6 +183,10 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
         return _unknown_key(error["loc"])
     if kind == "missing":
         return f"the key {str(place[-1])!r} is missing", ""
+    if kind == "union_tag_not_found":
+        return "the key 'name' is missing", ""
+    if kind == "union_tag_invalid":
+        return "unknown method", did_you_mean(str(context["tag"]), METHODS)
     if kind == "literal_error":
         close = difflib.get_close_matches(str(error["input"]), _quoted(context["expected"]), n=1)
         return f"expects {context['expected']}", f"did you mean {close[0]!r}?" if close else ""
@@ -190,6 +198,7 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     return message[0].lower() + message[1:], ""
 
 
+_UNTOLD = ("union_tag_not_found", "union_tag_invalid")
 _KINDS = {
     "too_short": ("needs at least one entry", ""),
     "string_too_short": ("is empty", ""),
@@ -269,6 +278,12 @@ _EXAMPLES = {
     "engine": "numpy",
     "objective": "loss",
     "suppressed": "drop",
+    "h": "0.3",
+    "max_counterfeits": "0.1",
+    "catalog": "pool",
+    "recoding": "borrow",
+    "strict": "true",
+    "limit": "0.05",
 }
 
 
@@ -328,13 +343,14 @@ def _owner(place: Path_) -> type[BaseModel]:
             return HierarchySpec
         case ["privacy", _, model] if model in MODELS:
             return MODELS[model]
+        case ["method", name] if name in METHODS:
+            return METHODS[name]
         case [name] if name in _PARTS:
             return _PARTS[name]
     return ReleaseSpec
 
 
 _PARTS: dict[str, type[BaseModel]] = {
-    "method": FullDomain,
     "source": SourceQuery,
     "evaluate": Evaluate,
     "output": Output,

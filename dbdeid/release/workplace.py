@@ -18,7 +18,7 @@ from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
-from dbdeid.release.spec import ReleaseSpec
+from dbdeid.release.spec import VIEWS, ReleaseSpec, catalogued, published
 from dbdeid.release.specfile import SpecFile
 
 
@@ -85,7 +85,7 @@ def _identity(path: Path) -> tuple[int, int] | Path:
 def _check(file: SpecFile, found: Places) -> None:
     inputs = {_identity(path) for path in _inputs(file, found)}
     written = [("target", p) for p in (found.target, found.private) if p]
-    written += [("output.export", p) for e in found.exports for p in companions(e)]
+    written += [("output.export", p) for e in found.exports for p in companions(e, file.spec)]
     mistakes, seen = [], set()
     for place, path in written:
         if _identity(path) in inputs:
@@ -275,7 +275,7 @@ def _book(session: Session, found: Places, *, writing: bool) -> Book | None:
     return Book(session, name)
 
 
-def require_unchanged(work: Workplace, release: str) -> None:
+def require_unchanged(work: Workplace, spec: ReleaseSpec) -> None:
     """Refuse to book a run when another was booked since this one began.
 
     Raises:
@@ -283,7 +283,7 @@ def require_unchanged(work: Workplace, release: str) -> None:
     """
     if work.book is not None and len(work.entries) != work.runs:
         raise _meanwhile()
-    check_owned(work, release)
+    check_owned(work, spec)
 
 
 def _meanwhile() -> DataError:
@@ -292,7 +292,7 @@ def _meanwhile() -> DataError:
     )
 
 
-def check_owned(work: Workplace, release: str) -> None:
+def check_owned(work: Workplace, spec: ReleaseSpec) -> None:
     """Refuse to replace anything that dbdeid did not write for this release, or that has changed.
 
     Files are known by their content. A table is known by its name: what is done to it in the
@@ -305,16 +305,17 @@ def check_owned(work: Workplace, release: str) -> None:
         raise _meanwhile()
     books = work.book.files() if work.book else ()
     targets = (work.places.target,) if work.places.target else ()
-    for path in (*targets, *(p for e in work.places.exports for p in companions(e))):
+    for path in (*targets, *(p for e in work.places.exports for p in companions(e, spec))):
         if path.exists():
-            _check_file(path, [f for f in books if f.path == remembered(path, work.home)], release)
+            known = [f for f in books if f.path == remembered(path, work.home)]
+            _check_file(path, known, spec.release)
         if path.with_name(f"{path.name}.wal").exists():
             raise DataError(
                 f"{path.name} has a write-ahead log beside it: somebody writes into it, or has",
                 hint=f"close it there, or remove {path.name}.wal if it is of no use",
             )
     if work.places.target is None:
-        _check_objects(work, release)
+        _check_objects(work, spec)
 
 
 def _check_file(path: Path, known: Sequence[BookedFile], release: str) -> None:
@@ -335,18 +336,26 @@ def _check_file(path: Path, known: Sequence[BookedFile], release: str) -> None:
         )
 
 
-def _check_objects(work: Workplace, release: str) -> None:
-    last = work.book.latest(release) if work.book else None
-    owned = [last.release] if last else []
-    if last and last.kind == "table":
-        owned.append(dictionary_name(last.release))
-    for name in (release, dictionary_name(release)):
+def _check_objects(work: Workplace, spec: ReleaseSpec) -> None:
+    owned = set(map(str.lower, previous_objects(work, spec.release)))
+    for name in {*objects_of(spec.release, spec), dictionary_name(spec.release)}:
         kind = work.session.exists(name)
-        if kind and name.lower() not in map(str.lower, owned):
+        if kind and name.lower() not in owned:
             raise DataError(
                 f"the {kind} {name!r} exists and was not written by dbdeid for this release",
                 hint="choose another release name, or drop it first",
             )
+
+
+def previous_objects(work: Workplace, release: str) -> tuple[str, ...]:
+    """What the last run of a release wrote into its database: the release, then all beside it."""
+    last = work.book.latest(release) if work.book else None
+    if last is None:
+        return ()
+    if last.kind != "table":
+        return (last.release,)
+    beside = last.record.get("companions", ["dictionary"])
+    return last.release, *(f"{last.release}_{what}" for what in beside)
 
 
 def check_source(work: Workplace, bound: Bound) -> None:
@@ -358,7 +367,8 @@ def check_source(work: Workplace, bound: Bound) -> None:
     if work.places.target is not None:
         return
     release = bound.spec.release
-    replaced = {name.lower() for name in (release, dictionary_name(release))}
+    names = (*objects_of(release, bound.spec), dictionary_name(release))
+    replaced = {name.lower() for name in names}
     named = {cte.alias.lower() for cte in bound.source.find_all(exp.CTE)}
     for table in bound.source.find_all(exp.Table):
         if table.name.lower() in replaced - named:
@@ -372,8 +382,22 @@ def dictionary_name(release: str) -> str:
     return f"{release}_dictionary"
 
 
-def companions(export: Path) -> tuple[Path, ...]:
-    """The files of one export: a .duckdb holds its dictionary, others have it beside them."""
+def catalog_name(release: str) -> str:
+    """The name of the public companion that counts counterfeit records."""
+    return f"{release}_catalog"
+
+
+def objects_of(release: str, spec: ReleaseSpec) -> tuple[str, ...]:
+    """The names of a release and of all that is public beside it: tables, then views."""
+    if spec.output.kind == "view":
+        return (release,)
+    beside = [*published(spec), *(VIEWS if catalogued(spec) else ())]
+    return release, *(f"{release}_{what}" for what in beside)
+
+
+def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
+    """The files of one export: a .duckdb holds all its tables, others have one file for each."""
     if export.suffix == ".duckdb":
         return (export,)
-    return export, export.with_name(f"{export.stem}_dictionary{export.suffix}")
+    beside = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
+    return export, *(export.with_name(name) for name in beside)

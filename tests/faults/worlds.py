@@ -190,7 +190,8 @@ class World:
             ).fetchone()
         expected = ["other", "seen", "source"]
         if released and self.layout == "inside":
-            expected += ["released", "released_dictionary", "files", "hierarchies", "releases"]
+            expected += ["released", "released_dictionary"]
+            expected += ["counterfeits", "files", "hierarchies", "releases"]
         assert [name for (name,) in objects] == sorted(expected)
         known = _PRINTS.setdefault(self.folder, prints)
         assert prints == known

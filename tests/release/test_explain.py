@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -17,15 +18,28 @@ from dbdeid.release.explain import steps
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import PEOPLE, small
 
+METHODS: list[dict[str, Any]] = [
+    {"name": "full_domain", "suppression_limit": 0.1},
+    {"name": "counterfeit", "h": 0.7},
+    {"name": "counterfeit", "h": 0.7, "catalog": "paper"},
+    {"name": "counterfeit", "h": 0.7, "catalog": "none"},
+    {"name": "counterfeit", "h": 0.7, "recoding": "borrow"},
+    {"name": "relocation"},
+]
 
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(map(str, m.values())))
 def test_explained_steps_are_executed_by_a_run_and_by_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    method: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with duckdb.connect("owner.duckdb") as con:
         con.execute(PEOPLE)
     before = Path("owner.duckdb").read_bytes()
-    spec = small(database="owner.duckdb", target="out.duckdb")
+    spec = small(database="owner.duckdb", target="out.duckdb", method=method)
     with caplog.at_level(logging.DEBUG, logger="dbdeid"):
         shown = steps(spec)
         assert not [r for r in caplog.messages if r.upper().startswith("CREATE")]
@@ -34,9 +48,27 @@ def test_explained_steps_are_executed_by_a_run_and_by_nothing_else(
         caplog.clear()
         dbdeid.run(spec)
     made = [r for r in caplog.messages if r.startswith("CREATE OR REPLACE TEMPORARY TABLE")]
+    views = [r for r in caplog.messages if r.startswith("CREATE VIEW")]
     for step in shown:
-        if not step.name.startswith("verify_"):
+        if step.text().startswith("CREATE VIEW"):
+            assert any(f'"{step.name}"' in statement for statement in views), step.name
+        elif not step.name.startswith("verify_"):
             assert any(f'"{step.name}"' in statement for statement in made), step.name
+
+
+def test_the_steps_of_counterfeit_records_are_named_and_hide_their_key(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "owner.duckdb") as con:
+        con.execute(PEOPLE)
+        con.execute("ALTER TABLE people ADD COLUMN shift INTEGER DEFAULT 1")
+    spec = small(database=str(tmp_path / "owner.duckdb"), method="counterfeit", seed=918273645)
+    spec["columns"]["shift"] = {"role": "insensitive", "reason": "everyone sees it"}
+    shown = steps(spec)
+    names = [step.name for step in shown]
+    wanted = ["real", "members", "deficits", "quotas", "slots", "counterfeits"]
+    first = names.index("deid_real")
+    assert names[first : first + 7] == [*(f"deid_{n}" for n in wanted), "padding_risk"]
+    assert names[-4:-1] == ["deid_catalog", "people_public_weighted", "people_public_truthful"]
+    assert "918273645" not in "".join(step.text() for step in shown)
 
 
 def test_what_each_model_is_measured_by_can_be_run(tmp_path: Path) -> None:

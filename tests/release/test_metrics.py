@@ -88,14 +88,20 @@ def test_what_applies_is_measured(con: Any) -> None:
     named = {name.partition(".")[0] for name in result.metrics}
     assert named == {
         *("loss", "discernibility", "average_class_size", "precision", "height"),
-        *(*SUMMED, *OF_ILLNESS),
+        *(*SUMMED, "reconstruction_error", *OF_ILLNESS),
     }
-    assert {name for name in result.metrics if "." in name} == {f"{n}.value" for n in OF_ILLNESS}
+    assert {name for name in result.metrics if "." in name} == {
+        "reconstruction_error.quasi_identifiers",
+        *(f"{n}.value" for n in OF_ILLNESS),
+    }
     again = dbdeid.run(spec("loss"), con)
     assert dict(again.metrics) == dict(result.metrics)  # to the last digit
     no_illness = spec("loss")
     no_illness["columns"] = {**COLUMNS, "value": "drop"}
-    assert not any("." in name for name in dbdeid.run(no_illness, con).metrics)
+    metrics = dbdeid.run(no_illness, con).metrics
+    only = [name for name in metrics if "." in name]
+    assert only == ["reconstruction_error.quasi_identifiers"]
+    assert metrics[only[0]] == metrics["reconstruction_error"]
 
 
 def test_only_what_is_asked_for_is_kept(con: Any) -> None:
@@ -126,3 +132,43 @@ def test_a_metric_of_a_sensitive_column_needs_one(con: Any) -> None:
 def test_the_sql_engine_refuses_what_it_does_not_count(con: Any, objective: str) -> None:
     with pytest.raises(SpecError, match=r"(?s)adds up more of a class.*engine: numpy"):
         dbdeid.run(spec(objective, method={"engine": "sql"}), con)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"method": {"suppressed": "keep"}},
+        {"null_policy": "exclude", "method": {"suppression_limit": 0.4, "suppressed": "keep"}},
+        {"method": {"transformation": {"age": 3, "records": 1, "label": 1}}},
+        {"output": {"as": "view"}},
+    ],
+    ids=["drop", "keep", "exclude", "top", "view"],
+)
+def test_reconstruction_error_of_the_written_table(con: Any, more: dict[str, Any]) -> None:
+    result = dbdeid.run(spec("loss", **more), con)
+    total = [0.0, 0.0]
+    values = {name: {v for (v,) in con.execute(f'SELECT "{name}" FROM people').fetchall()} for name
+              in ("age", "records", "label")}  # fmt: skip
+
+    def size(name: str, released: Any) -> int:
+        present = values[name] - {None}
+        if released is None or str(released) in map(str, present):
+            return 1
+        if released == "*":  # the domain of the groups is declared, and has an x
+            return len(values[name] | ({"x"} if name == "label" else set()))
+        if name == "records":
+            return sum(str(value).startswith(released.rstrip("*")) for value in present)
+        low, high = released.strip("[)").split(", ")
+        return sum(float(low) <= value < float(high) for value in present)
+
+    rows = con.execute('SELECT age, "records", "label" FROM people_public').fetchall()
+    for row in rows:
+        cells = [1 - 1 / size(name, v) for name, v in zip(values, row, strict=True)]
+        total[0] += sum(cells) / 3
+        total[1] += sum(cells) / 4
+    removed = 160 - len(rows)
+    found = result.metrics
+    only = found["reconstruction_error.quasi_identifiers"]
+    assert only == pytest.approx((total[0] + removed) / 160)
+    assert found["reconstruction_error"] == pytest.approx((total[1] + removed) / 160)

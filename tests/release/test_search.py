@@ -17,8 +17,8 @@ import pytest
 import dbdeid
 from dbdeid.errors import DataError, NothingFound, Unsatisfiable
 from dbdeid.methods import searching
+from dbdeid.release import method_spec
 from dbdeid.release import search as search_module
-from dbdeid.release import spec as spec_module
 from dbdeid.release.page import write_report
 from dbdeid.release.search import Grid, search
 from dbdeid.search.exploration import Exploration, exhaustive
@@ -51,7 +51,7 @@ def more_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more: one that gives up at once, and one that looks at everything."""
     known = {**SEARCHES, "gives_up": gives_up, "all": exhaustive}
     monkeypatch.setattr(searching, "SEARCHES", known)
-    monkeypatch.setattr(spec_module, "SEARCHES", known)
+    monkeypatch.setattr(method_spec, "SEARCHES", known)
 
 
 def gives_up(exploration: Exploration) -> None:
@@ -383,3 +383,21 @@ def test_a_list_says_what_it_takes(option: str, word: str, why: str) -> None:
     given = {"--k": (word, None), "--suppression": (None, word)}[option]
     with pytest.raises(DataError, match=f"{option}: '{word}'.*{why}"):
         Grid.parse(*given)
+
+
+@pytest.mark.usefixtures("people")
+def test_a_method_that_suppresses_nothing_is_not_searched() -> None:
+    with pytest.raises(dbdeid.SpecError, match="counterfeit suppresses nothing"):
+        search(spec(method="counterfeit"))
+
+
+@pytest.mark.usefixtures("people")
+def test_what_relocation_would_move_is_what_is_shown_as_suppressed() -> None:
+    moving = {"name": "relocation", "limit": 0.1}
+    found = search(spec(method=moving))
+    assert any("moves the records that are shown as suppressed" in w for w in found["warnings"])
+    made = ran(method=moving)
+    assert found["transformation"] == made.transformation
+    assert found["suppressed_rows"] == made.relocated_rows > 0
+    with pytest.raises(dbdeid.SpecError, match="compare what is suppressed"):
+        search(spec(method=moving), grid=Grid((3,), ()))

@@ -185,11 +185,10 @@ target: x.db
     ("place", "value", "where"),
     [
         *((("method",), name, "method") for name in (
-            "counterfeit", "local_recoding", "policy", "condensation", "microaggregation",
-            "external", "relocation",
+            "local_recoding", "policy", "condensation", "microaggregation", "external",
         )),
         *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
-            "reconstruction_error", "moments",
+            "moments",
         )),
         (("privacy", 0), {"model": "cluster_size", "k": 5}, "privacy[0]"),
         (("columns", "sex", "order"), ["a"], "columns.sex.order"),

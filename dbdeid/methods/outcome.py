@@ -1,0 +1,139 @@
+"""What a method hands on: the tables of a release, and what is known of how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.data.coding import Cell, Coding
+from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.relation import Relation
+from dbdeid.search.lattice import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one released value of a quasi-identifier stands for.
+
+    Attributes:
+        level: of the hierarchy.
+        cell: its label, loss, bounds and leaves.
+        size: how many values of the domain it may stand for.
+    """
+
+    level: int
+    cell: Cell
+    size: int
+
+
+# The released values of one quasi-identifier.
+Values = Mapping[str | None, Shown]
+
+
+def values_at(coding: Coding, level: int, *, suppressed: bool = False) -> Values:
+    """What a column shows on one level, and `*` where suppressed records are kept."""
+    sizes = coding.sizes(level).tolist()
+    found = {
+        cell.label: Shown(level, cell, size)
+        for cell, size in zip(coding.cells(level), sizes, strict=True)
+    }
+    return found | ({TOP: top_of(coding)} if suppressed else {})
+
+
+def top_of(coding: Coding) -> Shown:
+    """What `*` stands for."""
+    hierarchy = coding.hierarchy
+    top = hierarchy.levels[-1]
+    leaves = tuple(sorted(hierarchy.leaves)) if hierarchy.declared else None
+    cell = Cell(TOP, 1.0, top.lower[0], top.upper[0], leaves)
+    return Shown(hierarchy.height, cell, domain_of(coding))
+
+
+def domain_of(coding: Coding) -> int:
+    """How many values there are, NULL among them where it occurs."""
+    return int(coding.sizes(coding.hierarchy.height).max(initial=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """What is known of a release with counterfeit records.
+
+    Attributes:
+        k: what was declared.
+        size: the size that smaller classes were padded to.
+        counterfeits: records added.
+        limit: most that may be.
+        h: the ceiling of the degree of generalization, declared or found.
+        degree: the greatest degree of a record.
+        catalog: pool, paper or none.
+        groups: groups of the catalog.
+        candidates: classes that could be padded, for all that the release shows.
+        risk: the greatest probability that a record of a class is a given person's, for whoever
+            knows the method.
+        sensitive: the column whose values the catalog counts.
+        strict: whether the risk may not exceed 1/k at all.
+    """
+
+    k: int
+    size: int
+    counterfeits: int
+    limit: int
+    h: float
+    degree: float
+    catalog: str
+    groups: int
+    candidates: int
+    risk: float
+    sensitive: str | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of how a release was made.
+
+    Attributes:
+        node: the level of each quasi-identifier; None where it differs between classes.
+        shown: of each quasi-identifier, what its released values stand for.
+        suppressed: records of the source that are not released, or only with every `*`.
+        suppressed_subjects: people who lose a record.
+        metrics: what the method promises of the written table.
+        search: how it was found, in plain values.
+        padded: of a release with counterfeit records.
+        relocated: records whose quasi-identifiers are not theirs.
+    """
+
+    node: Node | None
+    shown: Sequence[Values]
+    suppressed: int
+    suppressed_subjects: int
+    metrics: Mapping[str, float]
+    search: Mapping[str, Any]
+    padded: Padded | None = None
+    relocated: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The temporary tables of a release.
+
+    Attributes:
+        released: what is published.
+        dictionary: what its values stand for.
+        counted: the released records with the number of their subject beside them, for measuring
+            only; the release itself where each record is a subject.
+        outcome: how it was made.
+        real: those of its records that are of the source.
+        catalog: how many records of which value are counterfeit, where that is published.
+        flagged: the counterfeit records, private: `record`, all its columns as text, and
+            `counterfeits`, how many of such records are.
+    """
+
+    released: Relation
+    dictionary: Relation
+    counted: Relation
+    outcome: Outcome
+    real: Relation
+    catalog: Relation | None = None
+    flagged: Relation | None = None

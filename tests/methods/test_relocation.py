@@ -1,0 +1,48 @@
+"""Relocation: what would be suppressed gets the quasi-identifiers of the nearest class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import dbdeid
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    rows = ", ".join(
+        f"({age}, '{town}', {n})"
+        for n, (age, town) in enumerate([(30, "A")] * 4 + [(40, "B")] * 3 + [(30, "B"), (70, "C")])
+    )
+    return {
+        "release": "moved",
+        "source": {"sql": f"SELECT * FROM (VALUES {rows}) t(age, town, n)", "name": "people"},
+        "columns": {
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": [100]}, "max_level": 0},
+            "town": {"role": "quasi_identifier", "hierarchy": "suppress", "max_level": 0},
+            "n": {"role": "insensitive", "reason": "a test"},
+        },
+        "privacy": [{"model": "k_anonymity", "k": 3}],
+        "method": {"name": "relocation", "limit": 0.25},
+    } | changes
+
+
+def test_outliers_join_the_nearest_and_then_the_largest_class() -> None:
+    result = dbdeid.run(spec())
+    rows = result.to_df()
+    assert (result.released_rows, result.relocated_rows, result.suppressed_rows) == (9, 2, 0)
+    # (30, B) differs from both classes in one column, (70, C) from both in two: the larger one
+    assert Counter(zip(rows.age, rows.town, strict=True)) == {(30, "A"): 6, (40, "B"): 3}
+    assert sorted(rows.n) == list(range(9))
+    assert result.verified
+    assert result.smallest_class == 3
+
+
+def test_no_more_records_move_than_the_limit_allows() -> None:
+    with pytest.raises(dbdeid.Unsatisfiable):
+        dbdeid.run(spec(method={"name": "relocation", "limit": 0.2}))
+
+
+def test_loss_is_that_of_the_records_where_they_are_now() -> None:
+    assert dbdeid.run(spec()).loss == 0.0

@@ -1,0 +1,627 @@
+"""Releases with counterfeit records from spec to files: what is written, by whom it can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbdeid
+from dbdeid.engine.session import Settings
+from dbdeid.release.existing import entries, export_release
+from dbdeid.release.existing import verify as verify_release
+from dbdeid.release.run import run as run_release
+from dbdeid.report.page import render
+from dbdeid.words import entries as listed
+from dbdeid.words import released
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from specs import PEOPLE, small
+
+ROWS = 200
+K = 3
+PADDED = {"name": "counterfeit", "h": 0.5, "max_counterfeits": 0.5}
+TABLES = ["people_public", "people_public_catalog", "people_public_dictionary"]
+VIEWS = ["people_public_truthful", "people_public_weighted"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)
+    return tmp_path
+
+
+def spec(method: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    found = small(
+        database="owner.duckdb",
+        method=PADDED | (method or {}),
+        privacy=[{"model": "k_anonymity", "k": K}],
+        seed=7,
+    )
+    return found | more
+
+
+@contextmanager
+def attached(file: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{file}' AS given (READ_ONLY)")
+        con.execute("USE given")
+        yield con
+
+
+def objects(con: duckdb.DuckDBPyConnection, schema: str = "main") -> dict[str, str]:
+    query = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = ?"
+    return {
+        name: kind for name, kind in con.execute(query, [schema]).fetchall() if name != "people"
+    }
+
+
+def of(con: duckdb.DuckDBPyConnection, query: str) -> Any:
+    return con.execute(query).fetchall()
+
+
+def keeps_its_word(con: duckdb.DuckDBPyConnection, rows: int = ROWS, k: int = K) -> None:
+    """What any reader can count: classes of k, as many real records as the source has."""
+    sizes = of(con, "SELECT class_id, count(*) FROM people_public GROUP BY class_id ORDER BY 1")
+    assert [number for number, _ in sizes] == list(range(1, len(sizes) + 1))
+    assert min(size for _, size in sizes) >= k
+    added = of(con, "SELECT coalesce(sum(counterfeits), 0) FROM people_public_catalog")[0][0]
+    assert added > 0
+    assert sum(size for _, size in sizes) - added == rows
+    assert of(con, "SELECT sum(weight) FROM people_public_weighted")[0][0] == pytest.approx(rows)
+    assert of(con, "SELECT count(*) FROM people_public_truthful") == [(rows,)]
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def test_every_file_holds_the_same_release_and_can_be_verified() -> None:
+    exports = ["out.parquet", "out.csv", "again.duckdb"]
+    made = spec(target="out.duckdb", output={"export": exports})
+    result = dbdeid.run(made)
+    assert result.verified
+    assert result.padding is not None
+    assert result.padding["risk"] <= 1.10 / K
+    assert result.released_rows == ROWS + result.counterfeit_rows
+    assert verify_release(made).verified
+    export_release(made, Path("later.duckdb"))
+    export_release(made, Path("later.parquet"))
+    found = []
+    for file in ("out.duckdb", "again.duckdb", "later.duckdb"):
+        with attached(file) as con:
+            keeps_its_word(con)
+            assert objects(con) == dict.fromkeys(TABLES, "BASE TABLE") | dict.fromkeys(
+                VIEWS, "VIEW"
+            )
+            assert "counterfeits" not in {
+                name for (name,) in of(con, "FROM (SHOW ALL TABLES) SELECT name")
+            }
+            found.append((of(con, "FROM people_public"), of(con, "FROM people_public_catalog")))
+    assert found[0] == found[1] == found[2]
+    with duckdb.connect() as con:
+        for file in ("out", "later"):
+            assert of(con, f"FROM '{file}.parquet'") == found[0][0]
+            assert of(con, f"FROM '{file}_catalog.parquet'") == found[0][1]
+        assert len(of(con, "FROM 'out_catalog.csv'")) == len(found[0][1])
+
+
+def test_what_is_counterfeit_is_known_to_the_owner_alone() -> None:
+    made = spec(target="out.duckdb", output={"export": ["out.parquet"]})
+    result = dbdeid.run(made)
+    with duckdb.connect("out.private.duckdb", read_only=True) as con:
+        flagged = of(con, "SELECT record, counterfeits FROM deid.counterfeits")
+    assert sum(count for _, count in flagged) == result.counterfeit_rows
+    with attached("out.duckdb") as con:
+        names = [row[0] for row in of(con, "DESCRIBE people_public")]
+        texts = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in names)
+        there = Counter(tuple(row) for row in of(con, f"SELECT {texts} FROM people_public"))
+    assert there >= Counter({tuple(record): count for record, count in flagged})
+    for file in ("out.duckdb", "out.parquet", "out_catalog.parquet"):
+        assert b"flagged" not in Path(file).read_bytes()
+
+
+# -- tampering ------------------------------------------------------------------------------------
+
+TAMPERED = {
+    "a value of the release": "UPDATE main.people_public SET illness = 'plague' WHERE class_id = 1",
+    "a record less": "DELETE FROM main.people_public WHERE class_id = 1",
+    "a class renumbered": "UPDATE main.people_public SET class_id = 99999 WHERE class_id = 1",
+    "one more in the catalog": "UPDATE main.people_public_catalog "
+    "SET counterfeits = counterfeits + 1",
+    "a row of the catalog gone": "DELETE FROM main.people_public_catalog "
+    "WHERE sensitive_value = 'flu'",
+    "a value nobody has": "UPDATE main.people_public_catalog SET sensitive_value = 'x' "
+    "WHERE sensitive_value = 'flu'",
+    "a class that does not exist": "UPDATE main.people_public_catalog "
+    "SET class_ids = list_append(class_ids, 99999)",
+    "weights that know better": "CREATE OR REPLACE VIEW main.people_public_weighted AS "
+    "SELECT *, CAST(1 AS DOUBLE) AS weight FROM main.people_public",
+    "all records as if true": "CREATE OR REPLACE VIEW main.people_public_truthful AS "
+    "FROM main.people_public",
+    "a view gone": "DROP VIEW main.people_public_weighted",
+    "a flag less": "DELETE FROM deid.counterfeits WHERE record = "
+    "(SELECT min(record) FROM deid.counterfeits)",
+    "all flags elsewhere": "UPDATE deid.counterfeits SET record = list_append(record[:-2], 'none')",
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_a_release_that_was_tampered_with_fails(change: str) -> None:
+    made = spec()
+    dbdeid.run(made)
+    assert verify_release(made).verified
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(change)
+    assert not verify_release(made).verified
+
+
+def test_the_command_line_says_by_its_code_that_a_release_fails() -> None:
+    from typer.testing import CliRunner
+
+    from dbdeid.cli import app
+
+    Path("spec.json").write_text(json.dumps(spec(target="out.duckdb")))
+    run, runner = ["run", "spec.json", "-q"], CliRunner()
+    assert runner.invoke(app, run).exit_code == 0
+    assert runner.invoke(app, ["verify", "spec.json", "-q"]).exit_code == 0
+    with duckdb.connect("out.private.duckdb") as con:
+        con.execute(TAMPERED["a flag less"])
+    assert runner.invoke(app, ["verify", "spec.json", "-q"]).exit_code == 4
+
+
+# -- draws ----------------------------------------------------------------------------------------
+
+
+def written(made: dict[str, Any], threads: int | None = None) -> tuple[bytes, bytes]:
+    """The bytes of a release and of its catalog."""
+    run_release(made | {"output": {"export": ["out.parquet"]}}, settings=Settings(threads=threads))
+    return Path("out.parquet").read_bytes(), Path("out_catalog.parquet").read_bytes()
+
+
+def flags() -> list[Any]:
+    with duckdb.connect("out.private.duckdb", read_only=True) as con:
+        return of(con, "SELECT record, counterfeits FROM deid.counterfeits ORDER BY ALL")
+
+
+@pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
+def test_all_draws_come_from_the_seed(recoding: str) -> None:
+    """Neither threads nor the order of the source change a byte; another seed does."""
+    made = spec({"recoding": recoding, "h": 0.3}, target="out.duckdb")
+    first, flagged = written(made, threads=1), flags()
+    assert flagged
+    assert written(made, threads=4) == first
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(name), age")
+    assert written(made) == first
+    assert flags() == flagged
+    others = []
+    for seed in (8, 9, 10):  # few records may fall alike by chance
+        written(made | {"seed": seed})
+        others.append(flags())
+    assert any(other != flagged for other in others)
+
+
+@pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
+@pytest.mark.parametrize("catalog", ["pool", "none"])
+def test_a_run_and_a_list_say_what_k_means(recoding: str, catalog: str) -> None:
+    result = dbdeid.run(spec({"recoding": recoding, "catalog": catalog, "h": 0.3}))
+    told = released(result)
+    assert f"{ROWS} of {ROWS} records released, 0 suppressed" in told
+    assert f"{result.counterfeit_rows} of at most 100; no record is generalized beyond" in told
+    assert result.padding is not None
+    meaning = f"k = {K} counting counterfeits; prosecutor risk {result.padding['risk'] * K:.2f}/{K}"
+    assert meaning in told
+    assert ("class by class" in told) == (recoding == "borrow")
+    assert meaning in listed(entries(Path("owner.duckdb")))
+
+
+def test_a_run_and_a_list_say_that_moved_records_are_untruthful() -> None:
+    made = spec()
+    made["method"] = {"name": "relocation", "limit": 0.3}
+    result = dbdeid.run(made)
+    assert result.relocated_rows > 0
+    assert f"UNTRUTHFUL    {result.relocated_rows} records" in released(result)
+    assert "untruthful" in listed(entries(Path("owner.duckdb")))
+
+
+def test_without_a_seed_every_run_draws_anew() -> None:
+    made = spec(target="out.duckdb")
+    del made["seed"]
+    found = []
+    for _ in range(2):
+        written(made)
+        found.append(flags())
+    assert found[0] != found[1]
+
+
+# -- columns --------------------------------------------------------------------------------------
+
+ILLNESS = {
+    "one value": "'flu'",
+    "with NULLs": "CASE WHEN i % 4 = 0 THEN NULL ELSE ['asthma', 'flu'][1 + i % 2] END",
+    "numbers": "1 + i % 3",
+    "fractions": "CAST(i % 3 AS DOUBLE) / 2",
+    "dates": "DATE '2020-01-01' + (i % 3)::INTEGER",
+    "truths": "i % 2 = 0",
+    "texts like others": "['NULL', '', '*'][1 + i % 3]",
+}
+
+
+def people_with(**columns: str) -> None:
+    others = ", ".join(f'{text} AS "{name}"' for name, text in columns.items())
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(f"CREATE OR REPLACE TABLE people AS {PEOPLE_QUERY.format(others)}")
+
+
+PEOPLE_QUERY = """
+SELECT
+  'person ' || i AS name,
+  20 + (i * 7) % 60 AS age,
+  (10000 + (i * 37) % 400)::VARCHAR AS zip,
+  CASE WHEN i % 11 = 0 THEN NULL WHEN i % 2 = 0 THEN 'f' ELSE 'm' END AS sex,
+  {}
+FROM range(200) AS r(i)
+"""
+
+
+@pytest.mark.parametrize("values", ILLNESS.values(), ids=ILLNESS)
+def test_any_sensitive_column_can_be_drawn(values: str) -> None:
+    people_with(illness=values)
+    made = spec(target="out.duckdb", output={"export": ["out.csv"]})
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con, duckdb.connect("owner.duckdb") as owner:
+        keeps_its_word(con)
+        known = set(of(owner, "SELECT DISTINCT illness FROM people"))
+        assert set(of(con, "SELECT DISTINCT illness FROM people_public")) == known
+        texts = set(of(owner, "SELECT DISTINCT illness::VARCHAR FROM people"))
+        assert set(of(con, "SELECT sensitive_value FROM people_public_catalog")) <= texts
+
+
+def test_without_a_sensitive_column_all_records_count_alike() -> None:
+    made = spec(target="out.duckdb")
+    made["columns"]["illness"] = "drop"
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con:
+        keeps_its_word(con)
+        assert set(of(con, "SELECT sensitive_value FROM people_public_catalog")) == {(None,)}
+
+
+def test_other_columns_are_copied_from_one_record_with_the_drawn_value() -> None:
+    people_with(illness="['asthma', 'flu'][1 + i % 2]", ward="['a', 'b'][1 + i % 2]")
+    made = spec(target="out.duckdb", output={"bounds": True})
+    made["columns"]["ward"] = {"role": "insensitive", "reason": "everyone sees it"}
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con:
+        keeps_its_word(con)
+        names = [row[0] for row in of(con, "DESCRIBE people_public")]
+        assert {"class_id", "age_lower", "age_upper", "ward"} <= set(names)
+        assert set(of(con, "SELECT illness, ward FROM people_public")) == {
+            ("asthma", "a"),
+            ("flu", "b"),
+        }
+        odd = "SELECT count(*) FROM people_public WHERE age_lower > age_upper OR age_lower IS NULL"
+        assert of(con, odd) == [(0,)]
+
+
+def test_borrowed_classes_show_bounds_and_what_is_unchanged_in_the_types_of_the_source() -> None:
+    made = spec({"recoding": "borrow", "h": 0.3}, target="out.duckdb", output={"bounds": True})
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con:
+        types = {name: kind for name, kind, *_ in of(con, "DESCRIBE people_public")}
+        assert (types["age"], types["age_lower"], types["age_upper"]) == (
+            "VARCHAR",
+            "BIGINT",
+            "BIGINT",
+        )
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(
+            "CREATE OR REPLACE TABLE people AS SELECT * REPLACE (20 + age % 5 AS age) FROM people"
+        )
+    made["columns"]["zip"] = "drop"
+    assert dbdeid.run(made | {"output": {}}).verified
+    with attached("out.duckdb") as con:
+        types = {name: kind for name, kind, *_ in of(con, "DESCRIBE people_public")}
+        assert types["age"] == "BIGINT"
+
+
+# `o` is a value, and on the next level a group that holds it
+MIXED = {"groups": [{"o": ["o", "a"], "b": ["b", "c"]}]}
+
+
+@pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_label_may_name_other_values_on_another_level(recoding: str, level: int) -> None:
+    people_with(illness="['asthma', 'flu'][1 + i % 2]", blood="['o', 'a', 'b', 'c'][1 + i % 4]")
+    made = spec({"recoding": recoding}, target="out.duckdb")
+    made["columns"] |= {
+        "zip": "drop",
+        "blood": {
+            "role": "quasi_identifier",
+            "type": "categorical",
+            "hierarchy": MIXED,
+            "min_level": level,
+        },
+    }
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+
+
+def test_borrowing_refuses_a_label_that_reads_like_another_with_its_level() -> None:
+    people_with(illness="['asthma', 'flu'][1 + i % 2]", blood="['o', 'a', 'o@1', 'c'][1 + i % 4]")
+    made = spec({"recoding": "borrow"})
+    groups = {"groups": [{"o": ["o", "a"], "b": ["o@1", "c"]}]}
+    blood = {"role": "quasi_identifier", "type": "categorical", "hierarchy": groups}
+    made["columns"] |= {"zip": "drop", "blood": blood}
+    with pytest.raises(dbdeid.HierarchyError, match="'blood': level 1 has") as error:
+        dbdeid.run(made)
+    assert error.value.exit_code == 2
+
+
+ALIASES = (
+    "k0",
+    "code",
+    "part",
+    "grp",
+    "records",
+    "key",
+    "value",
+    "counterfeits",
+    "s",
+    "o0",
+    "slot",
+)
+
+
+@pytest.mark.parametrize("shift", [0, 3, 6, 9])
+def test_columns_may_be_named_like_anything_on_the_way(shift: int) -> None:
+    first, second, sensitive, other = (ALIASES * 2)[shift : shift + 4]
+    numbers = ["20 + (i * 7) % 60", "10 * (i % 5)", "['x', 'y', 'z'][1 + i % 3]", "i % 2"]
+    people_with(**dict(zip((first, second, sensitive, other), numbers, strict=True)))
+    made = spec(target="out.duckdb")
+    made["columns"] = {
+        **dict.fromkeys(("name", "age", "zip", "sex"), "drop"),
+        first: {"role": "quasi_identifier", "hierarchy": {"intervals": [5, 10, 20]}},
+        second: {"role": "quasi_identifier", "hierarchy": {"intervals": [20]}},
+        sensitive: {"role": "sensitive", "accept": "homogeneity"},
+        other: {"role": "insensitive", "reason": "everyone sees it"},
+    }
+    made["method"] = PADDED | {"h": 0.2}
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+
+
+def test_numbers_that_no_class_had_to_generalize_can_be_borrowed() -> None:
+    """What is shown as it is in every class keeps its type."""
+    people_with(illness="['asthma', 'flu'][1 + i % 2]")
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("UPDATE people SET age = 20 + 40 * (age % 2)")
+    made = spec({"recoding": "borrow", "h": 0.3}, target="out.duckdb")
+    assert dbdeid.run(made).verified
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con:
+        types = dict(row[:2] for row in of(con, "DESCRIBE people_public"))
+        assert types["age"] == "BIGINT"
+        assert of(con, "SELECT DISTINCT age FROM people_public ORDER BY age") == [(20,), (60,)]
+
+
+# -- again ----------------------------------------------------------------------------------------
+
+
+def test_without_a_seed_a_release_is_drawn_once() -> None:
+    """Two releases with different draws would tell what is real: it is in both."""
+    people_with(illness="['asthma', 'flu'][1 + i % 2]")
+    made = spec({}, target="out.duckdb", output={"export": ["out.csv"]})
+    made.pop("seed", None)
+    first = dbdeid.run(made)
+    before = Path("out.csv").read_bytes()
+    assert first.counterfeit_rows
+    assert dbdeid.run(made).verified
+    assert Path("out.csv").read_bytes() == before
+    again = dbdeid.run(made | {"evaluate": {"metrics": ["loss"]}})
+    assert Path("out.csv").read_bytes() == before
+    assert any("made before" in warning for warning in again.warnings)
+    assert dbdeid.run(made | {"seed": 2**80}).verified
+    assert Path("out.csv").read_bytes() != before
+
+
+# -- models and limits ----------------------------------------------------------------------------
+
+
+def test_declared_models_hold_on_the_padded_table() -> None:
+    models = [
+        {"model": "k_anonymity", "k": K},
+        {"model": "l_diversity", "column": "illness", "l": 2},
+        {"model": "t_closeness", "column": "illness", "t": 0.6},
+    ]
+    made = spec(target="out.duckdb", privacy=models)
+    result = dbdeid.run(made)
+    assert result.verified
+    assert [p["model"] for p in result.promises] == [m["model"] for m in models]
+    with attached("out.duckdb") as con:
+        values = "SELECT count(DISTINCT illness) FROM people_public GROUP BY class_id"
+        assert min(of(con, values)) >= (2,)
+
+
+def test_what_is_said_to_be_feasible_is() -> None:
+    """The smallest h and the smallest budget of the hint each make a release, and less do not."""
+    tight = {"h": 0.15, "max_counterfeits": 0.02}
+    with pytest.raises(dbdeid.Unsatisfiable) as error:
+        dbdeid.run(spec(tight))
+    assert error.value.exit_code == 3
+    least = re.search(r"smallest feasible h with this budget is ([0-9.]+\d)", str(error.value))
+    share = re.search(r" are \d+: max_counterfeits: ([0-9.]+\d)", str(error.value))
+    assert least
+    assert share
+    h, budget = float(least[1]), float(share[1])
+    assert dbdeid.run(spec(tight | {"h": h})).verified
+    with pytest.raises(dbdeid.Unsatisfiable):
+        dbdeid.run(spec(tight | {"h": h - 0.001}))
+    assert dbdeid.run(spec(tight | {"max_counterfeits": budget})).verified
+    with pytest.raises(dbdeid.Unsatisfiable):
+        dbdeid.run(spec(tight | {"max_counterfeits": budget - 0.002}))
+
+
+def test_an_automatic_ceiling_is_the_lowest_that_the_budget_allows() -> None:
+    enough = {"h": "auto", "max_counterfeits": 0.1}
+    found = dbdeid.run(spec(enough)).padding
+    assert found is not None
+    assert found["degree"] == found["h"]
+    assert dbdeid.run(spec(enough | {"h": found["h"]})).verified
+    with pytest.raises(dbdeid.Unsatisfiable):
+        dbdeid.run(spec(enough | {"h": found["h"] - 1e-6}))
+
+
+def test_a_budget_that_nothing_could_need_is_not_advised() -> None:
+    """Under this ceiling every record would need another one, and more."""
+    with pytest.raises(dbdeid.Unsatisfiable) as error:
+        dbdeid.run(spec({"h": 0.1, "max_counterfeits": 0.1}))
+    assert "the smallest feasible h" in str(error.value)
+    assert "max_counterfeits: 1" not in str(error.value)
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_borrowing_under_a_ceiling_that_no_class_reaches_is_unsatisfiable(least: int) -> None:
+    made = spec({"h": 0.05, "recoding": "borrow"})
+    made["columns"]["sex"] = {
+        "role": "quasi_identifier",
+        "hierarchy": "suppress",
+        "min_level": least,
+    }
+    with pytest.raises(dbdeid.Unsatisfiable, match="the smallest feasible h"):
+        dbdeid.run(made)
+
+
+# -- the owner's database -------------------------------------------------------------------------
+
+
+def test_a_release_in_the_owners_database_is_replaced_with_all_beside_it() -> None:
+    everything = dict.fromkeys(TABLES, "BASE TABLE") | dict.fromkeys(VIEWS, "VIEW")
+    bare = {name: kind for name, kind in everything.items() if name in (TABLES[0], TABLES[2])}
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("CREATE VIEW people_public_mine AS SELECT 7 AS a")
+    mine = {"people_public_mine": "VIEW"}
+    for method, there in (
+        ({}, everything),
+        ({"catalog": "paper"}, everything),
+        ({"catalog": "none"}, bare),
+        ({"recoding": "borrow", "h": 0.3}, everything),
+        ({"name": "full_domain"}, bare),
+        ({"name": "relocation", "limit": 0.3}, bare),
+    ):
+        made = spec(method)
+        if "name" in method:
+            made["method"] = method
+        assert dbdeid.run(made).verified
+        with duckdb.connect("owner.duckdb", read_only=True) as con:
+            assert objects(con) == there | mine
+            if there == everything:
+                keeps_its_word(con)
+        assert verify_release(made).verified
+        assert dbdeid.evaluate(made)["metrics"]["loss"] >= 0
+    assert len(entries(Path("owner.duckdb"))) == 6
+
+
+@pytest.mark.parametrize("name", [*TABLES[1:], *VIEWS])
+def test_what_somebody_else_has_made_is_refused_and_untouched(name: str) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(f"CREATE TABLE {name} AS SELECT 7 AS a")
+    with pytest.raises(dbdeid.DataError, match="not written by dbdeid"):
+        dbdeid.run(spec())
+    with duckdb.connect("owner.duckdb") as con:
+        assert of(con, f"FROM {name}") == [(7,)]
+
+
+def test_views_in_the_owners_database_follow_their_file() -> None:
+    dbdeid.run(spec())
+    export_release(spec(), Path("given away.duckdb"))
+    shutil.copy("owner.duckdb", "renamed.duckdb")
+    for file in ("owner.duckdb", "renamed.duckdb", "given away.duckdb"):
+        with duckdb.connect(file, read_only=True) as con:
+            keeps_its_word(con)
+        with attached(file) as con:
+            keeps_its_word(con)
+            con.execute("USE memory")
+            weights = of(con, "SELECT sum(weight) FROM given.people_public_weighted")
+            assert weights[0][0] == pytest.approx(ROWS)
+
+
+def test_a_connection_of_the_callers_own() -> None:
+    with duckdb.connect() as con:
+        con.execute(PEOPLE)
+        made = spec()
+        del made["database"]
+        assert dbdeid.run(made, con).verified
+        assert dbdeid.verify(made, con).verified
+        keeps_its_word(con)
+
+
+@pytest.mark.parametrize("catalog", ["pool", "none"])
+def test_the_public_page_tells_the_number_of_real_records_only_where_a_catalog_does(
+    catalog: str,
+) -> None:
+    dbdeid.run(spec({"catalog": catalog, "h": 0.15}))
+    record = entries(Path("owner.duckdb"))[0].record
+    page = re.sub(r"(?s)<style>.*?</style>|<svg.*?</svg>", "", render(record, "public"))
+    figures = set(re.findall(r"(?<![\w.#])\d+(?![\w.])", page))
+    assert str(record["released_rows"]) in figures
+    private = {str(ROWS), str(record["counterfeit_rows"])}
+    assert (private <= figures) if catalog == "pool" else not private & figures
+
+
+# -- real data ------------------------------------------------------------------------------------
+
+ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
+
+
+def adult(data: Path, **method: Any) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        name.replace("-", "_"): {
+            "role": "quasi_identifier",
+            "hierarchy": str(data / f"hierarchies/adult/adult_hierarchy_{name}.csv"),
+        }
+        for name in ADULT
+    }
+    return {
+        "release": "people_public",
+        "target": "out.duckdb",
+        "source": str(data / "adult_arx.parquet"),
+        "columns": {
+            **columns,
+            "occupation": {"role": "sensitive", "accept": "homogeneity"},
+            "salary_class": "drop",
+        },
+        "privacy": [{"model": "k_anonymity", "k": 5}],
+        "method": {"name": "counterfeit", "h": 0.3, **method},
+        "seed": 7,
+    }
+
+
+def test_adult_needs_895_counterfeit_records(shared: Path) -> None:
+    made = adult(shared / "data", objective="counterfeits")
+    result = dbdeid.run(made)
+    assert result.counterfeit_rows == 895
+    assert "".join(str(result.transformation[n.replace("-", "_")]) for n in ADULT) == "4000211"
+    assert result.loss <= 0.30
+    assert result.padding is not None
+    assert result.padding["risk"] <= 1.10 / 5
+    assert verify_release(made).verified
+    with attached("out.duckdb") as con:
+        keeps_its_word(con, 30162, 5)
+    export_release(made, Path("later.duckdb"))
+    with attached("later.duckdb") as con:
+        keeps_its_word(con, 30162, 5)
