@@ -34,6 +34,8 @@ RUN_KEYS = {
     "suppressed_rows",
     "suppressed_subjects",
     "counterfeit_rows",
+    "relocated_rows",
+    "padding",
     "classes",
     "smallest_class",
     "null_policy",

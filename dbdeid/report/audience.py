@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from dbdeid.report.padding import CATALOGUED
+
 FEW = 100
 LOSS_STEP = 0.05
 
@@ -26,10 +28,20 @@ _COLUMN = (
     *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
     *("labels", "reason", "accept"),
 )
-_PARAMETERS = ("suppression_limit", "suppressed")
+_PARAMETERS = (
+    *("suppression_limit", "suppressed", "limit"),
+    *("h", "max_counterfeits", "catalog", "recoding", "strict"),
+)
+# Of counterfeit records: what was declared, and what the published catalog and its release tell.
+_PADDING = ("k", "catalog", "sensitive", "strict")
+_TOLD_BY_CATALOG = ("counterfeits", "size", "candidates", "groups", "risk")
 _METRICS = ("height",)
 # Not the models that compare with the source: what is found of them tells of its distribution.
 _FOUND_IN_RELEASE = ("k_anonymity", "l_diversity", "alpha_k")
+# Found in a release and its catalog, without the source.
+_FOUND_IN_CATALOG = (
+    *("catalog", "lemma_1", "candidates", "prosecutor_risk", "possible_counterfeits"),
+)
 
 
 def public(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +49,8 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
 
     Loss is taken over the released records alone and rounded to the nearest 0.05, because the
     range of a column without a declared domain can be computed from an exact one; that of such a
-    column alone is left out.
+    column alone is left out. Of a release with counterfeit records loss is left out, for it is
+    taken over the real ones, and how many they are is told only where a catalog tells.
     """
     shown = {key: record[key] for key in (*_RELEASED, *_DECLARED) if key in record}
     shown |= {
@@ -57,6 +70,8 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         shown |= _without_subjects(record)
     if (parameters := record.get("method_parameters")) is not None:
         shown["method_parameters"] = _only(parameters, _PARAMETERS)
+    if padding := record.get("padding"):
+        shown["padding"] = _padding(padding, record)
     losses, declared = record.get("column_loss") or {}, _declared_domains(record)
     shown["column_loss"] = {
         name: _released_loss(record, losses[name]) for name in losses if name in declared
@@ -67,6 +82,7 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
             "verified": checked["verified"],
             "promises": [
                 _promise(promise, models, found=shown["source_subjects"] is None)
+                | _of_padding(promise, record)
                 for promise in checked["promises"]
             ],
             "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
@@ -81,6 +97,40 @@ def _declared_domains(record: Mapping[str, Any]) -> set[str]:
     """Columns whose loss does not tell how many values the original has, or how far they reach."""
     columns = record.get("columns") or ()
     return {column["name"] for column in columns if column.get("declared_domain")}
+
+
+def _padding(padding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the release itself tells of counterfeit records, and what was declared of them."""
+    shown = {"risk": None} | _only(padding, _PADDING)
+    if padding["catalog"] in CATALOGUED:
+        shown |= _only(padding, _TOLD_BY_CATALOG)
+    if _degrees_are_known(record):
+        shown["degree"] = padding["degree"]
+    return shown
+
+
+def _degrees_are_known(record: Mapping[str, Any]) -> bool:
+    """Whether anyone can compute how far a record is generalized: all domains are declared."""
+    columns = record.get("columns") or ()
+    names = {c["name"] for c in columns if c.get("role") == "quasi_identifier"}
+    return bool(names) and names <= _declared_domains(record)
+
+
+def _of_padding(promise: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be shown of a promise about counterfeit records besides that it holds.
+
+    A ceiling that was found, not declared, tells of the source.
+    """
+    padding, name = record.get("padding"), promise["model"]
+    if not padding:
+        return {}
+    if name in _FOUND_IN_CATALOG and padding["catalog"] in CATALOGUED:
+        return _only(promise, ("declared", "found"))
+    if name == "h_ceiling":
+        declared = (record.get("method_parameters") or {}).get("h")
+        known = {"found": promise["found"]} if _degrees_are_known(record) else {}
+        return known | ({} if declared is None else {"declared": {"h": declared}})
+    return {}
 
 
 def _without_subjects(record: Mapping[str, Any]) -> dict[str, Any]:

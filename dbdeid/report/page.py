@@ -15,6 +15,7 @@ from dbdeid.report import terms
 from dbdeid.report.audience import about, public
 from dbdeid.report.charts import bar_chart, bars
 from dbdeid.report.commands import commands, k_of, pseudonym_of
+from dbdeid.report.padding import moved_of, padding_of
 from dbdeid.report.proof import apart, at_least, briefly
 from dbdeid.report.record import Audience, Record
 
@@ -37,13 +38,17 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     if audience not in ("internal", "public"):
         raise ValueError(f"audience is internal or public, not {audience!r}")
     shown = dict(record) if audience == "internal" else public(record)
-    limit = _parameters(record).get("suppression_limit")
+    padding, moved = padding_of(shown), moved_of(shown)
+    # neither adding nor moving takes a record out
+    limit = 0.0 if padding or moved else _parameters(record).get("suppression_limit")
     suppressed = record["suppressed_rows"]
     queries = _queries(shown)
     view = {
         "r": shown,
         "audience": audience,
         "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
+        "padding": padding,
+        "moved": moved,
         "models": [_model(model) for model in shown.get("privacy") or ()],
         "model_terms": _model_terms(shown),
         "columns": [_column(column, shown) for column in shown.get("columns") or ()],
@@ -76,6 +81,7 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
         for name, title, present in (
             ("columns", "What was released", view["columns"]),
             ("protection", "How it is protected", True),
+            ("counterfeits", "Counterfeit records", view["padding"]),
             ("verification", "Promises and checks", view["promises"] or view["hygiene"]),
             ("risk", "Risk before and after" if compared else "Risk", risks),
             ("loss", "Information loss", view["losses"] or view["metrics"]),
@@ -181,6 +187,8 @@ def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     defaults: dict[str, Any] = {}
     if given is not None and record["method"] == "full_domain":
         defaults = {"suppression_limit": 0.0, "suppressed": "drop"}
+    if given is not None and record["method"] == "counterfeit":
+        given = {**given, "h": given.get("h") or "auto"}
     return defaults | {name: value for name, value in (given or {}).items() if value is not None}
 
 
@@ -190,6 +198,8 @@ def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, A
     quasi, pseudonym = role == "quasi_identifier", bool(column.get("pseudonym"))
     level = column.get("level", (record.get("transformation") or {}).get(column["name"]))
     labels = list(column.get("labels") or ())[:8] if quasi else []
+    if level is None and _parameters(record).get("recoding") == "borrow":
+        level = "class by class"
     return {
         "name": column["name"],
         "role": terms.ROLES.get(role, role) + (", as a pseudonym" if pseudonym else ""),
@@ -197,7 +207,7 @@ def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, A
         "type": column.get("released_type") or column.get("type"),
         "from_type": column.get("type"),
         "level": level if quasi else None,
-        "height": column.get("height") if quasi else None,
+        "height": column.get("height") if quasi and isinstance(level, int) else None,
         "labels": ["(missing)" if label is None else label for label in labels],
         "hierarchy": column.get("hierarchy"),
         "weight": column.get("weight", 1),

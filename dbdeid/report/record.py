@@ -124,6 +124,27 @@ class Workload(TypedDict):
     queries: list[Query]
 
 
+class Padding(TypedDict, total=False):
+    """How counterfeit records were added, as `methods.outcome.Padded`; `risk` is a share, 0 to 1.
+
+    `size` is what smaller classes were filled up to, `candidates` how many classes may have been,
+    `limit` the most records that may be added, `degree` the greatest of a record.
+    """
+
+    k: int
+    size: int
+    counterfeits: int
+    limit: int
+    h: float
+    degree: float
+    catalog: str
+    groups: int
+    candidates: int
+    risk: float
+    sensitive: str | None
+    strict: bool
+
+
 class Release(TypedDict):
     """The keys that every record has.
 
@@ -160,6 +181,9 @@ class Record(Release, total=False):
     search: Search | None
     verification: Verification | None
     suppressed_subjects: int
+    counterfeit_rows: int
+    relocated_rows: int
+    padding: Padding | None
     risk: RiskChange | None
     histogram: list[Bin]
     queries: Workload | None

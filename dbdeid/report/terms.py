@@ -73,6 +73,16 @@ METRICS = {
         "0 (unchanged) upward",
         "lower",
     ),
+    "reconstruction_error": Metric(
+        "Reconstruction error",
+        "How far, on average over cells, a reader's guess is from the original value who spreads "
+        "each cell evenly over the v values that it may stand for: 1 − 1/v, the squared distance, "
+        "over the quasi-identifiers and the sensitive columns (v = 1). A removed record counts 1; "
+        "a record that is real with probability p counts 1 − 2p/v + p²/v, a counterfeit one p²/v. "
+        "After Lee, Kim & Chung 2017.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
     "mutual_information": Metric(
         "Mutual information",
         "Bits that the quasi-identifiers of the release tell of the sensitive column, on average "
@@ -99,6 +109,8 @@ METRICS = {
 
 METHODS = {
     "full_domain": "full-domain generalization",
+    "counterfeit": "generalization under a ceiling, with counterfeit records",
+    "relocation": "generalization with moved records, a comparator",
     "external": "a method outside dbdeid",
 }
 
@@ -121,6 +133,36 @@ NULL_POLICIES = {
 SUPPRESSED = {
     "drop": "Suppressed records are not in the release.",
     "keep": "Suppressed records are released with every quasi-identifier shown as *.",
+}
+
+CATALOGS = {
+    "pool": "all classes that may have been filled up are told of together, so that who knows the "
+    "method suspects each of their records with a sensitive value as much as any other.",
+    "paper": "groups as Lee, Kim & Chung 2017 publish them. They hold against those who do not "
+    "know the method only: who knows it can tell many counterfeit records for certain, and with "
+    "them a person's record from the others.",
+    "none": "not published: nobody can tell how many records are counterfeit, and counts from the "
+    "release are too large by an unknown number.",
+}
+
+RECODINGS = {
+    "full_domain": "every column has one level throughout.",
+    "borrow": "levels differ class by class; small classes borrow records from large ones.",
+}
+
+PROMISES = {
+    "counterfeits": "number of counterfeit records",
+    "h_ceiling": "greatest degree within the ceiling",
+    "catalog": "the catalog is consistent",
+    "lemma_1": "the records of any class may all be real",
+    "candidates": "no record is certainly counterfeit",
+    "prosecutor_risk": "prosecutor risk of who knows the method",
+    "possible_counterfeits": "classes have room for what the catalog tells",
+    "flagged_records": "the known counterfeit records are in the release",
+    "catalog_of_flagged": "the catalog counts them",
+    "lemma_1_of_flagged": "they could all be real",
+    "padding": "only classes smaller than k were filled up",
+    "relocation": "moved records",
 }
 
 ACCEPTED = {
@@ -181,6 +223,11 @@ MODELS = {
 
 SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit", "transformation"})
 
+# Shown where counterfeit records are, not among the other settings.
+PADDING_PARAMETERS = frozenset({"h", "max_counterfeits", "catalog", "recoding", "strict"})
+
+PARAMETERS = {"limit": "Most that may be moved"}
+
 RISK = (
     ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
     ("average_risk", "Average risk", "of re-identifying a record, over all records"),
@@ -224,6 +271,25 @@ GLOSSARY = (
         "Information loss",
         "How much of the detail of the quasi-identifiers is gone, from 0 to 1.",
     ),
+)
+
+PADDING_GLOSSARY = (
+    (
+        "Counterfeit record",
+        "A record of nobody, added to a class of fewer than k: the quasi-identifiers of the "
+        "class, and other values that were drawn.",
+    ),
+    (
+        "Catalog",
+        "A table that says of a group of classes and a sensitive value how many records are "
+        "counterfeit, not which.",
+    ),
+    (
+        "Degree",
+        "How far a record is generalized: the mean information loss of its quasi-identifiers.",
+    ),
+    ("Ceiling", "The degree h that no record may exceed."),
+    ("Weight", "The probability that a released record is real."),
 )
 
 SEARCH_GLOSSARY = (

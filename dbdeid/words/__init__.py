@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.report.padding import counted
 from dbdeid.words.layout import grid
 from dbdeid.words.search import how
 
@@ -32,13 +33,18 @@ def released(result: RunResult) -> str:
     share = result.suppressed_rows / result.source_rows
     levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
     raw = ", ".join(name for name, level in result.transformation.items() if not level)
+    what = "nothing" if result.transformation else "class by class"
+    made = result.counterfeit_rows
+    added = f", and {made:,} counterfeit ones" if made else ""
+    of_source = result.released_rows - result.counterfeit_rows
     lines = [
-        f"{result.release}: {result.released_rows:,} of {result.source_rows:,} records released, "
-        f"{result.suppressed_rows:,} suppressed ({share:.1%})",
+        f"{result.release}: {of_source:,} of {result.source_rows:,} records released, "
+        f"{result.suppressed_rows:,} suppressed ({share:.1%}){added}",
         f"  classes       {result.classes:,}, the smallest of {result.smallest_class} "
         f"{'subjects' if by_subject else 'records'} (NULL: {result.null_policy})",
+        *_padded(result),
         f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
-        f"  generalized   {levels or 'nothing'}" + (" (levels of its hierarchy)" if levels else ""),
+        f"  generalized   {levels or what}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
         f"  search        {how(search)}",
         *_promised(result),
@@ -47,7 +53,7 @@ def released(result: RunResult) -> str:
         f"  seconds       {result.seconds['total']:.2f}",
     ]
     if not raw:
-        lines.pop(4)
+        lines = [line for line in lines if not line.startswith("  as it was ")]
     if by_subject:
         lines.insert(
             1,
@@ -55,6 +61,19 @@ def released(result: RunResult) -> str:
             "lose a record",
         )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
+
+
+def _padded(result: RunResult) -> Iterator[str]:
+    """What was added or moved, and what k means then."""
+    padding = result.padding
+    if padding is not None:
+        yield (
+            f"  counterfeits  {result.counterfeit_rows:,} of at most {padding['limit']:,}; no "
+            f"record is generalized beyond h = {padding['h']:.4g}"
+        )
+        yield f"  protection    {counted(padding)}"
+    if result.method == "relocation":
+        yield f"  UNTRUTHFUL    {result.relocated_rows:,} records have quasi-identifiers of others"
 
 
 def _promised(result: RunResult) -> Iterator[str]:
@@ -121,6 +140,8 @@ def _placed(name: str) -> tuple[str, str]:
 
 def _kept(promise: Promise, digits: int = 4) -> str:
     declared, found = _flat(promise.declared, digits), _flat(promise.found, digits)
+    if promise.declared == {"promised": False}:
+        return f"not promised; found {found}"
     if promise.declared == promise.found:
         return f"as declared: {found}"
     return f"declared {declared}; found {found}"
@@ -358,6 +379,7 @@ def entries(found: Sequence[Entry]) -> str:
     """The runs of a database."""
     if not found:
         return "no releases yet"
+    untrue = any(text for e in found for text in _untrue(e.record))
     rows = [
         (
             e.release,
@@ -366,10 +388,19 @@ def entries(found: Sequence[Entry]) -> str:
             f"{e.created:%Y-%m-%d %H:%M}",
             f"k={e.record['smallest_class']}",
             f"loss {e.metrics['loss']:.4f}" if "loss" in e.metrics else "",
+            *(_untrue(e.record) if untrue else ()),
         )
         for e in found
     ]
-    return grid(("release", "kind", "written to", "at (UTC)", "", ""), rows)
+    head = ("release", "kind", "written to", "at (UTC)", "", "", *([""] if untrue else []))
+    return grid(head, rows)
+
+
+def _untrue(record: Mapping[str, Any]) -> tuple[str]:
+    """That not all records of a release are true, and what its k means then."""
+    if record.get("padding"):
+        return (counted(record["padding"]),)
+    return ("untruthful: records were moved" if record["method"] == "relocation" else "",)
 
 
 def table(found: Table) -> str:

@@ -208,3 +208,66 @@ def with_texts(value: Any, change: Any, path: tuple[str, ...] = ()) -> Any:
     if isinstance(value, list):
         return [with_texts(item, change, (*path, "*")) for item in value]
     return change(path, value) if isinstance(value, str) else value
+
+
+def padded(**parameters: Any) -> dict[str, Any]:
+    """The record of a release with counterfeit records, with parameters of the method."""
+    given = {
+        "h": 0.3,
+        "max_counterfeits": 0.1,
+        "objective": "counterfeits",
+        "catalog": "pool",
+        "recoding": "full_domain",
+        "strict": False,
+    } | parameters
+    record: dict[str, Any] = {
+        **full(),
+        "method": "counterfeit",
+        "method_parameters": given,
+        "released_rows": 31057,
+        "suppressed_rows": 0,
+        "counterfeit_rows": 895,
+        "loss": 0.27504,
+        "padding": {
+            "k": 5,
+            "size": 6,
+            "counterfeits": 895,
+            "limit": 3016,
+            "h": given["h"] or 0.29087,
+            "degree": 0.28014,
+            "catalog": given["catalog"],
+            "groups": 1,
+            "candidates": 303,
+            "risk": 0.212,
+            "sensitive": "diagnosis",
+            "strict": given["strict"],
+        },
+    }
+    found: list[tuple[str, Any, Any]] = [
+        ("k_anonymity", {"k": 5}, 5),
+        ("h_ceiling", {"h": given["h"] or 0.29087}, 0.28014),
+        ("counterfeits", {"source_rows": 30162, "at_most": 3016}, {"counterfeits": 895}),
+        ("flagged_records", {"malformed": 0}, {"malformed": 9876}),
+    ]
+    if given["catalog"] != "none":
+        found.append(("prosecutor_risk", {"at_most": 0.22}, 0.2117))
+    keys = ("model", "declared", "found")
+    promises = [dict(zip(keys, promise, strict=True)) | {"holds": True} for promise in found]
+    record["verification"] = {**record["verification"], "promises": promises}
+    if given["recoding"] == "borrow":
+        record["transformation"] = {}
+        for column in record["columns"]:
+            column["level"] = None
+    return record
+
+
+def moved() -> dict[str, Any]:
+    """The record of a release whose outliers were moved."""
+    return {
+        **full(),
+        "method": "relocation",
+        "method_parameters": {"limit": 0.05},
+        "released_rows": 30162,
+        "suppressed_rows": 0,
+        "relocated_rows": 1458,
+    }

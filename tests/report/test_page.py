@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, browser
-from records import failing, full, minimal, with_texts
+from records import failing, full, minimal, moved, padded, with_texts
 
 from dbdeid.report.page import plain, render
 
@@ -69,7 +69,11 @@ def sections(page: str) -> dict[str, str]:
     return Tags(page).headings
 
 
-@pytest.mark.parametrize("record", [full(), minimal(), failing()], ids=["full", "minimal", "bad"])
+@pytest.mark.parametrize(
+    "record",
+    [full(), minimal(), failing(), padded(), padded(catalog="none"), moved()],
+    ids=["full", "minimal", "bad", "padded", "untold", "moved"],
+)
 @pytest.mark.parametrize("audience", ["internal", "public"])
 def test_is_one_self_contained_well_formed_file(record: Any, audience: Any) -> None:
     page = render(record, audience)
