@@ -12,6 +12,7 @@ from bad_input import (
     data,
     files,
     hierarchies,
+    methods,
     models,
     names,
     populations,
@@ -24,6 +25,7 @@ from bad_input.runner import Case, check
 ROOMS = {
     "names": names.CASES,
     "spec": spec.CASES,
+    "methods": methods.CASES,
     "models": models.CASES,
     "yaml": yaml_text.CASES,
     "hierarchies": hierarchies.CASES,

@@ -146,6 +146,35 @@ METHODS = (
         fixed=(LINKED,),
         datasets=("diabetes",),
     ),
+    # Nobody is suppressed: those who stand alone are padded instead, with the values of their class
+    # at the least level that is allowed.
+    *(
+        Method(
+            f"counterfeit-{recoding}",
+            output={"export": FLAT},
+            more={
+                "method": {"name": "counterfeit", "h": 0.8, "recoding": recoding},
+                "seed": 2**90,
+            },
+            columns={
+                "hours_per_week": "drop",
+                "account": {
+                    "role": "quasi_identifier",
+                    "hierarchy": {"intervals": [10**12, 10**13]},
+                    "min_level": 1,
+                },
+                "postcode": {
+                    "role": "quasi_identifier",
+                    "hierarchy": {"prefix": [3, 1]},
+                    "min_level": 1,
+                },
+            },
+            target=recoding == "borrow",
+            shows=(SUPPRESSED,),
+            datasets=("adult",),
+        )
+        for recoding in ("full_domain", "borrow")
+    ),
     *(
         Method(
             f"full_domain-{policy}",
