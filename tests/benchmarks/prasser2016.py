@@ -23,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
 from realdata import load
 from search import ACS, CASES, SHARED
+from shown import save, show
 
 from dbdeid.search import predictions
 from dbdeid.search.antichain import Antichain, Side
@@ -358,22 +359,6 @@ def quality_of(found: Found) -> float:
     return 1 - found.score if found.score <= 1 else 0.0
 
 
-def show(title: str, rows: list[dict[str, Any]]) -> None:
-    """Print a table in Markdown."""
-    print(f"\n### {title}\n")
-    print("| " + " | ".join(rows[0]) + " |")
-    print("|" + "--|" * len(rows[0]))
-    for row in rows:
-        print("| " + " | ".join(told(value) for value in row.values()) + " |", flush=True)
-
-
-def told(value: Any) -> str:
-    """A cell of a table."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def picture(
     path: Path,
     rows: list[dict[str, Any]],
@@ -402,9 +387,7 @@ def picture(
     if facet:
         chart = chart.facet(facet=alt.Facet(facet, type="nominal"), columns=2)
         chart = chart.resolve_scale(x="independent", y="independent")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    chart.save(str(path))
-    print(f"\n{path}")
+    save(chart, path)
 
 
 EXPERIMENTS = {f.__name__: f for f in (table1, fig5, table2, table3, fig7, table5)}
