@@ -66,7 +66,7 @@ def recode(
         progress: told how many records have a class, and how many have none yet.
 
     Returns:
-        None where some records find no class that holds the models.
+        None where some records find no class that holds the models, or a padded one would show.
     """
     units = _Units.of(ground.tuples)
     judged, tuples = [s for s in parameters.sensitive if s.models], units.tuples
@@ -87,6 +87,8 @@ def recode(
     if found is None:
         return None
     group = candidates(ground.lattice, tuples, found, nodes=nodes, k=parameters.k, size=size)
+    if group is None:
+        return None
     columns = [
         _Column.of(q.coding, [s[i] for s in found.signatures], _codes(tuples, found)[i])
         for i, q in enumerate(names.quasi_identifiers)

@@ -22,7 +22,7 @@ Real classes of which all of this is true are made, not hoped for: for each padd
 records which lie alone in such a region are released there, as *decoys*, under the same signature.
 They bear so many records that counterfeits are a small share of those of the group. The exchange
 argument: m equal records in the region of a padded class would have been a class of their own,
-alone there, and fit to be a decoy; fewer than k records with the value of the third fact in the
+alone there, and fit to be a decoy; fewer than k records with the value of the last fact in the
 region of a decoy would have found no class and been padded. The release is the same with the two
 exchanged, so that no fact rules out a padded class, and none leaves it alone.
 
@@ -31,7 +31,7 @@ quotas of sensitive values are finer. In tables of a few hundred records there m
 decoys; whoever publishes has to measure the risk. Two things are not accounted for: what is known
 of two classes together (not both are padded if their records could have met), and what is known
 about the population (a region where nobody can live). Where conditions keep classes from lending,
-facts 2 and 3 may be false of a padded class; then its group asks less.
+the later facts may be false of a padded class; then its group asks less.
 """
 
 from __future__ import annotations

@@ -8,16 +8,17 @@ A padded class has the final size m, but so have others. What else is true of ev
 by the way `borrow` works, is known to an adversary, who then looks only among the classes of which
 it is true too. These *facts* can be read from the release:
 
-1. its region lies in no larger one under the ceiling, and no class of more than k records lies
-   inside it: its surplus would have been borrowed;
-2. no released class at all lies inside it: that class would have been taken whole;
-3. some value of the domain within its region lies under no node of the ceiling in a class which
+1. no class of more than k records lies inside its region: its surplus would have been borrowed;
+2. its region lies in no larger one under the ceiling;
+3. no released class at all lies inside it: that class would have been taken whole;
+4. some value of the domain within its region lies under no node of the ceiling in a class which
    has a released class inside that is no candidate: a record with any other value would have found
    a class.
 
-The *candidates* of a signature are the classes of final size m of which all facts are true that
-are true of all its padded classes. So these facts rule out no padded class, and no other
-candidate either: padded classes are a share of their group, which the search keeps small.
+The first is always true, or the recoding is none that can be padded. The *candidates* of a
+signature are the classes of final size m of which all facts are true that are true of all its
+padded classes. So no padded class can be ruled out, and none of the others either: padded classes
+are a share of their group, which the search keeps small.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Mask = NDArray[np.bool_]
 
 NODES = 1024  # most nodes that are ever looked at
 CELLS = 1 << 26  # nodes × rows up to which so many are looked at
-LEAVES = 1 << 14  # values of a region that are looked at for the third fact
+LEAVES = 1 << 14  # values of a region that are looked at for the last fact
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def candidates(
     nodes: Sequence[Node],
     k: int,
     size: int,
-) -> Ints:
+) -> Ints | None:
     """The group of each class whose members may be padded for all that a release tells; -1: none.
 
     Groups are numbered from 0 in the order of their signatures, one a signature at which a class
@@ -88,6 +89,9 @@ def candidates(
         nodes: that `borrow` was given.
         k: records that a class needs.
         size: that smaller ones are padded to.
+
+    Returns:
+        None where a padded class has a surplus inside, which would tell that it was not padded.
     """
     cells = Cells(lattice, looked_at(nodes, len(tuples.weights)))
     released = regions_of(tuples, recoding)
@@ -100,12 +104,16 @@ def candidates(
         alike = (final == size) & (released.levels == signature).all(axis=1)
         suspects |= alike & (largest | (not largest[alike & padded].all()))
     while True:  # who is no candidate is known to be clean, which may rule out others
-        facts = Facts(cells, released, final, k, ~suspects)
+        # a class of the padded size may be padded itself, and have no surplus
+        facts = Facts(cells, released, np.where(final == size, k, final), k, ~suspects)
         group = np.full(len(final), -1, np.int64)
         for number, signature in enumerate(signatures):
             alike = np.flatnonzero(suspects & (released.levels == signature).all(axis=1))
             known = np.array([facts.true_of(released.at(c)) for c in alike])
-            group[alike[known >= known[padded[alike]].min()]] = number
+            least = known[padded[alike]].min()
+            if not least:
+                return None
+            group[alike[known >= least]] = number
         if np.array_equal(group >= 0, suspects):
             return group
         suspects = group >= 0
@@ -229,7 +237,7 @@ def _undominated(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 class Facts:
-    """How many of the three facts are true of regions among released ones.
+    """How many of the facts are true of regions among released ones.
 
     Args:
         cells: of the nodes that were looked at.
@@ -251,11 +259,13 @@ class Facts:
         levels, codes = region.levels[0], region.codes[0]
         inner = self._cells.within(self._regions, levels, codes)
         inner &= (self._regions.levels != levels).any(axis=1)
-        if self._large[inner].any() or not self._cells.largest(region)[0]:
+        if self._large[inner].any():
             return 0
-        if inner.any():
+        if not self._cells.largest(region)[0]:
             return 1
-        return 3 if self.open(levels, codes) else 2
+        if inner.any():
+            return 2
+        return 4 if self.open(levels, codes) else 3
 
     def open(self, levels: Ints, codes: Ints) -> bool:
         """Whether some value lies, under no node, in a class that has a released one inside."""
