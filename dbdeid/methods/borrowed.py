@@ -20,7 +20,7 @@ from dbdeid.methods.searching import Ground
 from dbdeid.search.borrow import borrow
 from dbdeid.search.exploration import Progress
 from dbdeid.search.lattice import Lattice, Node
-from dbdeid.search.recoding import Recoding, candidates
+from dbdeid.search.recoding import Recoding, Regions, candidates, regions_of
 from dbdeid.search.tuples import Tuples
 from dbdeid.search.tuples import Values as Held
 
@@ -89,9 +89,12 @@ def recode(
     group = candidates(ground.lattice, tuples, found, nodes=nodes, k=parameters.k, size=size)
     if group is None:
         return None
+    regions = regions_of(tuples, found)
     columns = [
-        _Column.of(q.coding, [s[i] for s in found.signatures], _codes(tuples, found)[i])
-        for i, q in enumerate(names.quasi_identifiers)
+        _Column.of(q.coding, levels.tolist(), codes)
+        for q, levels, codes in zip(
+            names.quasi_identifiers, regions.levels.T, regions.codes.T, strict=True
+        )
     ]
     _stage(ground.session, names, units, found, columns)
     # one group of all candidates: with one for each signature the catalog would tell more
@@ -99,11 +102,11 @@ def recode(
     padded_rows.upload_groups(ground.session, suspected, np.zeros_like(suspected))
     unchanged = [
         q.name
-        for i, q in enumerate(names.quasi_identifiers)
-        if not any(signature[i] for signature in found.signatures)
+        for q, levels in zip(names.quasi_identifiers, regions.levels.T, strict=True)
+        if not levels.any()
     ]
     ground.session.run(padded_rows.pieces_step(names, unchanged))
-    degrees = _degrees(ground.lattice, tuples, found)
+    degrees = _degrees(ground.lattice, regions)
     return Recoded(
         tuple(column.shown for column in columns),
         int(found.counterfeits.sum()),
@@ -191,21 +194,13 @@ def _named(coding: Coding) -> Iterator[tuple[str, tuple[int, ...]]]:
                 yield label, tuple(leaves.tolist())
 
 
-def _codes(tuples: Tuples, recoding: Recoding) -> list[Ints]:
-    """The codes of one tuple of each class."""
-    first = np.zeros(len(recoding.signatures), np.int64)
-    first[recoding.class_[::-1]] = recoding.row[::-1]
-    return [np.asarray(own[first], np.int64) for own in tuples.codes]
-
-
-def _degrees(lattice: Lattice, tuples: Tuples, recoding: Recoding) -> Floats:
+def _degrees(lattice: Lattice, regions: Regions) -> Floats:
     """The degree of generalization of each class."""
-    total = np.zeros(len(recoding.signatures))
-    for i, (attribute, share, codes) in enumerate(
-        zip(lattice.attributes, lattice.shares, _codes(tuples, recoding), strict=True)
+    total = np.zeros(len(regions.levels))
+    for attribute, share, levels, codes in zip(
+        lattice.attributes, lattice.shares, regions.levels.T, regions.codes.T, strict=True
     ):
-        losses = np.stack(attribute.loss)
-        total += share * losses[[s[i] for s in recoding.signatures], codes]
+        total += share * np.stack(attribute.loss)[levels, codes]
     return total
 
 

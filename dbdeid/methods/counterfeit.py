@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column
@@ -43,11 +41,7 @@ from dbdeid.search.exploration import Progress
 from dbdeid.search.lattice import Node
 from dbdeid.search.padding import Padding as Look
 
-Ints = NDArray[np.int64]
-
-# Transformations that are tried before classes are padded to one record more. Where the risk may
-# not exceed 1/k at all, one record more is the least: at k every value would have to be suspected
-# alike.
+# Transformations that are tried before classes are padded to one record more.
 ATTEMPTS = 3
 # Ceilings under which classes are made one by one until it can be done, as shares of the declared.
 LOWERED = (1, 0.9, 0.8, 0.7, 0.6, 0.5)
@@ -100,8 +94,8 @@ def plan(
         raise reason
     ground = Ground.of(session, lattice_of(quasi_identifiers), parameters)
     names = Names(tuple(quasi_identifiers), padding.sensitive, padding.others)
-    padded_rows.upload_secret(session, padding.key)
     if padding.borrow:
+        padded_rows.upload_secret(session, padding.key)
         return _borrowed(ground, names, parameters, progress)
     return _full_domain(ground, names, parameters, progress)
 
@@ -116,7 +110,7 @@ def _full_domain(
     padding, session = _padding(parameters), ground.session
     limit = padding.limit(ground.tuples.records)
     first: Ceiled | None = None
-    for size in range(parameters.k + padding.strict, 2 * parameters.k + 1):
+    for size in range(_least_size(parameters), 2 * parameters.k + 1):
         ceiling = _ceiling(ground, parameters, size)
         excluded: frozenset[Node] = frozenset()
         for _ in range(ATTEMPTS):
@@ -149,7 +143,7 @@ def _borrowed(
     ceiling = _ceiling(ground, parameters, k)
     first = ceiling.search(objective, h=padding.h, limit=limit, progress=progress)
     fewest: list[int] = []
-    sizes = (k + padding.strict, k + padding.strict + 1)
+    sizes = (_least_size(parameters), _least_size(parameters) + 1)
     tries = [(share, size) for share in LOWERED for size in sizes] if first.h else []
     for share, size in tries:
         h = first.h or 0.0
@@ -183,6 +177,15 @@ def _ceiling(ground: Ground, parameters: Parameters, size: int) -> Ceiling:
             pooled=padding.catalog == "pool",
         )
     )
+
+
+def _least_size(parameters: Parameters) -> int:
+    """The least size that classes are padded to.
+
+    Where the risk may not exceed 1/k at all, one record more than k: at k every value would have to
+    be suspected alike.
+    """
+    return parameters.k + _padding(parameters).strict
 
 
 def _padding(parameters: Parameters) -> Padding:

@@ -83,14 +83,15 @@ def real_step(names: Names, node: Node, rule: Rule) -> Step:
     picked = [exp.alias_(column(name, "shown"), own) for own, name in names.own.items()]
     picked.append(exp.alias_(exp.convert(0), "part"))
     shown = exp.select(*picked).from_(query.subquery("shown"))
-    return Step(REAL.name, _numbered(shown, names, "shown", names.sensitive))
+    return Step(REAL.name, _numbered(shown, names, "shown"))
 
 
-def _numbered(query: exp.Select, names: Names, table: str, sensitive: str | None) -> exp.Select:
+def _numbered(query: exp.Select, names: Names, table: str) -> exp.Select:
     """The query with the number of each sensitive value as `code`."""
-    if sensitive is None:
+    if names.sensitive is None:
         return query.select(exp.alias_(exp.convert(0), "code"))
-    same = exp.NullSafeEQ(this=column(sensitive, table), expression=exp.column("value0", "drawn"))
+    value = column(names.sensitive, table)
+    same = exp.NullSafeEQ(this=value, expression=exp.column("value0", "drawn"))
     values = exp.alias_(sensitive_relation(0).table, "drawn", table=True)
     return query.select(exp.alias_(exp.column("code", "drawn"), "code")).join(values, on=same)
 
@@ -121,7 +122,7 @@ def pieces_step(names: Names, unchanged: Collection[str]) -> Step:
     query = step(
         "padding_pieces",
         {
-            "rows": _numbered(rows, names, "coded", names.sensitive),
+            "rows": _numbered(rows, names, "coded"),
             "pieces": PIECES,
             "parts": _parts(names, unchanged),
             "secret": SECRET,

@@ -18,7 +18,6 @@ from dbdeid.methods.conditions import Sensitive
 from dbdeid.search.valued import Entries
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 TRIES = 400  # exchanges that are tried for each class that is out of bounds
 ROUNDS = 4
@@ -68,13 +67,13 @@ def place(
         None where no exchange was found that helps.
     """
     state = _State(places, bound, conditions)
-    for _ in range(ROUNDS):
-        wrong = [c for c in range(len(places.group)) if state.penalty(c) > 0]
-        if not wrong:
-            return Placed(state.code, max(map(state.risk, range(len(places.group))), default=0.0))
-        if not all(state.mend(c, generator) for c in wrong):
-            continue
-    if any(state.penalty(c) > 0 for c in range(len(places.group))):
+    wrong, rounds = state.wrong(), 0
+    while wrong and rounds < ROUNDS:
+        for class_ in wrong:
+            if not state.mend(class_, generator):
+                break
+        wrong, rounds = state.wrong(), rounds + 1
+    if wrong:
         return None
     return Placed(state.code, max(map(state.risk, range(len(places.group))), default=0.0))
 
@@ -104,6 +103,10 @@ class _State:
         self._of_group: list[list[int]] = [[] for _ in range(groups)]
         for i, class_ in enumerate(places.place_class):
             self._of_group[int(places.group[class_])].append(i)
+
+    def wrong(self) -> list[int]:
+        """The classes that are out of their bounds."""
+        return [c for c in range(len(self._places.group)) if self.penalty(c) > 0]
 
     def risk(self, class_: int) -> float:
         """The greatest probability that a record of a class is a given person's."""

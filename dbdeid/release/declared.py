@@ -85,10 +85,12 @@ def declare(
     )
 
 
+_OF_PADDING = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
+
+
 def _padding(bound: Bound, levels: Mapping[str, int], padded: Mapping[str, Any]) -> Padding:
     return Padding(
-        **{key: padded[key] for key in ("k", "size", "h", "limit", "catalog")},
-        **{key: padded[key] for key in ("sensitive", "strict")},
+        **{key: padded[key] for key in _OF_PADDING},
         local=not levels,
         weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
     )

@@ -20,7 +20,7 @@ from dbdeid.release.journal import remembered
 from dbdeid.release.metrics import measured
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.spec import METRICS, VIEWS, catalogued, published
+from dbdeid.release.spec import METRICS, beside
 from dbdeid.release.workplace import Workplace, companions
 from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
@@ -70,7 +70,7 @@ def record_of(
         "relocated_rows": outcome.relocated or 0,
         "padding": asdict(outcome.padded) if outcome.padded else None,
         "draws": prepared.parameters.padding.key if prepared.parameters.padding else None,
-        "companions": [*published(spec), *(VIEWS if catalogued(spec) else ())],
+        "companions": list(beside(spec)),
         "suppressed_rows": outcome.suppressed,
         "suppressed_subjects": outcome.suppressed_subjects,
         "classes": after.classes,

@@ -389,3 +389,8 @@ def catalogued(spec: ReleaseSpec) -> bool:
 def published(spec: ReleaseSpec) -> tuple[str, ...]:
     """The tables beside a release, by what follows its name."""
     return ("dictionary", "catalog") if catalogued(spec) else ("dictionary",)
+
+
+def beside(spec: ReleaseSpec) -> tuple[str, ...]:
+    """All that is public beside a release in a database, tables first, by what follows its name."""
+    return published(spec) + (VIEWS if catalogued(spec) else ())

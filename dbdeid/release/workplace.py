@@ -18,7 +18,7 @@ from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
-from dbdeid.release.spec import VIEWS, ReleaseSpec, catalogued, published
+from dbdeid.release.spec import ReleaseSpec, beside, published
 from dbdeid.release.specfile import SpecFile
 
 
@@ -354,8 +354,8 @@ def previous_objects(work: Workplace, release: str) -> tuple[str, ...]:
         return ()
     if last.kind != "table":
         return (last.release,)
-    beside = last.record.get("companions", ["dictionary"])
-    return last.release, *(f"{last.release}_{what}" for what in beside)
+    kept = last.record.get("companions", ["dictionary"])
+    return last.release, *(f"{last.release}_{what}" for what in kept)
 
 
 def check_source(work: Workplace, bound: Bound) -> None:
@@ -391,13 +391,12 @@ def objects_of(release: str, spec: ReleaseSpec) -> tuple[str, ...]:
     """The names of a release and of all that is public beside it: tables, then views."""
     if spec.output.kind == "view":
         return (release,)
-    beside = [*published(spec), *(VIEWS if catalogued(spec) else ())]
-    return release, *(f"{release}_{what}" for what in beside)
+    return release, *(f"{release}_{what}" for what in beside(spec))
 
 
 def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
     """The files of one export: a .duckdb holds all its tables, others have one file for each."""
     if export.suffix == ".duckdb":
         return (export,)
-    beside = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
-    return export, *(export.with_name(name) for name in beside)
+    names = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
+    return export, *(export.with_name(name) for name in names)
