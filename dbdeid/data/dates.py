@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dbdeid.data.hierarchy import Hierarchy, Level, top_level
-from dbdeid.data.intervals import Cell, level_of
+from dbdeid.data.intervals import Cell, level_of, within
 from dbdeid.errors import HierarchyError
 
 # Each unit nests in every later one, except that weeks nest in none.
@@ -46,7 +46,10 @@ def build(column: str, values: Sequence[str], calendar: Calendar, *, timed: bool
     for unit in calendar.units:
         cells = [_cell(day, unit, calendar) for day in days]
         levels.append(level_of(cells, low, high, discrete=not timed, write=write))
-    levels.append(top_level(len(texts)))
+    limits = [None if day is None else _number(day) for day in (calendar.lower, calendar.upper)]
+    numbers = [_number(day) for day in days]
+    inside = within(numbers, *limits, discrete=not timed, write=write)
+    levels.append(top_level(len(texts), inside))
     kind = f"dates by {', '.join(calendar.units)}"
     return Hierarchy(column, kind, texts, tuple(levels), declared=False)
 

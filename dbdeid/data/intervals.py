@@ -65,7 +65,8 @@ def build(column: str, values: Sequence[str], scale: Intervals, *, discrete: boo
     for width in scale.widths:
         cells = [_cell(number, width, scale) for number in numbers]
         levels.append(level_of(cells, low, high, discrete=discrete, write=decimal))
-    levels.append(top_level(len(texts)))
+    inside = within(numbers, scale.lower, scale.upper, discrete=discrete, write=decimal)
+    levels.append(top_level(len(texts), inside))
     return Hierarchy(column, f"intervals of {_words(scale)}", texts, tuple(levels), declared=False)
 
 
@@ -145,6 +146,21 @@ def level_of(
         tuple(None if cell.start is None else write(cell.start) for cell in ordered),
         tuple(None if cell.end is None else write(cell.end - unit) for cell in ordered),
     )
+
+
+def within(
+    numbers: Sequence[Fraction],
+    lower: Fraction | None,
+    upper: Fraction | None,
+    *,
+    discrete: bool,
+    write: Callable[[Fraction], str],
+) -> tuple[str | None, str | None]:
+    """The bounds of `*`: declared limits that no value is outside of."""
+    if lower is None or upper is None or not all(lower <= n < upper for n in numbers):
+        return None, None
+    whole = level_of([Cell("", lower, upper)], lower, upper, discrete=discrete, write=write)
+    return whole.lower[0], whole.upper[0]
 
 
 def _whole(cell: Cell) -> Cell:
