@@ -13,6 +13,7 @@ from dbdeid.errors import Unsatisfiable
 from dbdeid.privacy import LDiversity, SensitiveModel
 from dbdeid.privacy.histogram import Histogram, Whole
 from dbdeid.privacy.sensitive import Target
+from dbdeid.search.suppression import Portions
 from dbdeid.search.valued import Entries
 
 Ints = NDArray[np.int64]
@@ -46,7 +47,24 @@ class Sensitive:
     def enough(self) -> int | None:
         """The number of distinct values that it takes, and that is enough; None: it takes more."""
         kinds = [m.l for m in self.models if isinstance(m, LDiversity) and m.kind == "distinct"]
-        return ceil(max(kinds)) if len(kinds) == len(self.models) else None
+        return ceil(max(kinds, default=0)) if len(kinds) == len(self.models) else None
+
+    def portions(self, size: int) -> list[Portions]:
+        """How classes of at least so many subjects may be made up to hold all models."""
+        all_, none = np.full(len(self.whole.counts), self.whole.people), 0 * self.whole.counts
+        found = [Portions(size, 1, all_, none)]
+        for model in self.models:
+            found = [
+                Portions(
+                    own.size,
+                    max(one.different, own.different),
+                    np.minimum(one.most, all_ if own.most is None else own.most),
+                    np.maximum(one.least, none if own.least is None else own.least),
+                )
+                for one in found
+                for own in model.portions(one.size, self.whole)
+            ]
+        return found
 
     def alone(self) -> Iterator[Sensitive]:
         """The same attribute under each model alone."""

@@ -5,6 +5,7 @@ Wong, Li, Fu & Wang 2006, definition 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,8 +15,8 @@ from sqlglot import exp
 from dbdeid.data.problem import problem
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask
-from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, Whole
+from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
 from dbdeid.privacy.shares import Shares, as_label, within
 
 
@@ -73,6 +74,12 @@ class AlphaK(OfSensitive):
             meant = np.array([label in self.values for label in classes.whole.labels], np.bool_)
             too_many &= meant[classes.value]
         return (classes.sizes >= self.k) & ~classes.any(too_many)
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """A share alpha of each value that is meant."""
+        meant = np.array([self.values is None or label in self.values for label in whole.labels])
+        for own in sizes(max(size, self.k), whole):
+            yield Makeup(own, 1, np.where(meant, int(own * self.alpha + CLOSE), whole.people))
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: 1/α values, where all count."""

@@ -5,6 +5,7 @@ Cao & Karras 2012, definitions 2 (basic) and 3 (enhanced).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -13,8 +14,8 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, at_most, meant
-from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most, meant
+from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
 from dbdeid.privacy.shares import Shares, within
 
 
@@ -27,6 +28,11 @@ class BasicBeta(OfSensitive):
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
         return ~classes.any(~_gains_at_most(classes, self.beta))
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """1 + β times the share of each value in the source."""
+        for own in sizes(size, whole):
+            yield Makeup(own, 1, _part(own, whole, 1 + self.beta))
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
@@ -55,6 +61,12 @@ class EnhancedBeta(OfSensitive):
         common = classes.gain > 1 + allowed + CLOSE * (allowed == 0)
         return ~classes.any(~_gains_at_most(classes, self.beta) | common)
 
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """1 + min(β, -ln q) times the share q of each value in the source."""
+        gain = np.minimum(self.beta, -np.log(whole.counts / whole.people))
+        for own in sizes(size, whole):
+            yield Makeup(own, 1, _part(own, whole, 1 + gain))
+
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
@@ -74,6 +86,12 @@ def _gains_at_most(classes: Histogram, beta: float) -> Mask:
     return at_most(
         classes.gain, float(limit), lambda entry: Fraction(*classes.entry_gain(entry)) <= limit
     )
+
+
+def _part(size: int, whole: Whole, times: Floats | float) -> Ints:
+    """So many times the share of each value in the source, of a class of a size."""
+    part = np.floor(size * whole.counts / whole.people * times + CLOSE)
+    return np.minimum(part, size).astype(np.int64)
 
 
 def _could_gain(classes: Histogram, beta: float) -> Mask:

@@ -5,6 +5,7 @@ Brickell & Shmatikov 2008, definition 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf, log2
 from typing import Any, Literal
 
@@ -13,8 +14,8 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, meant
-from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, Whole, meant
+from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
 from dbdeid.privacy.shares import Shares, finite
 
 LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided in integers
@@ -33,6 +34,14 @@ class DeltaDisclosure(OfSensitive):
         for entry in np.flatnonzero(np.abs(change - self.delta) <= CLOSE):
             below[entry] = _less(*classes.entry_gain(int(entry)), self.delta)
         return self.necessary(classes) & ~classes.any(~below)
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """Every value, more than 2^-δ and less than 2^δ times its share in the source."""
+        for own in sizes(size, whole):
+            share = own * whole.counts / whole.people
+            most = np.ceil(share * 2**self.delta - CLOSE) - 1
+            least = np.floor(share / 2**self.delta + CLOSE) + 1
+            yield Makeup(own, len(least), most.astype(np.int64), least.astype(np.int64))
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: every value."""

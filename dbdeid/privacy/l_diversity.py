@@ -7,6 +7,7 @@ and 4.2 (recursive).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from functools import cache
 from math import ceil, gcd
@@ -18,10 +19,11 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Histogram, Mask, at_most, meant
-from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.histogram import Histogram, Mask, Whole, at_most, meant
+from dbdeid.privacy.sensitive import Makeup, OfSensitive
 from dbdeid.privacy.shares import CLOSE, Shares
 
+MIXES = 4  # ways to make up a class that are proposed to a local recoding, of each kind
 DIGITS = 80  # of logarithms; half of them are more than what their sum is rounded by
 
 
@@ -87,6 +89,34 @@ class LDiversity(OfSensitive):
         if self.kind == "recursive":
             held &= self._by_counts(classes)
         return held
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """Few values with equal shares, or more of them, of which one may be frequent."""
+        least = ceil(self.l)
+        size = max(size, least)
+        if self.kind == "distinct":
+            yield Makeup(size, least)
+            return
+        for own in range(size, size + MIXES):  # r_1 of these and r_l of the rest
+            most = int(own / meant(self.l)) if self.kind == "entropy" else self._tail(own)
+            yield Makeup(own, least, np.full(len(whole.counts), most))
+        for different in range(least + 1, least + MIXES):
+            most = self._besides(different - 1)
+            yield Makeup(max(size, different), different, np.full(len(whole.counts), most))
+
+    def _tail(self, size: int) -> int:
+        """The most x for which x < c · (size - (l - 1) · x), what r_l and the rest then are."""
+        c = meant(self.c or 1)
+        return ceil(size * c / (1 + c * (int(self.l) - 1))) - 1
+
+    def _besides(self, others: int) -> int:
+        """How often a class may have a value that has so many others once."""
+        if self.kind == "recursive":
+            return max(ceil(meant(self.c or 1) * (others + 2 - int(self.l))) - 1, 0)
+        most = 1
+        while _entropy_at_least((1,) * others + (most + 1,), self.l):
+            most += 1
+        return most
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: values and subjects become more."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from sqlglot import exp
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy.histogram import Histogram
+from dbdeid.privacy.histogram import Histogram, Ints, Whole
 from dbdeid.privacy.shares import Shares, finite
 
 Target = tuple[str, ...]
@@ -21,6 +23,23 @@ def _names(value: Any) -> Any:
     if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
         return tuple(value)
     raise problem("expects the name of a column, or a list of names", "as in column: diagnosis")
+
+
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """What a class of subjects with one value each may be made up of.
+
+    Attributes:
+        size: at least how many subjects.
+        different: at least how many different values.
+        most: at most how many subjects of each value; None: of any all.
+        least: at least how many of each; None: of any none.
+    """
+
+    size: int
+    different: int = 1
+    most: Ints | None = None
+    least: Ints | None = None
 
 
 class OfSensitive(BaseModel):
@@ -83,6 +102,15 @@ class OfSensitive(BaseModel):
         of_one = {"column": target[0] if len(target) == 1 else list(target)}
         return {key: of_one.get(key, value) for key, value in self.declared.items()}
 
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """How classes may be made up that hold, or most likely do; the smallest first.
+
+        Args:
+            size: their subjects, at least; each has one value.
+            whole: the attribute in the source.
+        """
+        raise NotImplementedError
+
     def measure(self, shares: Shares) -> exp.Expr:
         """A query of one row and column: the worst value over all written classes.
 
@@ -97,3 +125,12 @@ class OfSensitive(BaseModel):
     def shown(self, found: Any) -> Any:
         """The measured value as it is shown."""
         return finite(found)
+
+
+def sizes(least: int, whole: Whole) -> Iterator[int]:
+    """Sizes of classes to propose: each, then ever fewer, up to the whole source."""
+    size = max(least, 1)
+    while size < whole.people:
+        yield size
+        size += max(1, size // 8)
+    yield whole.people

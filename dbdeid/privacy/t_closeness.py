@@ -5,6 +5,7 @@ Li, Li & Venkatasubramanian 2007, section 3 (definition) and 4 (the three distan
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from sqlglot import exp
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most, meant
-from dbdeid.privacy.sensitive import OfSensitive
+from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
 from dbdeid.privacy.shares import Shares, within
 
 
@@ -56,6 +57,25 @@ class TCloseness(OfSensitive):
             self.t,
             lambda class_: _exact(self.distance, classes, class_) <= meant(self.t),
         )
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """The share of each value in the source, and on top what may be moved in all.
+
+        What a class has more of its values than these shares adds up to the distance, where all
+        values are as far apart; where some are nearer, it is at most that. The parts that are
+        whole for the least of it come first.
+        """
+        for own in sizes(size, whole):
+            share = own * whole.counts / max(int(whole.counts.sum()), 1)
+            most = np.floor(share + CLOSE)
+            more = self.t * own + CLOSE
+            for value in np.argsort(most - share, kind="stable"):
+                if (cost := most[value] + 1 - share[value]) > more:
+                    break
+                most[value] += 1
+                more -= cost
+            most = np.maximum(most + np.floor(more * share / own), own * self.t >= 2)
+            yield Makeup(own, 1, most.astype(np.int64))
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: what it lacks must be moved.

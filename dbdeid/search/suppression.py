@@ -11,7 +11,7 @@ become more even if it meets no other class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -27,6 +27,23 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """How a class may be made up that holds, or most likely does; each subject has one value.
+
+    Attributes:
+        size: its subjects, at least.
+        different: its values, at least.
+        most: of how many subjects each value may be.
+        least: of how many each value must be.
+    """
+
+    size: int
+    different: int
+    most: Ints
+    least: Ints
+
+
 class Condition(Protocol):
     """What the values of one sensitive attribute must be like in a class."""
 
@@ -35,6 +52,14 @@ class Condition(Protocol):
         """The number of distinct values that it takes, and that is enough; None: it takes more.
 
         It is asked where every record is a subject.
+        """
+        ...
+
+    def portions(self, size: int) -> Sequence[Portions]:
+        """How classes may be made up to hold.
+
+        Args:
+            size: the least of their subjects.
         """
         ...
 
