@@ -151,6 +151,14 @@ class Progress:
     lower_bound: float
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """How far a recoding class by class is: records that have a class, of all."""
+
+    records: int
+    total: int
+
+
 class OutOfTime(Exception):
     """The time of a search is up; `explore` catches it."""
 
