@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,19 +46,24 @@ MEMORY = "memory"
 _SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One named step: the temporary table it makes, and the query that makes it."""
 
     name: str
     query: exp.Expr
 
+    @cached_property
+    def statement(self) -> str:
+        """The step as it is executed; many times over it is written only once."""
+        return sql(_create_temp(self.name, self.query))
+
     def text(self) -> str:
         """The step as it is executed, laid out for reading."""
         return sql(_create_temp(self.name, self.query), pretty=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ViewStep(Step):
     """A step that makes a view beside the release, where that is written."""
 
@@ -248,8 +254,12 @@ class Session:
 
     def run(self, step: Step) -> Relation:
         """Run a step into its temporary table and describe what came out."""
-        self.execute(_create_temp(step.name, step.query))
+        self.execute(step.statement)
         return self.temp(step.name)
+
+    def fill(self, step: Step) -> int:
+        """Run a step into its temporary table and tell how many rows came out."""
+        return int(self.row(step.statement)[0])
 
     def settle(self) -> None:
         """Let go of the rows that an interrupt left unread, which would bar other work."""

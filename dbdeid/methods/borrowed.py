@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.data.coding import Cell, Coding
 from dbdeid.engine.session import Session
-from dbdeid.errors import HierarchyError
 from dbdeid.methods import padded_rows
-from dbdeid.methods.outcome import Shown, Values
+from dbdeid.methods.mixed_levels import Mixed
+from dbdeid.methods.outcome import Values
 from dbdeid.methods.padded_rows import PARTS, PIECES, Names
 from dbdeid.methods.parameters import Parameters
-from dbdeid.methods.searching import Ground
+from dbdeid.methods.searching import Follow, Ground
 from dbdeid.search.borrow import borrow
-from dbdeid.search.exploration import Progress
+from dbdeid.search.exploration import Placed
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.recoding import Recoding, Regions, candidates, regions_of
 from dbdeid.search.tuples import Tuples
@@ -53,7 +51,7 @@ def recode(
     parameters: Parameters,
     nodes: Sequence[Node],
     size: int,
-    progress: Callable[[Progress], None] | None,
+    progress: Follow | None,
 ) -> Recoded | None:
     """Put every record into a class under one of the nodes, and stage what it shows.
 
@@ -73,7 +71,7 @@ def recode(
 
     def settled(records: int) -> None:
         if progress is not None:
-            progress(Progress(records, tuples.records - records, inf, 0.0))
+            progress(Placed(records, tuples.records))
 
     found = borrow(
         ground.lattice,
@@ -91,7 +89,7 @@ def recode(
         return None
     regions = regions_of(tuples, found)
     columns = [
-        _Column.of(q.coding, levels.tolist(), codes)
+        Mixed.of(q.coding, levels, codes)
         for q, levels, codes in zip(
             names.quasi_identifiers, regions.levels.T, regions.codes.T, strict=True
         )
@@ -135,65 +133,6 @@ class _Units:
         return cls(Tuples(codes, held.count, None, (one,)), held.row, held.value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What one quasi-identifier shows in each class, and what its values stand for."""
-
-    labels: list[str | None]
-    cells: list[Cell]
-    shown: Values
-
-    @classmethod
-    def of(cls, coding: Coding, levels: Sequence[int], codes: Ints) -> _Column:
-        mixed = mixed_labels(coding)
-        at = {level: coding.cells(level) for level in set(levels)}
-        sizes = {level: coding.sizes(level) for level in at}
-        labels: list[str | None] = []
-        cells: list[Cell] = []
-        shown: dict[str | None, Shown] = {}
-        for level, code in zip(levels, codes.tolist(), strict=True):
-            cell = at[level][code]
-            label = cell.label
-            if level > 0 and label in mixed:
-                label = f"{label}@{level}"
-            shown[label] = Shown(level, replace(cell, label=label), int(sizes[level][code]))
-            labels.append(label)
-            cells.append(cell)
-        return cls(labels, cells, shown)
-
-
-def mixed_labels(coding: Coding) -> frozenset[str]:
-    """Labels that name other leaves on another level; they are shown with their level.
-
-    Raises:
-        HierarchyError: what is shown then is another label already.
-    """
-    held: dict[str, set[tuple[int, ...]]] = {}
-    for label, leaves in _named(coding):
-        held.setdefault(label, set()).add(leaves)
-    mixed = frozenset(label for label, sets in held.items() if len(sets) > 1)
-    for number, level in enumerate(coding.hierarchy.levels):
-        if number and any(
-            f"{label}@{number}" in held for label in mixed.intersection(level.labels)
-        ):
-            raise HierarchyError(
-                f"hierarchy of column {coding.hierarchy.column!r}: level {number} has a label of "
-                f"other values than on another level, and with @{number} added it is a label too",
-                hint="give groups labels of their own",
-            )
-    return mixed
-
-
-def _named(coding: Coding) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Each label of each level with its leaves."""
-    for level in coding.hierarchy.levels:
-        order = np.argsort(level.groups, kind="stable")
-        cuts = np.cumsum(np.bincount(level.groups, minlength=len(level.labels)))[:-1]
-        for label, leaves in zip(level.labels, np.split(order, cuts), strict=True):
-            if label is not None:
-                yield label, tuple(leaves.tolist())
-
-
 def _degrees(lattice: Lattice, regions: Regions) -> Floats:
     """The degree of generalization of each class."""
     total = np.zeros(len(regions.levels))
@@ -209,7 +148,7 @@ def _stage(
     names: Names,
     units: _Units,
     recoding: Recoding,
-    columns: Sequence[_Column],
+    columns: Sequence[Mixed],
 ) -> None:
     """What a class shows, and how many records of a tuple and a value go to it."""
     order = np.lexsort((recoding.class_, recoding.row))
@@ -231,9 +170,10 @@ def _stage(
     parts: dict[str, object] = {"part": np.arange(len(recoding.signatures))}
     bounds = []
     for i, (q, column) in enumerate(zip(names.quasi_identifiers, columns, strict=True)):
-        parts[f"k{i}"] = column.labels
+        marks = column.mark.tolist()
+        parts[f"k{i}"] = [column.labels[mark] for mark in marks]
         if q.bounds:
-            bounds.append([cell.lower for cell in column.cells])
-            bounds.append([cell.upper for cell in column.cells])
+            bounds.append([column.cells[mark].lower for mark in marks])
+            bounds.append([column.cells[mark].upper for mark in marks])
     parts |= {f"b{i}": cells for i, cells in enumerate(bounds)}
     session.upload(PARTS.name, parts)

@@ -13,7 +13,7 @@ size; see `placement` for what it holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +35,8 @@ from dbdeid.methods.full_domain import (
 from dbdeid.methods.outcome import Outcome, Padded, Values, Written, values_at
 from dbdeid.methods.padded_rows import CATALOG_GROUPS, MEMBERS, Names
 from dbdeid.methods.parameters import Padding, Parameters
-from dbdeid.methods.searching import Ground, Offer
+from dbdeid.methods.searching import Follow, Ground, Offer
 from dbdeid.search.ceiling import Ceiled, Ceiling, Objective
-from dbdeid.search.exploration import Progress
 from dbdeid.search.lattice import Node
 from dbdeid.search.padding import Padding as Look
 
@@ -73,7 +72,7 @@ def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     parameters: Parameters,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Follow | None = None,
     offer: Offer | None = None,
 ) -> Plan:
     """The best transformation under the ceiling whose counterfeit records can be placed.
@@ -98,9 +97,6 @@ def plan(
         padded_rows.upload_secret(session, padding.key)
         return _borrowed(ground, names, parameters, progress)
     return _full_domain(ground, names, parameters, progress)
-
-
-Follow = Callable[[Progress], None]
 
 
 def _full_domain(

@@ -128,6 +128,10 @@ class Written:
         catalog: how many records of which value are counterfeit, where that is published.
         flagged: the counterfeit records, private: `record`, all its columns as text, and
             `counterfeits`, how many of such records are.
+        crosswalk: of a locally recoded release which record of the source is which of its own,
+            private: `source`, the quasi-identifiers as text, `record`, all released columns as
+            text, `subject`, the number of whose records they are where subjects count, and
+            `records`, how many there are.
     """
 
     released: Relation
@@ -137,3 +141,4 @@ class Written:
     real: Relation
     catalog: Relation | None = None
     flagged: Relation | None = None
+    crosswalk: Relation | None = None

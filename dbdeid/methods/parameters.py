@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dbdeid.errors import Unsatisfiable
@@ -47,6 +47,41 @@ class Padding:
         return floor_share(self.budget, records)
 
 
+Algorithm = Literal[
+    "dealing", "paper", "conditional_entropy", "diversity_first", "closeness", "mondrian"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """How blocks of records are made, each to be recoded on its own.
+
+    Attributes:
+        algorithm: dealing, paper, conditional_entropy, diversity_first, closeness or mondrian.
+        objective: balanced, loss, node_entropy, block_entropy or literal.
+        diversity_weight: of the sensitive values' entropy in a block, beside what is lost.
+        relaxed: whether Mondrian may cut between equal values.
+        tail: append or eligible: what becomes of records that dealing leaves.
+        engine: numpy or sql.
+        others: the released columns that are no quasi-identifiers.
+        key: the secret that all draws depend on.
+    """
+
+    algorithm: Algorithm
+    objective: Literal["balanced", "loss", "node_entropy", "block_entropy", "literal"]
+    diversity_weight: float
+    relaxed: bool
+    tail: Literal["append", "eligible"]
+    engine: str
+    others: tuple[str, ...]
+    key: str = field(repr=False)
+
+    @property
+    def grows(self) -> bool:
+        """Whether blocks are made one by one, each of the records nearest to it."""
+        return self.algorithm not in ("dealing", "mondrian")
+
+
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """How to search and what to do with the suppressed records.
@@ -64,6 +99,7 @@ class Parameters:
         time_limit: seconds of the search; None: as long as it takes.
         transformation: a known node instead of a search.
         padding: how counterfeit records are added; None: none are.
+        recoding: how blocks are made; None: all records take one transformation.
     """
 
     rule: Rule
@@ -77,6 +113,18 @@ class Parameters:
     time_limit: float | None = None
     transformation: Node | None = None
     padding: Padding | None = None
+    recoding: Recoding | None = None
+
+    @property
+    def drawing(self) -> Padding | Recoding | None:
+        """What draws, under a secret key."""
+        return self.padding or self.recoding
+
+    def drawn_by(self, key: str) -> Parameters:
+        """The same with another key of all draws."""
+        padding = self.padding and replace(self.padding, key=key)
+        recoding = self.recoding and replace(self.recoding, key=key)
+        return replace(self, padding=padding, recoding=recoding)
 
     @property
     def k(self) -> int:
@@ -106,7 +154,7 @@ class Parameters:
     @property
     def judges(self) -> tuple[Sensitive | Population, ...]:
         """All that a class is held against besides its size."""
-        return (*self.sensitive, *self.populations)
+        return (*(s for s in self.sensitive if s.models), *self.populations)
 
     @property
     def valued(self) -> bool:

@@ -22,7 +22,14 @@ from dbdeid.methods.sql_checker import SqlChecker
 from dbdeid.methods.unsatisfiable import unsatisfiable
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Interrupted, Problem, Progress, explore
+from dbdeid.search.exploration import (
+    Found,
+    Interrupted,
+    Placed,
+    Problem,
+    Progress,
+    explore,
+)
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import OBJECTIVES, under
 from dbdeid.search.searches import SEARCHES
@@ -52,6 +59,8 @@ class BestSoFar:
 
 
 Offer = Callable[[BestSoFar], bool]
+# Told how far the making of a release is.
+Follow = Callable[[Progress | Placed], None]
 
 
 @dataclass(frozen=True)

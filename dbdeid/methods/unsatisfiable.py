@@ -24,7 +24,7 @@ def unsatisfiable(
     who = "records" if parameters.subject is None else "subjects"
     check = checker.check(parameters.transformation or lattice.top)
     lost, people = check.suppressed_subjects, tuples.people
-    wanted = _wanted(parameters)
+    demanded = wanted(parameters)
     gone = ("moved", "move") if parameters.moves else ("suppressed", "suppress")
     if parameters.impossible:
         return parameters.impossible[0]
@@ -44,20 +44,21 @@ def unsatisfiable(
         hint = f"allow {key}: {share}, weaker models such as a smaller k, or higher "
         hint += "max_level"
     return Unsatisfiable(
-        f"no transformation reaches {wanted} with at most {limit} of {people} {who} "
+        f"no transformation reaches {demanded} with at most {limit} of {people} {who} "
         f"{gone[0]}; {what} would {gone[1]} {lost}"
-        + "".join(f"\n  {line}" for line in _alone(lattice, tuples, parameters, limit)),
+        + "".join(f"\n  {line}" for line in alone(lattice, tuples, parameters, limit)),
         hint=hint,
     )
 
 
-def _wanted(parameters: Parameters) -> str:
+def wanted(parameters: Parameters) -> str:
+    """What is declared, for a message."""
     others = [judge.named for judge in parameters.judges]
     size = [f"k = {parameters.k}"] if parameters.k > 1 or not others else []
     return "; ".join([*size, *others])
 
 
-def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
+def alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
     """Which sensitive attributes or populations alone make it suppress too many."""
     node = parameters.transformation or lattice.top
     plain = replace(parameters.rule, k=1, conditions=(), populations=())
@@ -76,25 +77,26 @@ def _alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int)
         lost = NumpyChecker(lattice, data, rule).check(node).suppressed_subjects
         if lost > limit:
             reached = one.reached if isinstance(one, Sensitive) else ""
-            yield f"{one.named} alone: {lost} suppressed" + (f"; {reached}" if reached else "")
+            gone = "in classes that do not hold" if parameters.recoding else "suppressed"
+            yield f"{one.named} alone: {lost} {gone}" + (f"; {reached}" if reached else "")
 
 
 def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -> Unsatisfiable:
     """Why a transformation within the limit cannot be released."""
-    wanted, lost = _wanted(parameters), check.suppressed_subjects
+    demanded, lost = wanted(parameters), check.suppressed_subjects
     if check.classes == 0:
         return Unsatisfiable(
-            f"no transformation reaches {wanted}: every one would suppress all {people} {who}",
+            f"no transformation reaches {demanded}: every one would suppress all {people} {who}",
             hint="choose a smaller k or weaker models, or higher max_level",
         )
     if parameters.keep and not check.rest_holds:
         return Unsatisfiable(
-            f"no transformation reaches {wanted}: the suppressed {who} that are kept would form a "
-            f"class of {lost}" + (" that does not hold" if lost >= parameters.k else ""),
+            f"no transformation reaches {demanded}: the suppressed {who} that are kept would form "
+            f"a class of {lost}" + (" that does not hold" if lost >= parameters.k else ""),
             hint="use `suppressed: drop`, or weaker models",
         )
     return Unsatisfiable(
-        f"no transformation within the suppression limit holds {wanted} and the models of the "
+        f"no transformation within the suppression limit holds {demanded} and the models of the "
         "table as a whole",
         hint="raise the threshold of max_risk",
     )

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
 
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 
 CELL = "SELECT CAST('secret' || i AS INTEGER) AS a FROM range(10) t(i)"
@@ -203,3 +204,10 @@ def test_rows_that_an_interrupt_left_unread_do_not_bar_the_session() -> None:
         session.execute("FROM range(1_000_000)")  # as if it had come before the rows were read
         session.settle()
         assert session.upload("numbers", {"a": range(2)}).columns
+
+
+def test_filling_a_table_tells_its_rows_and_replaces_it(session) -> None:
+    for rows in (3, 0):
+        numbers = sqlglot.parse_one(f"SELECT range AS n FROM range({rows})", dialect="duckdb")
+        assert session.fill(Step("filled", numbers)) == rows
+        assert session.row("SELECT count(*) FROM filled") == (rows,)

@@ -1,0 +1,310 @@
+"""Local recoding: blocks of records, each generalized as little as its own values ask.
+
+Yoo, Shin, Lee & Shim 2012 cluster records into Q-blocks by conditional entropy and mutual
+information; progressive dealing and Mondrian (LeFevre, DeWitt & Ramakrishnan 2006) are here beside
+them. Every declared model holds in every block; no record is suppressed. `plan` makes the blocks,
+`write` the tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.engine.relation import Column
+from dbdeid.engine.session import Session, Step
+from dbdeid.errors import Unsatisfiable
+from dbdeid.methods import padded_rows, recoded_rows
+from dbdeid.methods.full_domain import (
+    QuasiIdentifier,
+    dictionary_step,
+    lattice_of,
+    upload_dictionary,
+)
+from dbdeid.methods.mixed_levels import Mixed
+from dbdeid.methods.outcome import Outcome, Written
+from dbdeid.methods.parameters import Parameters, Recoding
+from dbdeid.methods.recoded_rows import Names
+from dbdeid.methods.searching import Follow, Offer
+from dbdeid.methods.unsatisfiable import alone, wanted
+from dbdeid.search.blocks import Blocks, Demands
+from dbdeid.search.exploration import Placed
+from dbdeid.search.lattice import Lattice
+from dbdeid.search.taxonomy import Cost, Regions, Taxonomy, block_entropy
+from dbdeid.search.tuples import Tuples
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The blocks, whose records are staged.
+
+    Attributes:
+        blocks: all records of all units.
+        columns: what each block reads on each quasi-identifier.
+        metrics: what the written table will have.
+        search: how the blocks were made, in plain values.
+    """
+
+    blocks: Blocks
+    columns: tuple[Mixed, ...]
+    metrics: dict[str, float]
+    search: dict[str, Any]
+
+
+def plan(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    parameters: Parameters,
+    progress: Follow | None = None,
+    offer: Offer | None = None,
+) -> Plan:
+    """Blocks of records in which every declared model holds.
+
+    Args:
+        session: where the source is staged and coded.
+        quasi_identifiers: in order of the source.
+        parameters: what must hold, with `recoding`.
+        progress: told how many records have a block, and how many have none yet.
+        offer: not asked.
+
+    Raises:
+        Unsatisfiable: not even the most general blocks hold the models.
+        HierarchyError: a label would be ambiguous where levels mix.
+    """
+    from dbdeid.search.settling import settle
+
+    recoding = _recoding(parameters)
+    for reason in parameters.impossible:
+        raise reason
+    names = names_of(quasi_identifiers, parameters)
+    lattice = lattice_of(quasi_identifiers)
+    for step in (recoded_rows.records_step(names), recoded_rows.units_step(names)):
+        session.run(step)
+    cardinalities = [len(s.whole.counts) for s in parameters.sensitive]
+    units = recoded_rows.units_of(session, names, cardinalities)
+    demands = Demands(units, parameters.k, parameters.sensitive)
+    _require_possible(lattice, demands, parameters)
+
+    def settled(records: int) -> None:
+        if progress is not None:
+            progress(Placed(records, units.records))
+
+    taxonomy = Taxonomy(lattice, units)
+    if recoding.engine == "sql":
+        from dbdeid.methods import sql_dealing
+
+        found = sql_dealing.deal(
+            session, taxonomy, demands, objective=_cost(recoding), settled=settled
+        )
+    else:
+        found = _blocks(taxonomy, demands, recoding, settled)
+    blocks = settle(
+        taxonomy,
+        demands,
+        found,
+        # the paper's own words compare records, not blocks
+        objective="block_entropy" if recoding.objective == "literal" else recoding.objective,
+        diversity_weight=recoding.diversity_weight,
+        settled=settled,
+    )
+    regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
+    columns = tuple(
+        Mixed.of(q.coding, levels, codes)
+        for q, levels, codes in zip(quasi_identifiers, regions.levels, regions.codes, strict=True)
+    )
+    recoded_rows.stage(session, names, blocks, columns)
+    padded_rows.upload_secret(session, recoding.key)
+    search = _described(lattice, recoding, found, blocks)
+    return Plan(blocks, columns, _metrics(taxonomy, units, blocks, regions), search)
+
+
+def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
+    """The columns of the records on the way."""
+    return Names(
+        tuple(quasi_identifiers),
+        tuple(s.columns for s in parameters.sensitive),
+        _recoding(parameters).others,
+        parameters.subject,
+    )
+
+
+def _recoding(parameters: Parameters) -> Recoding:
+    assert parameters.recoding is not None
+    return parameters.recoding
+
+
+def _blocks(
+    taxonomy: Taxonomy, demands: Demands, recoding: Recoding, settled: Callable[[int], None]
+) -> Blocks:
+    """The blocks of the algorithm that is asked for; some records may have none yet."""
+    objective = recoding.objective
+    if recoding.algorithm == "dealing":
+        from dbdeid.search.dealing import deal
+
+        return deal(
+            taxonomy, demands, objective=_cost(recoding), tail=recoding.tail, settled=settled
+        )
+    if recoding.algorithm == "mondrian":
+        from dbdeid.search.mondrian import mondrian
+
+        return mondrian(taxonomy, demands, relaxed=recoding.relaxed, settled=settled)
+    from dbdeid.search.clustering import cluster
+
+    assert objective != "balanced"
+    assert objective != "loss"
+    seed = hashlib.sha256(f"{recoding.key} blocks".encode()).digest()
+    return cluster(
+        taxonomy,
+        demands,
+        algorithm=recoding.algorithm,
+        objective=objective,
+        diversity_weight=recoding.diversity_weight,
+        rng=np.random.default_rng(list(seed)),
+        settled=settled,
+    )
+
+
+def _cost(recoding: Recoding) -> Cost:
+    """What transformations cost: not what they do to values inside of blocks, yet unknown."""
+    if recoding.objective == "loss" or recoding.objective == "node_entropy":
+        return recoding.objective
+    return "balanced"
+
+
+def _require_possible(lattice: Lattice, demands: Demands, parameters: Parameters) -> None:
+    """The classes at the highest levels are the largest blocks there can be, and must hold.
+
+    Raises:
+        Unsatisfiable: some do not; the message says what of the models does not.
+    """
+    units = demands.units
+    groups = np.stack(
+        [
+            attribute.groups[level][codes]
+            for attribute, level, codes in zip(
+                lattice.attributes, lattice.top, units.codes, strict=True
+            )
+        ]
+    )
+    classes, place = np.unique(groups, axis=1, return_inverse=True)
+    rows = np.arange(len(units.weights))
+    blocks = Blocks(rows, place.ravel().astype(np.int64), units.weights)
+    held = demands.hold(blocks)
+    if held.all():
+        return
+    lost = int(blocks.sizes[~held].sum())
+    whole = classes.shape[1] == 1
+    raise Unsatisfiable(
+        f"no local recoding reaches {wanted(parameters)}: "
+        + (
+            "the whole source as one block does not hold"
+            if whole
+            else f"at the highest levels {lost} of {units.records} records are in blocks that do "
+            "not hold"
+        )
+        + "".join(f"\n  {line}" for line in alone(lattice, units, parameters, 0)),
+        hint="use weaker models, such as a smaller k" + ("" if whole else ", or higher max_level"),
+    )
+
+
+def _metrics(
+    taxonomy: Taxonomy, units: Tuples, blocks: Blocks, regions: Regions
+) -> dict[str, float]:
+    """What the written table will have; blocks that read alike are one class."""
+    shown = np.stack(
+        [
+            attribute_groups(taxonomy.lattice, i, levels, codes)
+            for i, (levels, codes) in enumerate(zip(regions.levels, regions.codes, strict=True))
+        ]
+    )
+    read = np.concatenate([regions.levels, shown])
+    _, class_ = np.unique(read, axis=1, return_inverse=True)
+    class_of = class_.ravel()[blocks.block].astype(np.int64)
+    sizes, total = blocks.sizes, max(units.records, 1)
+    return {
+        "loss": float(taxonomy.losses(regions) @ sizes / total),
+        "node_entropy": float(taxonomy.entropies(regions) @ sizes / total),
+        "block_entropy": block_entropy(taxonomy, units, blocks.row, class_of, blocks.records),
+    }
+
+
+def attribute_groups(lattice: Lattice, attribute: int, levels: Ints, codes: Ints) -> Ints:
+    """The group of each code on its level of one attribute."""
+    groups = np.stack(lattice.attributes[attribute].groups)
+    return groups[levels, codes].astype(np.int64)
+
+
+def _described(
+    lattice: Lattice, recoding: Recoding, found: Blocks, blocks: Blocks
+) -> dict[str, Any]:
+    """How the blocks were made, in plain values."""
+    return {
+        "name": recoding.algorithm,
+        "lattice_size": lattice.size,
+        "checked": 0,
+        "proven_optimal": False,
+        "lower_bound": None,
+        "gap": None,
+        "time_limit": None,
+        "out_of_time": False,
+        "interrupted": False,
+        "objective": recoding.objective,
+        "blocks": blocks.number,
+        "placed_afterwards": found.left,
+    }
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def write(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    plan: Plan,
+    parameters: Parameters,
+) -> Written:
+    """The release, its dictionary and the private crosswalk as temporary tables.
+
+    Args:
+        session: where the plan's records are staged.
+        quasi_identifiers: in the order of the plan.
+        released: all released columns as staged, in order.
+        plan: the blocks.
+        parameters: as in `plan`.
+    """
+    names = names_of(quasi_identifiers, parameters)
+    shown = [column.shown for column in plan.columns]
+    unchanged = [
+        q.name
+        for q, values in zip(quasi_identifiers, shown, strict=True)
+        if not any(value.level for value in values.values())
+    ]
+    for step in steps(names, unchanged):
+        session.run(step)
+    staged, *counted, crosswalk = (
+        session.run(step) for step in recoded_rows.release_steps(names, released)
+    )
+    upload_dictionary(session, quasi_identifiers, shown)
+    dictionary = session.run(dictionary_step(quasi_identifiers, staged))
+    outcome = Outcome(None, shown, 0, 0, plan.metrics, plan.search)
+    return Written(
+        staged,
+        dictionary,
+        counted[0] if counted else staged,
+        outcome,
+        staged,
+        crosswalk=crosswalk,
+    )
+
+
+def steps(names: Names, unchanged: Sequence[str]) -> tuple[Step, Step]:
+    """From the blocks to the recoded records."""
+    return recoded_rows.blocks_step(names), recoded_rows.recoded_step(names, unchanged)
