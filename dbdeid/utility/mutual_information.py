@@ -48,7 +48,8 @@ class Told:
         """Bits for classifying that were lost; rounded, so that nothing lost is 0.
 
         Where rows that the source does not tell apart are kept in part, as those of linked
-        subjects, it can be below 0: that they were kept tells of the column too.
+        subjects, it can be below 0: that they were kept tells of the column too. So it can where
+        levels differ between classes, and rows of one tuple are in several.
         """
         return round(self.source - self.release, DIGITS) + 0.0
 

@@ -8,6 +8,9 @@ groups of suppressed records among these only.
 
 Four records with the values a, a, b, c released as x, x, x, c lose 2·log2(3/2) + log2(3) = 2.755
 bits; `*` everywhere loses 2·log2(4/2) + 2·log2(4) = 6. The share is 0.459.
+
+Where levels differ between classes, the group of a label are all records of the source whose value
+is below it, however they are released themselves.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.utility.members import Crosswalk
 
 
 def nonuniform_entropy(
@@ -40,11 +44,40 @@ def nonuniform_entropy(
     parts: list[exp.Query] = []
     for name, meant in values.items():
         tables = {"source": source, "rel": released, "values": meant}
-        bits = step("nonuniform_entropy", tables, {"col": [name]})
-        assert isinstance(bits, exp.Query)
-        named = exp.alias_(exp.Literal.string(name), "name")
-        parts.append(exp.select(named, "lost", "whole").from_(bits.subquery("bits")))
+        parts.append(_named(name, step("nonuniform_entropy", tables, {"col": [name]})))
+    return _share(session, parts, weights)
+
+
+def nonuniform_entropy_of_crosswalk(
+    session: Session,
+    crosswalk: Crosswalk,
+    means: Mapping[str, Relation | exp.Query],
+    weights: Mapping[str, float],
+) -> float:
+    """The share of bits lost where levels differ between classes, in [0, 1].
+
+    Args:
+        session: where the tables are.
+        crosswalk: what each record is released as; no record is removed.
+        means: of each quasi-identifier the rows `label`, `value`: what its released values stand
+            for, as text.
+        weights: of the quasi-identifiers.
+    """
+    parts: list[exp.Query] = []
+    for name, values in means.items():
+        tables = {"pairs": crosswalk.pairs(name), "means": values}
+        parts.append(_named(name, step("nonuniform_entropy_of_pairs", tables)))
+    return _share(session, parts, weights)
+
+
+def _named(name: str, bits: exp.Expr) -> exp.Query:
+    assert isinstance(bits, exp.Query)
+    named = exp.alias_(exp.Literal.string(name), "name")
+    return exp.select(named, "lost", "whole").from_(bits.subquery("bits"))
+
+
+def _share(session: Session, parts: list[exp.Query], weights: Mapping[str, float]) -> float:
     found = {name: bits for name, *bits in session.rows(all_rows(parts))}
-    lost = sum(weights[name] * float(found[name][0]) for name in values)
-    whole = sum(weights[name] * float(found[name][1]) for name in values)
+    lost = sum(weights[name] * float(found[name][0]) for name in found)
+    whole = sum(weights[name] * float(found[name][1]) for name in found)
     return lost / whole if whole else 0.0

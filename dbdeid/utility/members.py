@@ -1,0 +1,138 @@
+"""Which records of the source are in which class of a written table.
+
+Where a transformation is of all records, that follows from their values. Where levels differ
+between classes only the private *crosswalk* tells: `source`, the quasi-identifiers of a record as
+text, `record`, all released columns of what it is released as, and `records`, how many are so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.session import Session, Step
+
+MEMBERS = "deid_measured_members"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The records of the source by class.
+
+    Attributes:
+        query: `class_0`, `class_1`, …, what the quasi-identifiers of the class read, as text;
+            `value_0`, `value_1`, …, what tells the values of a record apart; `records` of both.
+        quasi_identifiers: their names, in that order.
+    """
+
+    query: exp.Select
+    quasi_identifiers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crosswalk:
+    """The private table of what each record is released as.
+
+    Attributes:
+        relation: `source`, `record` and `records`.
+        quasi_identifiers: their names, in the order of `source`.
+        released: the names of the released columns, in the order of `record`.
+    """
+
+    relation: Relation
+    quasi_identifiers: tuple[str, ...]
+    released: tuple[str, ...]
+
+    @property
+    def members(self) -> Members:
+        """The records of the source by class."""
+        pairs = [self._cells(name) for name in self.quasi_identifiers]
+        classes = (exp.alias_(label, f"class_{i}") for i, (_, label) in enumerate(pairs))
+        values = (exp.alias_(value, f"value_{i}") for i, (value, _) in enumerate(pairs))
+        query = exp.select(*classes, *values, "records").from_(self.relation.table)
+        return Members(query, self.quasi_identifiers)
+
+    def pairs(self, name: str) -> exp.Select:
+        """The rows `value`, `label`, `records` of a quasi-identifier; pairs may repeat."""
+        value, label = self._cells(name)
+        picked = (exp.alias_(value, "value"), exp.alias_(label, "label"), "records")
+        return exp.select(*picked).from_(self.relation.table)
+
+    def _cells(self, name: str) -> tuple[exp.Expr, exp.Expr]:
+        return (
+            _element("source", self.quasi_identifiers.index(name)),
+            _element("record", self.released.index(name)),
+        )
+
+
+def _element(list_: str, place: int) -> exp.Expr:
+    return exp.func("LIST_EXTRACT", exp.column(list_), exp.convert(place + 1))
+
+
+def members_of_transformation(
+    tuples: Relation, labels: Mapping[str, Relation | exp.Query]
+) -> Members:
+    """The records of the source by class where one transformation is of all of them.
+
+    Args:
+        tuples: `q0`, `q1`, …, the codes of the quasi-identifiers, and `records` of each tuple;
+            tuples may repeat.
+        labels: of each quasi-identifier, in that order, the `label` of each `code`.
+    """
+    query = exp.select().from_(exp.alias_(tuples.table, "tuples", table=True))
+    for i, meant in enumerate(labels.values()):
+        table = meant.subquery() if isinstance(meant, exp.Query) else meant.table
+        same = exp.column("code", f"l{i}").eq(exp.column(f"q{i}", "tuples"))
+        query = query.join(exp.alias_(table, f"l{i}", table=True), on=same).select(
+            exp.alias_(exp.column("label", f"l{i}"), f"class_{i}"),
+            exp.alias_(exp.column(f"q{i}", "tuples"), f"value_{i}"),
+        )
+    return Members(query.select(exp.column("records", "tuples")), tuple(labels))
+
+
+def stage_members(session: Session, released: Relation, members: Members) -> Relation:
+    """The members with `class` as a number, and `released`, how many records of it are.
+
+    Records of no released class have class 0.
+
+    Args:
+        session: where the tables are.
+        released: the written table.
+        members: the records of the source by class.
+    """
+    names = members.quasi_identifiers
+    texts = [cast(column(name, "released"), "VARCHAR") for name in names]
+    written = (
+        exp.select(
+            *(exp.alias_(text, f"class_{i}") for i, text in enumerate(texts)),
+            exp.alias_(exp.Count(this=exp.Star()), "records"),
+            exp.alias_(exp.Window(this=exp.RowNumber()), "number"),
+        )
+        .from_(exp.alias_(released.table, "released", table=True))
+        .group_by(*(text.copy() for text in texts))
+    )
+    same = (
+        exp.NullSafeEQ(
+            this=exp.column(f"class_{i}", "members"),
+            expression=exp.column(f"class_{i}", "written"),
+        )
+        for i in range(len(names))
+    )
+    number, records = (
+        exp.func("COALESCE", exp.column(name, "written"), exp.convert(0))
+        for name in ("number", "records")
+    )
+    query = (
+        exp.select(
+            exp.alias_(number, "class"),
+            *(exp.column(f"value_{i}", "members") for i in range(len(names))),
+            exp.column("records", "members"),
+            exp.alias_(records, "released"),
+        )
+        .from_(members.query.subquery("members"))
+        .join(written.subquery("written"), on=exp.and_(*same), join_type="left")
+    )
+    return session.run(Step(MEMBERS, query))
