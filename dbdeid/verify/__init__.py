@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbdeid.verify.content import Content, content
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.proven import Proven, proven
 from dbdeid.verify.release import (
     stored_content,
     verify_bare,
@@ -17,8 +18,10 @@ __all__ = [
     "Content",
     "Declared",
     "Promise",
+    "Proven",
     "Verification",
     "content",
+    "proven",
     "stored_content",
     "verify_bare",
     "verify_file",

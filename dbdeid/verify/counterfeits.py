@@ -9,7 +9,7 @@ the groups of the paper do not promise them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -136,24 +136,3 @@ def of_catalog(
 def _against(padding: Padding, name: str, found: Any, holds: bool) -> Promise:
     """A promise that the groups of the paper are only measured against."""
     return Promise(name, _wanted(padding, name), found, holds or padding.catalog == "paper")
-
-
-def levels(session: Session, values: Relation, dictionary: Relation, declared: Declared) -> Promise:
-    """Whether each released value stands in the dictionary once, at some level of its hierarchy."""
-    rows = session.rows(step("verify_levels", {"values": values, "dictionary": dictionary}))
-    wanted = {name: [0, declared.tops[name]] for name in declared.quasi_identifiers}
-    found: dict[str, Sequence[int] | str] = {}
-    for name, (least, most) in wanted.items():
-        of_name = [(low, high, number) for q, low, high, number in rows if q == name]
-        odd = sum(
-            number
-            for low, high, number in of_name
-            if low is None or low != high or low < least or high > most
-        )
-        if odd:
-            found[name] = f"{odd} of {sum(n for *_, n in of_name)} values stand at no level"
-        else:
-            known = [low for low, *_ in of_name]
-            found[name] = [min(known, default=0), max(known, default=0)]
-    holds = not any(isinstance(at, str) for at in found.values())
-    return Promise("transformation", wanted, found, holds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dbdeid.engine.relation import Column
@@ -24,7 +25,6 @@ class Padding:
         catalog: pool, paper or none.
         sensitive: the column whose values the catalog counts; None: records alone.
         strict: the prosecutor risk may not exceed 1/k at all.
-        local: levels differ between classes.
         weights: of each quasi-identifier in the degree of generalization.
     """
 
@@ -35,7 +35,6 @@ class Padding:
     catalog: Literal["pool", "paper", "none"]
     sensitive: str | None
     strict: bool
-    local: bool
     weights: dict[str, float]
 
     @property
@@ -55,16 +54,20 @@ class Declared:
         bounds: companion columns (`age_lower`, `age_upper`) that follow the hierarchy.
         withheld: identifier and dropped columns of the source, which must not appear.
         models: the privacy models; all must hold.
-        transformation: level of each quasi-identifier.
+        transformation: level of each quasi-identifier; empty where levels differ.
         tops: top level of each quasi-identifier, where every value is `*`.
         source_rows: records of the source.
         suppression_limit: allowed share of suppressed records, or subjects where they count.
         keeps_suppressed: suppressed records are released with every quasi-identifier `*`.
         domains: quasi-identifiers whose domain is public by declaration; only their leaves, and
             the bounds of their `*`, may stand in the dictionary.
+        limited: quasi-identifiers whose limits are declared: they may be the bounds of their `*`.
         null_policy: what a NULL in a quasi-identifier matches.
         subject: the column of the source whose distinct values count; None: every record does.
         pseudonyms: released columns that link the records of a subject.
+        local: levels differ between classes.
+        limits: lowest and highest level of quasi-identifiers where levels differ; those that are
+            not named may stand at any.
         padding: of a release with counterfeit records.
         relocated: allowed share of records whose quasi-identifiers are not theirs; None: none is.
     """
@@ -81,9 +84,12 @@ class Declared:
     suppression_limit: float
     keeps_suppressed: bool
     domains: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
     null_policy: NullPolicy = "own_category"
     subject: str | None = None
     pseudonyms: tuple[str, ...] = ()
+    local: bool = False
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     padding: Padding | None = None
     relocated: float | None = None
 

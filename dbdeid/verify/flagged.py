@@ -110,7 +110,7 @@ def _untouched(
 ) -> int:
     """Levels at which classes of the catalog stand and none was padded: those are known clean."""
     assert declared.padding is not None
-    if not declared.padding.local or dictionary is None or counted.groups is None:
+    if not declared.local or dictionary is None or counted.groups is None:
         return 0
     query = exp.select(column("class", "c")).from_(
         exp.alias_(counted.classes.table, "c", table=True)
@@ -188,7 +188,7 @@ def truthful(
     assert declared.padding is not None
     real = session.run(Step(REAL, _real(table, flagged)))
     try:
-        if declared.padding.local:
+        if declared.local:
             return matched(session, real, declared, source, places)
         found = truthfulness(session, real, declared, source, hierarchies)
         rows = exp.select(exp.Count(this=exp.Star())).from_(real.table)

@@ -200,6 +200,7 @@ def dictionary(
     if not wrong:
         wrong += _unlike_release(session, values, listed, declared)
         wrong += _told_by_data(session, listed, declared)
+        wrong += _unlike_top(session, listed, declared)
         if hierarchies is not None:
             wrong += _unlike_hierarchies(session, listed, declared, hierarchies)
     return Check("dictionary", not wrong, "; ".join(wrong))
@@ -234,19 +235,34 @@ def _unlike_release(
 
 
 def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
-    """What only a declared domain may tell: its leaves, and how far `*` reaches."""
+    """What only a declared domain may tell: its leaves, and how far `*` reaches, as limits do."""
     open_ends = exp.and_(column("lower").is_(exp.null()), column("upper").is_(exp.null()))
     star = column("released_value").eq(exp.Literal.string(STAR))
     telling = {
         "leaves": exp.not_(column("leaves").is_(exp.null())),
         "bounds of '*'": exp.and_(star, column("level") > 0, exp.not_(open_ends)),
     }
+    public = {"leaves": declared.domains, "bounds of '*'": declared.domains + declared.limited}
     for what, condition in telling.items():
         found = exp.select(column("column")).distinct().from_(listed.table).where(condition)
         rows = session.rows(found.order_by(column("column")))
-        names = [name for (name,) in rows if name not in declared.domains]
+        names = [name for (name,) in rows if name not in public[what]]
         if names:
             yield f"lists {what} of {quoted(names)}, whose domain is not declared"
+
+
+def _unlike_top(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
+    """Entries at the top that are not `*`, the only value there."""
+    star = exp.Literal.string(STAR)
+    odd = exp.NullSafeNEQ(this=column("released_value"), expression=star)
+    for name in declared.quasi_identifiers:
+        if top := declared.tops[name]:
+            of_top = exp.and_(
+                column("column").eq(exp.Literal.string(name)), column("level") >= exp.convert(top)
+            )
+            query = exp.select(exp.Count(this=exp.Star())).from_(listed.table)
+            if count := session.row(query.where(exp.and_(of_top, odd)))[0]:
+                yield f"lists {count} values of {name!r} at the top that are not '*'"
 
 
 def _unlike_hierarchies(

@@ -184,7 +184,7 @@ def _suspects(
     sized = column("size", "t").eq(declared.padding.size)
     query = exp.select(column("class", "t")).from_(exp.alias_(classes.table, "t", table=True))
     query = query.where(sized)
-    if declared.padding.local and leaves is not None:
+    if declared.local and leaves is not None:
         inside = contains(session, leaves)
         surplus = _with_surplus(classes, keys, declared, inside).subquery("surplus")
         same = column("class", "surplus").eq(column("class", "t"))

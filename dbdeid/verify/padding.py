@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
@@ -12,6 +9,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify import counterfeits, flagged, padded, places
 from dbdeid.verify.declared import Check, Declared, Promise
+from dbdeid.verify.places import known_places
 
 Source = exp.Query | Relation
 
@@ -42,7 +40,7 @@ def judged(
     if reason := padded.unreadable(table, declared, catalog):
         return list(counterfeits.unmeasured(declared, reason)), []
     with (
-        _placed(session, declared, hierarchies) as known,
+        known_places(session, declared, hierarchies) as known,
         padded.counted(
             session, table, declared, catalog, _leaves(declared, known, dictionary)
         ) as counted,
@@ -53,16 +51,6 @@ def judged(
         if counted.groups is not None:
             kept += counterfeits.of_catalog(session, counted, declared)
         return kept, [counterfeits.class_ids(session, counted)]
-
-
-@contextmanager
-def _placed(
-    session: Session, declared: Declared, hierarchies: Relation | None
-) -> Iterator[Relation | None]:
-    try:
-        yield None if hierarchies is None else places.placed(session, declared, hierarchies)
-    finally:
-        session.drop_temp(places.PLACES)
 
 
 def _leaves(
@@ -96,7 +84,7 @@ def of_owner(
         return [Promise("truthfulness", {"invented_records": 0}, reason, False)]
     assert private is not None
     with (
-        _placed(session, declared, hierarchies) as known,
+        known_places(session, declared, hierarchies) as known,
         padded.counted(session, table, declared, catalog) as counted,
     ):
         kept = list(flagged.promises(session, table, declared, counted, private, dictionary))
@@ -104,19 +92,3 @@ def of_owner(
             return kept
         truthful = flagged.truthful(session, table, declared, private, source, hierarchies, known)
         return [truthful, *kept]
-
-
-@contextmanager
-def as_released(
-    session: Session, declared: Declared, hierarchies: Relation | None
-) -> Iterator[Relation | None]:
-    """The hierarchies with their labels as the release shows them."""
-    if hierarchies is None or declared.padding is None or not declared.padding.local:
-        yield hierarchies
-        return
-    with _placed(session, declared, hierarchies) as known:
-        assert known is not None
-        try:
-            yield places.as_released(session, declared, hierarchies, known)
-        finally:
-            session.drop_temp(places.SHOWN)

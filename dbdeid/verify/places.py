@@ -6,7 +6,8 @@ levels: loss is (leaves - 1)/(all leaves - 1), that of an interval its width ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlglot import exp
 
@@ -25,7 +26,6 @@ def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relat
     Its columns are `name`, `level`, `value`, `shown` and `loss`; where levels mix, a label that
     names other leaves on another level reads `label@level`.
     """
-    assert declared.padding is not None
     names = [exp.Literal.string(n) for n in declared.quasi_identifiers]
     listed = [exp.Literal.string(n) for n in declared.domains]
     of_domain = exp.In(this=column("hierarchy"), expressions=listed) if listed else exp.false()
@@ -36,8 +36,19 @@ def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relat
         .from_(of_release(hierarchies, declared).subquery("of_release"))
         .where(exp.In(this=column("hierarchy"), expressions=names))
     )
-    mixing = {"local": declared.padding.local}
+    mixing = {"local": declared.local}
     return session.run(Step(PLACES, step("verify_places", {"labels": query}, values=mixing)))
+
+
+@contextmanager
+def known_places(
+    session: Session, declared: Declared, hierarchies: Relation | None
+) -> Iterator[Relation | None]:
+    """What `placed` tells, for as long as it is needed; None without hierarchies."""
+    try:
+        yield None if hierarchies is None else placed(session, declared, hierarchies)
+    finally:
+        session.drop_temp(PLACES)
 
 
 def of_release(hierarchies: Relation, declared: Declared) -> exp.Select:
@@ -48,13 +59,26 @@ def of_release(hierarchies: Relation, declared: Declared) -> exp.Select:
     return query
 
 
+@contextmanager
 def as_released(
-    session: Session, declared: Declared, hierarchies: Relation, places: Relation
-) -> Relation:
-    """The hierarchies with the labels as locally recoded values read: `label@level` where mixed.
+    session: Session, declared: Declared, hierarchies: Relation | None
+) -> Iterator[Relation | None]:
+    """The hierarchies with their labels as the release shows them: `label@level` where mixed.
 
-    A temporary table with the columns of `deid.hierarchies`, to be dropped by the caller.
+    A table with the columns of `deid.hierarchies`, for as long as it is needed.
     """
+    if hierarchies is None or not declared.local:
+        yield hierarchies
+        return
+    with known_places(session, declared, hierarchies) as places:
+        assert places is not None
+        try:
+            yield session.run(Step(SHOWN, _shown(declared, hierarchies, places)))
+        finally:
+            session.drop_temp(SHOWN)
+
+
+def _shown(declared: Declared, hierarchies: Relation, places: Relation) -> exp.Select:
     same = exp.and_(
         column("name", "p").eq(column("hierarchy", "h")),
         column("level", "p").eq(column("level", "h")),
@@ -62,12 +86,11 @@ def as_released(
     )
     label = exp.alias_(column("shown", "p"), "label")
     kept = ("hierarchy", "level", "value", "loss", "lower", "upper")
-    query = (
+    return (
         exp.select(*(column(c, "h") for c in kept), label)
         .from_(of_release(hierarchies, declared).subquery("h"))
         .join(exp.alias_(places.table, "p", table=True), on=same)
     )
-    return session.run(Step(SHOWN, query))
 
 
 def degree(
@@ -89,7 +112,7 @@ def degree(
     for key, name in zip(keys, declared.quasi_identifiers, strict=True):
         losses = exp.select(column("shown"), exp.alias_(exp.Max(this=column("loss")), "loss"))
         losses = losses.from_(places.table).where(column("name").eq(exp.Literal.string(name)))
-        if not declared.padding.local:
+        if not declared.local:
             losses = losses.where(column("level").eq(declared.level(name)))
         alias = f"l_{key}"
         same = exp.NullSafeEQ(this=as_text(column(key, "c")), expression=column("shown", alias))
@@ -116,8 +139,7 @@ def _sum(terms: Sequence[exp.Expr]) -> exp.Expr:
 def leaves_of_places(declared: Declared, places: Relation) -> exp.Select:
     """The leaves of each value that can be released: `name`, `shown`, `value`."""
     query = exp.select(*map(column, ("name", "shown", "value"))).from_(places.table)
-    assert declared.padding is not None
-    if declared.padding.local:
+    if declared.local:
         return query
     at = (
         exp.and_(

@@ -122,3 +122,27 @@ def transformation(
         found[name] = text if misplaced else level
     declared_levels = {name: declared.level(name) for name in declared.quasi_identifiers}
     return Promise("transformation", declared_levels, found, found == declared_levels)
+
+
+def levels(session: Session, values: Relation, dictionary: Relation, declared: Declared) -> Promise:
+    """Whether each released value stands in the dictionary once, at a level that is allowed."""
+    rows = session.rows(step("verify_levels", {"values": values, "dictionary": dictionary}))
+    wanted = {
+        name: list(declared.limits.get(name, (0, declared.tops[name])))
+        for name in declared.quasi_identifiers
+    }
+    found: dict[str, Sequence[int] | str] = {}
+    for name, (least, most) in wanted.items():
+        of_name = [(low, high, number) for q, low, high, number in rows if q == name]
+        odd = sum(
+            number
+            for low, high, number in of_name
+            if low is None or low != high or low < least or high > most
+        )
+        if odd:
+            found[name] = f"{odd} of {sum(n for *_, n in of_name)} values stand at no allowed level"
+        else:
+            known = [low for low, *_ in of_name]
+            found[name] = [min(known, default=0), max(known, default=0)]
+    holds = not any(isinstance(at, str) for at in found.values())
+    return Promise("transformation", wanted, found, holds)

@@ -19,10 +19,12 @@ from dbdeid.privacy import ROWS, Counting, KAnonymity
 from dbdeid.verify import container, files, hygiene, padding, promises, sensitive, subjects, views
 from dbdeid.verify.classes import count_classes, released_values
 from dbdeid.verify.content import Content, content, same
-from dbdeid.verify.counterfeits import levels
+from dbdeid.verify.crosswalk import traced
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
 from dbdeid.verify.padded import CATALOG, listable
+from dbdeid.verify.places import as_released
 from dbdeid.verify.populations import Populations, measured
+from dbdeid.verify.proven import Proven, unchanged
 from dbdeid.verify.truthfulness import truthfulness
 
 
@@ -37,6 +39,8 @@ def verify_table(
     populations: Populations | None = None,
     catalog: Relation | None = None,
     flagged: Relation | None = None,
+    crosswalk: Relation | None = None,
+    then: Proven | None = None,
     same_as: Content | None = None,
 ) -> Verification:
     """Verify a staged or written table of an open session.
@@ -53,6 +57,9 @@ def verify_table(
         catalog: what is published of the counterfeits of a padded release.
         flagged: its counterfeits: `record`, all released columns as text, and `counterfeits`, how
             many such records are; needed with the source.
+        crosswalk: which records a release without counterfeits whose levels differ was made of, as
+            `verify.crosswalk` reads it; needed with the source, or:
+        then: what was proven by a crosswalk that is not kept.
         same_as: the content it must have.
 
     Where subjects are counted, they are only with the source; else its models are measured in
@@ -63,16 +70,30 @@ def verify_table(
     listed = _described(session, dictionary) if dictionary else None
     known = _described(session, hierarchies) if hierarchies else None
     counts = _described(session, catalog) if catalog else None
-    by_subject = source is not None and known is not None and _complete(written, declared)
+    made = _described(session, crosswalk) if crosswalk else None
     kept, checks = _written(session, written, declared, listed, counts, known)
-    if declared.subject is not None and by_subject:
-        assert source is not None
-        assert known is not None
-        kept = [*subjects.promises(session, written, declared, source, known, populations), *kept]
-    else:
-        kept = [*_models(session, written, declared, source, known, populations), *kept]
-    whole = source is not None and known is not None
-    if declared.padding is not None and (whole or flagged) and _complete(written, declared):
+    whole = _complete(written, declared)
+    truth = of_people = None
+    if source is not None and known is not None and whole:
+        traceable = True
+        if declared.padding is None and declared.local:
+            if made is None and then is not None:
+                truth = unchanged(session, written, declared, source, then)
+            else:
+                truth = traced(session, written, declared, made, source, known, listed)
+            # the crosswalk tells whose records are in which class
+            traceable = made is not None and truth.holds
+        elif declared.padding is None:
+            truth = truthfulness(session, written, declared, source, known)
+        if declared.subject is not None and traceable:
+            of_people = subjects.promises(
+                session, written, declared, source, known, populations, crosswalk=made
+            )
+    if of_people is None:
+        of_people = _models(session, written, declared, source, known, populations)
+    kept = [*of_people, *kept, *([truth] if truth else [])]
+    of_owner = flagged is not None or (source is not None and known is not None)
+    if declared.padding is not None and whole and of_owner:
         private = _described(session, flagged) if flagged else None
         kept += padding.of_owner(
             session,
@@ -84,8 +105,6 @@ def verify_table(
             source=source,
             hierarchies=known,
         )
-    elif source is not None and known is not None and _complete(written, declared):
-        kept.append(truthfulness(session, written, declared, source, known))
     tables = [t for t in (written, listed, counts) if t]
     databases = {t.catalog or session.catalog for t in tables}
     commented = [hygiene.comments(session, database, tables) for database in sorted(databases)]
@@ -234,13 +253,12 @@ def _written(
             kept.append(promises.suppression(session, classes, declared))
         if dictionary is not None:
             values = released_values(session, classes, declared)
-            with padding.as_released(session, declared, hierarchies) as shown:
+            with as_released(session, declared, hierarchies) as shown:
                 listing = hygiene.dictionary(session, values, dictionary, declared, shown)
             checks.append(listing)
             if hygiene.readable(dictionary):
-                local = declared.padding is not None and declared.padding.local
-                transformed = levels if local else promises.transformation
-                kept.append(transformed(session, values, dictionary, declared))
+                at_levels = promises.levels if declared.local else promises.transformation
+                kept.append(at_levels(session, values, dictionary, declared))
                 checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
             session.drop_temp(values.name)
         session.drop_temp(classes.name)

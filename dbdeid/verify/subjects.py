@@ -25,6 +25,7 @@ from dbdeid.privacy.counting import Counting
 from dbdeid.privacy.shares import class_sizes, value_names
 from dbdeid.verify import populations, sensitive
 from dbdeid.verify.classes import STAR
+from dbdeid.verify.crosswalk import recoded
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
 from dbdeid.verify.populations import Populations
@@ -45,6 +46,8 @@ def promises(
     source: exp.Query | Relation,
     hierarchies: Relation,
     around: Populations | None = None,
+    *,
+    crosswalk: Relation | None = None,
 ) -> list[Promise]:
     """Each promise that counts subjects, measured on the written table and its source.
 
@@ -56,6 +59,8 @@ def promises(
             the column of the subject.
         hierarchies: `deid.hierarchies`, or its rows for this release.
         around: the populations that models compare with.
+        crosswalk: where levels differ, which was found to be true: it tells whose records a class
+            holds, and the source is not generalized.
     """
     assert declared.subject is not None
     names = [*declared.quasi_identifiers, *declared.pseudonyms[:1]]
@@ -65,7 +70,10 @@ def promises(
     subject = exp.alias_(column(declared.subject), "subject")
     try:
         raw = session.run(Step(SOURCE, renamed(source, every).select(subject)))
-        query = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
+        if crosswalk is not None:
+            query = recoded(crosswalk, declared, every)
+        else:
+            query = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
         known = session.run(Step(GENERALIZED, query))
         keys = names_of(columns)
         records = exp.select(*map(column, [*keys, "subject"])).from_(known.table)

@@ -129,7 +129,6 @@ DECLARED = Declared(
         catalog="pool",
         sensitive="dx",
         strict=True,
-        local=False,
         weights={"age": 1.0, "sex": 1.0},
     ),
 )

@@ -55,7 +55,6 @@ def release_of(
                 catalog="pool",
                 sensitive=names[2],
                 strict=False,
-                local=False,
                 weights={},
             ),
         ),

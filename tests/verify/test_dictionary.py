@@ -118,7 +118,8 @@ ADDED = "INSERT INTO dictionary VALUES ('{}', {}, {}, NULL, NULL, NULL)"
         ),
         pytest.param(
             ADDED.format("name", "'1'", 2),
-            "lists 1 values of 'name' more than once",
+            "lists 1 values of 'name' more than once; "
+            "lists 1 values of 'name' at the top that are not '*'",
             {"name": "1 of 2"},
             id="a higher level too",
         ),

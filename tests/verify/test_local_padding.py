@@ -93,6 +93,7 @@ def local(classes: str = "[4, 5, 6]") -> Padded:
         transformation={},
         tops={"age": 3, "sex": 1},
         source_rows=12,
+        local=True,
         padding=Padding(
             k=2,
             size=2,
@@ -101,7 +102,6 @@ def local(classes: str = "[4, 5, 6]") -> Padded:
             catalog="pool",
             sensitive=None,
             strict=True,
-            local=True,
             weights={},
         ),
     )

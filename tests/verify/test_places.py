@@ -81,12 +81,11 @@ def listed(hierarchy: Hierarchy, *, with_null: bool) -> dict[str, Any]:
 
 def shown(hierarchy: Hierarchy, *, local: bool) -> tuple[set[str | None], set[tuple[str, str]]]:
     """What values read anywhere, and which lie inside which others."""
-    assert DECLARED.padding is not None
     declared = replace(
         DECLARED,
         quasi_identifiers=("age",),
         transformation={"age": 1},
-        padding=replace(DECLARED.padding, local=local),
+        local=local,
     )
     with duckdb.connect() as con, Session.over(con, None, read_only=False) as session:
         rows = session.upload("listed", listed(hierarchy, with_null=True))
