@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import BestSoFar, Notify, Progress
+    from dbdeid.release.clock import BestSoFar, Notify, Placed, Progress
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Follower:
         self._told = 0.0
         self.notify: Notify | None = self._follow if status else None
 
-    def _follow(self, phase: str, found: Progress | None) -> None:
+    def _follow(self, phase: str, found: Progress | Placed | None) -> None:
         assert self._status is not None
         now = time.monotonic()
         if found is None or now - self._told > BETWEEN:

@@ -35,6 +35,7 @@ RUN_KEYS = {
     "suppressed_subjects",
     "counterfeit_rows",
     "relocated_rows",
+    "recoding",
     "padding",
     "classes",
     "smallest_class",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from dbdeid.release.clock import BestSoFar, Progress
+from dbdeid.release.clock import BestSoFar, Placed, Progress
 from dbdeid.utility.query_error import QueryError, Workload
 from dbdeid.verify import Promise, Verification
 from dbdeid.words import verified, workload
@@ -55,6 +55,9 @@ def test_what_breaks_a_promise_by_little_is_told_to_the_last_digit() -> None:
 
 def test_a_line_follows_a_search_with_what_is_proven() -> None:
     assert following("prepare", None) == "prepare"
+    assert following("search", Placed(1200, 30162)) == (
+        "search: 1,200 of 30,162 records have a class"
+    )
     assert following("search", Progress(3, 6912, inf, 0.1)) == (
         "search: 3 checked, 6,912 open, nothing found yet"
     )

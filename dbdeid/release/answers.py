@@ -30,6 +30,8 @@ FEW_LEAVES = 10
 # table of few rows says nothing of that.
 NEAR_UNIQUE = 0.5
 FEW_ROWS = 20
+# Records from which on algorithms take long that look at every record for every block.
+SLOW = 200_000
 # A seed below it can be found by trying.
 SECRET_SEED = 2**64
 # Types of names and numbers that are given to people; measurements are not.
@@ -157,7 +159,7 @@ def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mis
 
 def _whose_rows(prepared: Prepared, name: str) -> str:
     method = prepared.bound.spec.method.name
-    if method == "full_domain":
+    if method in ("full_domain", "local_recoding"):
         return (
             f"say `subject: {name}` at the top level if it tells whose row it is, or "
             "`accept: rows` if k may count rows"
@@ -265,6 +267,12 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
     """What an owner should think about before the first run."""
     yield from _dropped_subjects(prepared, session)
     yield from many(prepared, lattice)
+    recoding = prepared.parameters.recoding
+    if recoding and recoding.grows and prepared.rows > SLOW:
+        yield (
+            f"algorithm {recoding.algorithm} grows blocks one by one, in a time that rises with "
+            f"the square of the records: hours for {prepared.rows:,}; dealing takes minutes"
+        )
     names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
@@ -279,7 +287,8 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
 
 def many(prepared: Prepared, lattice: Lattice) -> Iterator[str]:
     """Whether there are too many transformations for a proof that one is the best."""
-    fixed = prepared.parameters.transformation is not None
+    parameters = prepared.parameters
+    fixed = parameters.transformation is not None or parameters.recoding is not None
     if not fixed and prepared.parameters.search == "optimal" and not Packing.fits(lattice):
         yield (
             f"{lattice.size:,} transformations are too many for a proof that the best was found; "

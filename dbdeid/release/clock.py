@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from math import inf
 
 from dbdeid.methods.searching import BestSoFar, Offer
-from dbdeid.search.exploration import Progress
+from dbdeid.search.exploration import Placed, Progress
 
-__all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Progress"]
+__all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Placed", "Progress"]
 
 logger = logging.getLogger("dbdeid")
 
-Notify = Callable[[str, Progress | None], None]
+Notify = Callable[[str, Progress | Placed | None], None]
 
 
 class Clock:
@@ -40,9 +40,9 @@ class Clock:
         logger.info("%s: %.2f s", name, self.seconds[name])
         self.seconds["total"] = round(time.perf_counter() - self._started, 4)
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: Progress | Placed) -> None:
         """Pass the search's progress on, and log when it has found something better."""
-        if progress.best < self._best:
+        if isinstance(progress, Progress) and progress.best < self._best:
             self._best = progress.best
             logger.info(
                 "%s: %s checked, best so far %.6g, proven at least %.6g",

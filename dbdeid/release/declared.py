@@ -77,23 +77,38 @@ def declare(
         suppression_limit=method.suppression_limit if isinstance(method, FullDomain) else 0.0,
         keeps_suppressed=keeps,
         domains=tuple(c.name for c in bound.quasi_identifiers if _declares_domain(c)),
+        limited=tuple(c.name for c in bound.quasi_identifiers if _declares_limits(c)),
         null_policy=spec.null_policy,
         subject=bound.subject.name if bound.subject else None,
         pseudonyms=tuple(c.name for c in bound.pseudonyms),
-        padding=_padding(bound, levels, padded) if padded else None,
+        local=bool(tops) and not levels,
+        limits=_limits(bound, tops),
+        padding=_padding(bound, padded) if padded else None,
         relocated=method.limit if isinstance(method, Relocation) else None,
     )
+
+
+def _limits(bound: Bound, tops: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    declared = {c.name: (c.spec.min_level, c.spec.max_level) for c in bound.quasi_identifiers}
+    return {
+        name: (low, tops[name] if high is None else min(high, tops[name]))
+        for name, (low, high) in declared.items()
+    }
 
 
 _OF_PADDING = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
 
 
-def _padding(bound: Bound, levels: Mapping[str, int], padded: Mapping[str, Any]) -> Padding:
+def _padding(bound: Bound, padded: Mapping[str, Any]) -> Padding:
     return Padding(
         **{key: padded[key] for key in _OF_PADDING},
-        local=not levels,
         weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
     )
+
+
+def _declares_limits(column: BoundColumn) -> bool:
+    hierarchy = column.spec.hierarchy
+    return hierarchy is not None and None not in (hierarchy.lower, hierarchy.upper)
 
 
 def _declares_domain(column: BoundColumn) -> bool:

@@ -31,6 +31,7 @@ from dbdeid.verify import (
     Check,
     Content,
     Declared,
+    Proven,
     Verification,
     stored_content,
     verify_table,
@@ -169,16 +170,18 @@ def verify(
 
 def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification:
     """The released table held against its source."""
-    session = found.work.session
+    session, book, release = found.work.session, found.book, found.entry.release
+    then = found.entry.record.get("proven")
     return verify_table(
         session,
         found.public.released,
         declared,
         dictionary=found.public.dictionary,
         catalog=found.public.catalog,
-        flagged=found.book.counterfeits_of(found.entry.release) if declared.padding else None,
+        flagged=book.counterfeits_of(release) if declared.padding else None,
+        then=Proven.of_dict(then) if then else None,
         source=pseudonyms.replaced(bound, session),
-        hierarchies=found.book.of_release(found.entry.release),
+        hierarchies=book.of_release(release),
         populations=populations.by_name(populations.found(bound, session)),
     )
 
@@ -223,7 +226,8 @@ def evaluate(
     """Utility of the release of a spec: its metrics, and its workload on source and release.
 
     Returns:
-        metrics by name, queries (None without a workload), models (empty: none are declared).
+        recoding (global, or local: levels differ between classes), metrics by name, queries (None
+        without a workload), models (empty: none are declared).
     """
     with existing(source, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
@@ -234,6 +238,7 @@ def evaluate(
                 bound, found.work.session, found.public, found.declared(bound)
             )
         return {
+            "recoding": found.entry.record.get("recoding", "global"),
             "metrics": dict(found.entry.metrics),
             "queries": workload.to_dict() if workload else None,
             "models": [],

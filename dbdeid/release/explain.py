@@ -13,7 +13,15 @@ from dbdeid.data import classes
 from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Settings, Step, ViewStep
-from dbdeid.methods import counterfeit, full_domain, padded_rows, relocation
+from dbdeid.methods import (
+    counterfeit,
+    full_domain,
+    local_recoding,
+    padded_rows,
+    recoded_rows,
+    relocation,
+    sql_dealing,
+)
 from dbdeid.methods.full_domain import QuasiIdentifier
 from dbdeid.methods.parameters import Padding, Parameters
 from dbdeid.privacy import KAnonymity, MaxRisk, Model, OfSensitive, TCloseness
@@ -31,6 +39,7 @@ from dbdeid.privacy.shares import (
 from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.method_spec import FullDomain, Relocation
+from dbdeid.release.models import staged
 from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import catalog_name, places, reading
@@ -104,6 +113,10 @@ def _made(
         _, columns = padded_rows.released_query([padded_rows.MEMBERS], names, released)
         yield from _catalogued(bound.spec.release, parameters.padding, columns)
         return
+    if parameters.recoding is not None:
+        yield from _recoded(bound, quasi_identifiers, released, node, parameters)
+        yield dictionary
+        return
     coded = classes.CODED
     if isinstance(bound.spec.method, Relocation):
         named = [q.name for q in quasi_identifiers]
@@ -115,6 +128,31 @@ def _made(
     if parameters.subject:
         yield full_domain.released_step(quasi_identifiers, released)
     yield dictionary
+
+
+def _recoded(
+    bound: Bound,
+    quasi_identifiers: tuple[QuasiIdentifier, ...],
+    released: list[Column],
+    node: Node,
+    parameters: Parameters,
+) -> Iterator[Step]:
+    """From units of records to blocks and to the release.
+
+    Blocks are made outside the database; or dealt inside, as is shown for one transformation.
+    """
+    names = recoded_rows.Names(
+        quasi_identifiers,
+        tuple(staged(bound)),
+        parameters.recoding.others if parameters.recoding else (),
+        parameters.subject,
+    )
+    yield recoded_rows.records_step(names)
+    yield recoded_rows.units_step(names)
+    if parameters.recoding is not None and parameters.recoding.engine == "sql":
+        yield from sql_dealing.steps(quasi_identifiers, len(names.sensitive), node, parameters.k)
+    yield from local_recoding.steps(names, ())
+    yield from recoded_rows.release_steps(names, released)
 
 
 def _padded(

@@ -12,7 +12,7 @@ from dbdeid.errors import did_you_mean
 from dbdeid.release.hierarchy_spec import Part, not_yet
 from dbdeid.search.searches import SEARCHES
 
-METHODS_NOT_YET = ("local_recoding", "policy", "condensation", "microaggregation", "external")
+METHODS_NOT_YET = ("policy", "condensation", "microaggregation", "external")
 # Objectives that add up more of a class than a query of the `sql` engine counts.
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
 
@@ -92,6 +92,77 @@ class Counterfeit(Part):
         return self
 
 
+class LocalRecoding(Part):
+    """Local recoding of blocks by entropy and mutual information (Yoo et al. 2012), and beyond.
+
+    Defaults that depend on the algorithm are None: objective balanced for dealing and mondrian,
+    block_entropy for paper and conditional_entropy, node_entropy for others; diversity_weight 1.
+    """
+
+    name: Literal["local_recoding"]
+    algorithm: Literal[
+        "dealing", "paper", "conditional_entropy", "diversity_first", "closeness", "mondrian"
+    ] = "dealing"
+    diversity_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    objective: Literal["balanced", "loss", "node_entropy", "block_entropy", "literal"] | None = None
+    mondrian: Literal["strict", "relaxed"] | None = None
+    tail: Literal["append", "eligible"] | None = None
+    engine: Literal["numpy", "sql"] = "numpy"
+
+    @model_validator(mode="after")
+    def _of_algorithm(self) -> LocalRecoding:
+        algorithm = self.algorithm
+        if self.diversity_weight is not None and algorithm in ("dealing", "mondrian"):
+            raise problem(
+                f"diversity_weight does not go with algorithm {algorithm}, which mixes sensitive "
+                "values as far as the declared models ask",
+                "declare l_diversity, or use algorithm: paper",
+            )
+        if self.diversity_weight and algorithm == "conditional_entropy":
+            raise problem(
+                "conditional_entropy looks at no sensitive value: it is paper with "
+                "diversity_weight: 0",
+                "use algorithm: paper",
+            )
+        if self.objective == "literal" and algorithm != "paper":
+            raise problem("objective: literal is the paper's own", "use algorithm: paper")
+        clustered = algorithm not in ("dealing", "mondrian")
+        if self.objective in ("balanced", "loss") and clustered:
+            raise problem(
+                f"objective: {self.objective} does not go with algorithm {algorithm}, which counts "
+                "in bits",
+                "use objective: node_entropy or block_entropy",
+            )
+        if self.mondrian is not None and algorithm != "mondrian":
+            raise problem("mondrian: … goes with algorithm: mondrian", "drop it")
+        if self.tail is not None and algorithm != "dealing":
+            raise problem("tail goes with algorithm: dealing", "drop it")
+        if self.engine == "sql" and algorithm != "dealing":
+            raise problem("engine: sql goes with algorithm: dealing", "use engine: numpy")
+        if self.engine == "sql" and self.tail == "eligible":
+            raise problem(
+                "tail: eligible judges each block by those before it, which engine: sql does not",
+                "use engine: numpy, or tail: append",
+            )
+        return self
+
+    @property
+    def loss(self) -> Literal["balanced", "loss", "node_entropy", "block_entropy", "literal"]:
+        """The objective, declared or that of the algorithm."""
+        if self.objective is not None:
+            return self.objective
+        if self.algorithm in ("paper", "conditional_entropy"):
+            return "block_entropy"
+        return "balanced" if self.algorithm in ("dealing", "mondrian") else "node_entropy"
+
+    @property
+    def weight(self) -> float:
+        """How much diversity counts beside what is lost."""
+        if self.algorithm in ("dealing", "mondrian", "conditional_entropy"):
+            return 0.0
+        return 1.0 if self.diversity_weight is None else self.diversity_weight
+
+
 class Relocation(Part):
     """Hybrid k-anonymity: outliers' quasi-identifiers are moved (Nergiz & Gök 2014)."""
 
@@ -99,9 +170,10 @@ class Relocation(Part):
     limit: Share = 0.05
 
 
-METHODS: dict[str, type[FullDomain | Counterfeit | Relocation]] = {
+METHODS: dict[str, type[FullDomain | Counterfeit | LocalRecoding | Relocation]] = {
     "full_domain": FullDomain,
     "counterfeit": Counterfeit,
+    "local_recoding": LocalRecoding,
     "relocation": Relocation,
 }
 
@@ -115,7 +187,7 @@ def _known_method(value: Any) -> Any:
 
 
 Method: TypeAlias = Annotated[
-    FullDomain | Counterfeit | Relocation,
+    FullDomain | Counterfeit | LocalRecoding | Relocation,
     Field(discriminator="name"),
     BeforeValidator(_known_method),
 ]

@@ -6,7 +6,7 @@ database and from other numbers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any
 
@@ -14,21 +14,25 @@ import numpy as np
 from sqlglot import exp
 
 from dbdeid.data.classes import CODED, TUPLES
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.methods.outcome import Outcome, Written, domain_of
 from dbdeid.release.prepare import Prepared
 from dbdeid.release.public import Public
 from dbdeid.release.spec import OF_SENSITIVE
 from dbdeid.utility.ambiguity import ambiguity
+from dbdeid.utility.block_entropy import block_entropy
 from dbdeid.utility.kl_divergence import kl_divergence
+from dbdeid.utility.members import Crosswalk, members_of_transformation
 from dbdeid.utility.mutual_information import told
-from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
+from dbdeid.utility.node_entropy import node_entropy
+from dbdeid.utility.nonuniform_entropy import nonuniform_entropy, nonuniform_entropy_of_crosswalk
 from dbdeid.utility.reconstruction_error import reconstruction_error
 from dbdeid.utility.sizes import sized_classes
 from dbdeid.verify.declared import CLASS_ID
 
-LABELLED = ("nonuniform_entropy", "ambiguity", "kl_divergence", "reconstruction_error")
+LABELLED = ("ambiguity", "kl_divergence", "reconstruction_error")
+ENTROPIES = ("nonuniform_entropy", "block_entropy", "node_entropy")
 
 
 def measured(
@@ -39,29 +43,30 @@ def measured(
     if written.outcome.padded is not None:
         return _of_padded(prepared, written, session, asked)
     if not set(LABELLED).isdisjoint(asked):
-        found |= _of_labels(prepared, written.outcome, written.released, session, asked)
+        found |= _of_labels(prepared, written, session, asked)
+    if not set(ENTROPIES).isdisjoint(asked):
+        found |= _of_entropy(prepared, written, session, asked)
+    if written.crosswalk is not None:
+        names = [q.name for q in prepared.quasi_identifiers]
+        texts = [cast(column(name), "VARCHAR") for name in names]
+        found |= _of_classes(written.released, texts, session)
     if not set(OF_SENSITIVE).isdisjoint(asked):
         found |= _of_sensitive(prepared, written.released, session)
     return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
 
 
 def _of_labels(
-    prepared: Prepared,
-    outcome: Outcome,
-    released: Relation,
-    session: Session,
-    asked: Collection[str],
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
 ) -> dict[str, float]:
-    values, sizes = _upload(prepared, outcome, session)
+    released = written.released
+    values, sizes = _upload(prepared, written.outcome, session)
     domain = prod(float(domain_of(q.coding)) for q in prepared.quasi_identifiers)
     classes = sized_classes(released, sizes, domain)
     found = {}
-    if "nonuniform_entropy" in asked:
-        weights = {q.name: q.weight for q in prepared.quasi_identifiers}
-        found["nonuniform_entropy"] = nonuniform_entropy(session, CODED, released, values, weights)
     if "ambiguity" in asked:
         found["ambiguity"] = ambiguity(session, classes, prepared.rows)
-    if "kl_divergence" in asked:
+    # where levels differ, classes overlap, and several of them tell of one tuple
+    if "kl_divergence" in asked and written.crosswalk is None:
         tuples = _tuples(prepared, [*values])
         found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
     if "reconstruction_error" in asked:
@@ -70,6 +75,30 @@ def _of_labels(
         )
         found["reconstruction_error"] = error.whole
         found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
+    return found
+
+
+def _of_entropy(
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    """What is lost in bits; of a release whose levels differ, by its crosswalk."""
+    released, weights = written.released, {q.name: q.weight for q in prepared.quasi_identifiers}
+    means = _meanings(prepared, written.outcome, session)
+    values, _ = _upload(prepared, written.outcome, session)
+    members, crosswalk = members_of_transformation(TUPLES, values), None
+    if written.crosswalk is not None:
+        crosswalk = Crosswalk(written.crosswalk, tuple(values), released.names)
+        members = crosswalk.members
+    found = {}
+    if "nonuniform_entropy" in asked and crosswalk is None:
+        found["nonuniform_entropy"] = nonuniform_entropy(session, CODED, released, values, weights)
+    elif "nonuniform_entropy" in asked and crosswalk is not None:
+        bits = nonuniform_entropy_of_crosswalk(session, crosswalk, means, weights)
+        found["nonuniform_entropy"] = bits
+    if "block_entropy" in asked:
+        found["block_entropy"] = block_entropy(session, released, members, weights)
+    if "node_entropy" in asked:
+        found["node_entropy"] = node_entropy(session, CODED, released, means, weights)
     return found
 
 
@@ -96,16 +125,21 @@ def _of_padded(
         )
         found["reconstruction_error"] = error.whole
         found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
+    of_sizes = _of_classes(written.released, [exp.column(CLASS_ID)], session)
+    return found | {name: value for name, value in of_sizes.items() if name in asked}
+
+
+def _of_classes(released: Relation, keys: Sequence[exp.Expr], session: Session) -> dict[str, float]:
+    """What depends on the sizes of the classes alone, where no record is removed."""
     sizes_of = exp.select(exp.alias_(exp.Count(this=exp.Star()), "records"))
-    classes = sizes_of.from_(written.released.table).group_by(CLASS_ID).subquery("classes")
+    classes = sizes_of.from_(released.table).group_by(*keys).subquery("classes")
     square = exp.column("records") * exp.column("records")
     totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this="records"), exp.Sum(this=square))
     number, records, squares = session.row(totals.from_(classes))
-    if "discernibility" in asked:
-        found["discernibility"] = float(squares)
-    if "average_class_size" in asked:
-        found["average_class_size"] = float(records / number)
-    return found
+    return {
+        "discernibility": float(squares),
+        "average_class_size": float(records / number),
+    }
 
 
 def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
@@ -159,3 +193,26 @@ def _upload(
         names = [q.name for q in prepared.quasi_identifiers]
         found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
     return found[0], found[1]
+
+
+def _meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, exp.Select]:
+    """For each quasi-identifier the `code` and `value` of all that its labels stand for."""
+    means: dict[str, list[Any]] = {"number": [], "label": [], "code": [], "value": []}
+    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
+        values = q.coding.labels(0)
+        for level in sorted({value.level for value in shown.values()}):
+            for code, label in enumerate(q.coding.labels(level)):
+                found = shown.get(label)
+                if found is None or found.level != level:
+                    label = f"{label}@{level}"  # as it reads where levels mix
+                if label in shown:
+                    means["number"].append(i)
+                    means["label"].append(label)
+                    means["code"].append(code)
+                    means["value"].append(values[code])
+    kinds = {"number": np.int64, "code": np.int64}
+    typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in means.items()}
+    uploaded = session.upload("deid_measured_means", typed)
+    own = exp.select("label", "code", "value").from_(uploaded.table)
+    names = [q.name for q in prepared.quasi_identifiers]
+    return {n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)}

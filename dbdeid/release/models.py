@@ -9,7 +9,7 @@ from dbdeid.engine.relation import MEASURED
 from dbdeid.errors import Mistake, did_you_mean
 from dbdeid.privacy import AlphaK, Model, OfSensitive, SensitiveModel, TCloseness
 from dbdeid.privacy.sensitive import Target
-from dbdeid.release.method_spec import Counterfeit
+from dbdeid.release.method_spec import Counterfeit, LocalRecoding
 from dbdeid.release.specfile import SpecFile
 
 if TYPE_CHECKING:
@@ -45,9 +45,12 @@ def targets(models: tuple[Model, ...]) -> dict[Target, tuple[SensitiveModel, ...
 
 
 def staged(bound: Bound) -> dict[Target, tuple[SensitiveModel, ...]]:
-    """The sensitive attributes that are counted: those judged, and what counterfeits draw from."""
+    """The sensitive attributes that are counted: those judged, and those that a method looks at.
+
+    Counterfeit records draw their values, and blocks mix them.
+    """
     found = targets(bound.models)
-    if isinstance(bound.spec.method, Counterfeit):
+    if isinstance(bound.spec.method, Counterfeit | LocalRecoding):
         for name in bound.names("sensitive"):
             found.setdefault((name,), ())
     return found

@@ -22,14 +22,14 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.parameters import Padding, Parameters
+from dbdeid.methods.parameters import Padding, Parameters, Recoding
 from dbdeid.methods.population import Population
-from dbdeid.privacy import risk
+from dbdeid.privacy import MaxRisk, risk
 from dbdeid.privacy.counting import Counting
 from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
 from dbdeid.release.hierarchies import coding_of
-from dbdeid.release.method_spec import Counterfeit, FullDomain, Relocation
+from dbdeid.release.method_spec import Counterfeit, FullDomain, LocalRecoding, Relocation
 from dbdeid.release.models import staged
 from dbdeid.release.sensitive import Attribute, attributes
 from dbdeid.search.suppression import Rule
@@ -108,12 +108,11 @@ def drawing_as_before(prepared: Prepared, last: Entry | None) -> Prepared:
 
     Who has two releases that differ in their draws alone knows what is real: it is in both.
     """
-    padding = prepared.parameters.padding
+    parameters = prepared.parameters
     key = last.record.get("draws") if last else None
-    if padding is None or key is None or prepared.bound.spec.seed is not None:
+    if parameters.drawing is None or key is None or prepared.bound.spec.seed is not None:
         return prepared
-    parameters = replace(prepared.parameters, padding=replace(padding, key=key))
-    return replace(prepared, parameters=parameters)
+    return replace(prepared, parameters=parameters.drawn_by(key))
 
 
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
@@ -254,6 +253,11 @@ def parameters_of(
     )
     if isinstance(method, Counterfeit):
         return replace(demands, padding=_padding(bound, method))
+    if isinstance(method, LocalRecoding):
+        # a mean risk is within its threshold where that of every block is
+        means = [m.fewest for m in bound.models if isinstance(m, MaxRisk) and m.of_table]
+        rule = replace(demands.rule, k=max([demands.rule.k, *means]))
+        return replace(demands, rule=rule, recoding=_recoding(bound, method))
     if isinstance(method, Relocation):
         return replace(demands, suppression_limit=method.limit, moves=True)
     return replace(
@@ -279,6 +283,20 @@ def _padding(bound: Bound, method: Counterfeit) -> Padding:
         borrow=method.recoding == "borrow",
         strict=method.strict,
         sensitive=drawn,
+        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        key=_key(bound),
+    )
+
+
+def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
+    known = {c.name for c in bound.quasi_identifiers}
+    return Recoding(
+        algorithm=method.algorithm,
+        objective=method.loss,
+        diversity_weight=method.weight,
+        relaxed=method.mondrian == "relaxed",
+        tail=method.tail or "append",
+        engine=method.engine,
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
         key=_key(bound),
     )

@@ -30,12 +30,13 @@ class RunResult:
         suppressed_subjects: people who lose a record.
         counterfeit_rows: records added.
         relocated_rows: records whose quasi-identifiers are not theirs.
+        recoding: global, or local where each class has levels of its own.
         padding: of a release with counterfeit records: k, size of padded classes, h, limit,
             catalog, prosecutor risk and the like; None without them.
         classes: equivalence classes of the release.
         smallest_class: people in the smallest; None for an empty release.
         null_policy: how NULL in a quasi-identifier formed classes.
-        transformation: level of each quasi-identifier.
+        transformation: level of each quasi-identifier; empty where recoding is local.
         loss: mean information loss of a cell, in [0, 1].
         metrics: utility metrics by name.
         search: lattice_size, checked, proven_optimal, lower_bound.
@@ -55,6 +56,7 @@ class RunResult:
     suppressed_subjects: int
     counterfeit_rows: int
     relocated_rows: int
+    recoding: str
     padding: Mapping[str, Any] | None
     classes: int
     smallest_class: int | None

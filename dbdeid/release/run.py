@@ -16,7 +16,7 @@ from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, VerificationError
-from dbdeid.methods import counterfeit, full_domain, relocation
+from dbdeid.methods import counterfeit, full_domain, local_recoding, relocation
 from dbdeid.methods.outcome import Written
 from dbdeid.release import answers, export, preview, record
 from dbdeid.release.bind import bind
@@ -46,12 +46,13 @@ from dbdeid.release.workplace import (
     require_unchanged,
     workplace,
 )
-from dbdeid.verify import Declared, Verification, content, verify_table
+from dbdeid.verify import Declared, Verification, content, proven, verify_table
 
 # Each method plans a release on the staged source, then writes it.
 METHODS: dict[str, Any] = {
     "full_domain": full_domain,
     "counterfeit": counterfeit,
+    "local_recoding": local_recoding,
     "relocation": relocation,
 }
 
@@ -139,6 +140,7 @@ def _release(
             populations=by_name(population.found for population in prepared.populations),
             catalog=public.catalog,
             flagged=written.flagged,
+            crosswalk=written.crosswalk,
         )
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
@@ -158,6 +160,9 @@ def _release(
         kept = record.record_of(
             prepared, written, session, verification, workload, warnings, clock.seconds
         )
+        if written.crosswalk is not None:
+            of = proven(session, public.released, declared, prepared.bound.source)
+            kept |= {"proven": of.to_dict()}
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged)
         _commit(work, stage, spec, entry, files, public, private, declared)

@@ -23,7 +23,7 @@ from dbdeid.privacy import KAnonymity
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
-from dbdeid.release.method_spec import Counterfeit, Relocation
+from dbdeid.release.method_spec import Counterfeit, LocalRecoding, Relocation
 from dbdeid.release.page import require_place, write_page
 from dbdeid.release.prepare import prepare
 from dbdeid.release.specfile import SpecFile, read
@@ -183,8 +183,8 @@ def _require_searchable(file: SpecFile, grid: Grid) -> None:
     grid would compare.
     """
     method = file.spec.method
-    if isinstance(method, Counterfeit):
-        message = "method counterfeit suppresses nothing: there is no such search to show"
+    if isinstance(method, Counterfeit | LocalRecoding):
+        message = f"method {method.name} suppresses nothing: there is no such search to show"
         hint = "run it; it tells what it checked, and, where nothing is feasible, what would be"
     elif isinstance(method, Relocation) and grid:
         message = "--k and --suppression compare what is suppressed, and relocation moves it"

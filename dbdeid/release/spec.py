@@ -6,7 +6,7 @@ Only what the text itself can say is checked here; `release.bind` holds it again
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -22,7 +22,16 @@ from pydantic import (
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.privacy import MODELS, NOT_YET, KAnonymity, Model, OfSensitive, population_of
+from dbdeid.privacy import (
+    MODELS,
+    NOT_YET,
+    KAnonymity,
+    LDiversity,
+    Model,
+    OfSensitive,
+    TCloseness,
+    population_of,
+)
 from dbdeid.privacy.counting import NullPolicy
 from dbdeid.release.hierarchy_spec import (
     HierarchySpec,
@@ -32,7 +41,13 @@ from dbdeid.release.hierarchy_spec import (
     plain,
     short_hierarchy,
 )
-from dbdeid.release.method_spec import Counterfeit, FullDomain, Method, Objective
+from dbdeid.release.method_spec import (
+    Counterfeit,
+    FullDomain,
+    LocalRecoding,
+    Method,
+    Objective,
+)
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
@@ -42,6 +57,12 @@ METRICS_NOT_YET = ("moments",)
 OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
 # Metrics of a release with counterfeit records.
 OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error")
+# Why a metric is none of a release whose levels differ between classes.
+NOT_OF_LOCAL = {
+    "precision": "adds up the levels of one transformation",
+    "height": "adds up the levels of one transformation",
+    "kl_divergence": "spreads classes that do not overlap",
+}
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
 
@@ -135,6 +156,8 @@ def _known_metric(value: Any) -> Any:
 Metric = Annotated[
     Literal[
         Objective,
+        "block_entropy",
+        "node_entropy",
         "reconstruction_error",
         "mutual_information",
         "attacker_gain",
@@ -142,7 +165,13 @@ Metric = Annotated[
     ],
     BeforeValidator(_known_metric),
 ]
-METRICS = (*get_args(Objective), "reconstruction_error", *OF_SENSITIVE)
+METRICS = (
+    *get_args(Objective),
+    *("block_entropy", "node_entropy", "reconstruction_error"),
+    *OF_SENSITIVE,
+)
+# Metrics of a release whose levels differ between classes.
+OF_LOCAL = tuple(name for name in METRICS if name not in NOT_OF_LOCAL)
 
 
 class Evaluate(Part):
@@ -152,6 +181,17 @@ class Evaluate(Part):
 
     metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
     queries: Text | None = None
+
+
+def require_local(asked: Sequence[str], method: str) -> None:
+    """Refuse metrics that a release whose levels differ between classes does not have."""
+    refused = [name for name in asked if name in NOT_OF_LOCAL]
+    if refused:
+        raise problem(
+            f"metric {refused[0]!r} {NOT_OF_LOCAL[refused[0]]}, and in method {method} levels "
+            "differ between classes, which overlap",
+            f"it is measured by {', '.join(OF_LOCAL)}",
+        )
 
 
 class Output(Part):
@@ -313,8 +353,8 @@ class ReleaseSpec(Part):
         """What a method cannot do: each refusal says why, and what to do instead."""
         if isinstance(self.method, FullDomain):
             return
-        name = self.method.name
-        if self.subject is not None:
+        name, local = self.method.name, isinstance(self.method, LocalRecoding)
+        if self.subject is not None and not local:
             raise problem(
                 f"method {name} counts records, and cannot count subjects",
                 "use method: full_domain, or make one row of each subject",
@@ -323,13 +363,43 @@ class ReleaseSpec(Part):
             raise problem(f"method {name} takes null_policy: own_category only", "leave it out")
         if self.output.kind == "view":
             raise problem(f"method {name} does not go with a view", "release it as a table")
-        if isinstance(self.method, Counterfeit):
+        if isinstance(self.method, LocalRecoding):
+            self._check_recoding(self.method)
+        elif isinstance(self.method, Counterfeit):
             self._check_counterfeits()
         elif any(model.model != "k_anonymity" for model in self.privacy):
             raise problem(
                 "method relocation holds k_anonymity only: moving records changes who shares a "
                 "class",
                 "use method: full_domain for other models",
+            )
+
+    def _check_recoding(self, method: LocalRecoding) -> None:
+        if self.linked:
+            raise problem(
+                "method local_recoding does not go with a released pseudonym, which tells a whole "
+                "set of classes: no k subjects share one where each block is recoded on its own",
+                "leave the pseudonym out, or use method: full_domain",
+            )
+        for model in self.privacy:
+            if population_of(model):
+                raise problem(
+                    f"method local_recoding does not hold {model.model} over a population: who "
+                    "fits a class is counted for one transformation of all records",
+                    "use method: full_domain, or models of the release itself",
+                )
+        if method.engine == "sql" and self.subject is not None:
+            raise problem(
+                "engine: sql deals records one by one, and those of a subject stay together",
+                "use engine: numpy",
+            )
+        require_local(self.evaluate.metrics or (), method.name)
+        needed = {"diversity_first": LDiversity, "closeness": TCloseness}.get(method.algorithm)
+        if needed is not None and not any(isinstance(m, needed) for m in self.privacy):
+            name = "l_diversity" if needed is LDiversity else "t_closeness"
+            raise problem(
+                f"algorithm {method.algorithm} makes blocks by {name}, and none is declared",
+                f"declare `{{model: {name}, …}}` in `privacy`, or use algorithm: dealing",
             )
 
     def _check_counterfeits(self) -> None:

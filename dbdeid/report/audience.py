@@ -17,7 +17,15 @@ from dbdeid.report.padding import CATALOGUED
 FEW = 100
 LOSS_STEP = 0.05
 
-_RELEASED = ("release", "method", "version", "released_rows", "classes", "smallest_class")
+_RELEASED = (
+    "release",
+    "method",
+    "recoding",
+    "version",
+    "released_rows",
+    "classes",
+    "smallest_class",
+)
 _DECLARED = ("verified", "null_policy", "accept", "histogram")
 _MODEL = (
     *("model", "k", "l", "t", "c", "column", "joint", "kind", "distance", "alpha", "beta", "delta"),

@@ -39,8 +39,8 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         raise ValueError(f"audience is internal or public, not {audience!r}")
     shown = dict(record) if audience == "internal" else public(record)
     padding, moved = padding_of(shown), moved_of(shown)
-    # neither adding nor moving takes a record out
-    limit = 0.0 if padding or moved else _parameters(record).get("suppression_limit")
+    whole = padding or moved or record["method"] == "local_recoding"  # no record is taken out
+    limit = 0.0 if whole else _parameters(record).get("suppression_limit")
     suppressed = record["suppressed_rows"]
     queries = _queries(shown)
     view = {
@@ -49,6 +49,8 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
         "padding": padding,
         "moved": moved,
+        "whole": whole,
+        "local": _local(shown),
         "models": [_model(model) for model in shown.get("privacy") or ()],
         "model_terms": _model_terms(shown),
         "columns": [_column(column, shown) for column in shown.get("columns") or ()],
@@ -192,13 +194,19 @@ def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     return defaults | {name: value for name, value in (given or {}).items() if value is not None}
 
 
+def _local(record: Mapping[str, Any]) -> bool:
+    """Whether each class has levels of its own; records of older runs tell by the method."""
+    borrowed = _parameters(record).get("recoding") == "borrow"
+    return bool(record.get("recoding", "local" if borrowed else "global") == "local")
+
+
 def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """One row of the table of columns; only quasi-identifiers show labels."""
     role = str(column.get("role", ""))
     quasi, pseudonym = role == "quasi_identifier", bool(column.get("pseudonym"))
     level = column.get("level", (record.get("transformation") or {}).get(column["name"]))
     labels = list(column.get("labels") or ())[:8] if quasi else []
-    if level is None and _parameters(record).get("recoding") == "borrow":
+    if level is None and _local(record):
         level = "class by class"
     return {
         "name": column["name"],

@@ -38,6 +38,7 @@ class Search(TypedDict, total=False):
     """How the transformation was found; `lower_bound` in units of the objective.
 
     `name` and `gap`, a share of the objective, are None where the transformation was given.
+    `blocks` were made where recoding is local, and records `placed_afterwards` in them.
     """
 
     name: str | None
@@ -48,6 +49,9 @@ class Search(TypedDict, total=False):
     gap: float | None
     time_limit: float | None
     interrupted: bool
+    objective: str
+    blocks: int
+    placed_afterwards: int
 
 
 class Promise(TypedDict):
@@ -183,6 +187,7 @@ class Record(Release, total=False):
     suppressed_subjects: int
     counterfeit_rows: int
     relocated_rows: int
+    recoding: Literal["global", "local"]
     padding: Padding | None
     risk: RiskChange | None
     histogram: list[Bin]

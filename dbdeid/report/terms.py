@@ -58,6 +58,22 @@ METRICS = {
         "0 (unchanged) to 1 (nothing left)",
         "lower",
     ),
+    "block_entropy": Metric(
+        "Block entropy",
+        "Sum over the quasi-identifiers of the entropy of the original values inside a class, on "
+        "average over all records: how classes mix values. A removed record has the entropy of "
+        "the whole column. Yoo, Shin & Lee 2012.",
+        "0 bits (unchanged) to the sum of the columns' entropies",
+        "lower",
+    ),
+    "node_entropy": Metric(
+        "Node entropy",
+        "Sum over the quasi-identifiers of the bits that a released value leaves open for a "
+        "reader who knows how often each value occurs, on average over all records. A removed "
+        "record leaves the whole column open.",
+        "0 bits (unchanged) to the sum of the columns' entropies",
+        "lower",
+    ),
     "ambiguity": Metric(
         "Ambiguity",
         "How many combinations of original values a record may stand for, on average over all "
@@ -110,6 +126,7 @@ METRICS = {
 METHODS = {
     "full_domain": "full-domain generalization",
     "counterfeit": "generalization under a ceiling, with counterfeit records",
+    "local_recoding": "local recoding: each block of records generalized by itself",
     "relocation": "generalization with moved records, a comparator",
     "external": "a method outside dbdeid",
 }
@@ -149,6 +166,13 @@ RECODINGS = {
     "full_domain": "every column has one level throughout.",
     "borrow": "levels differ class by class; small classes borrow records from large ones.",
 }
+
+LOCAL = (
+    "local: each class has levels of its own, so that one original value can read differently in "
+    "different records, and the records with one released value are not all that it could stand "
+    "for. The dictionary says what each released value stands for; where one label names "
+    "different values on different levels it is followed by @ and its level."
+)
 
 PROMISES = {
     "counterfeits": "number of counterfeit records",
@@ -221,7 +245,12 @@ MODELS = {
     ),
 }
 
-SEARCH_PARAMETERS = frozenset({"search", "engine", "objective", "time_limit", "transformation"})
+SEARCH_PARAMETERS = frozenset(
+    {
+        *("search", "engine", "objective", "time_limit", "transformation"),
+        *("algorithm", "diversity_weight", "mondrian", "tail"),
+    }
+)
 
 # Shown where counterfeit records are, not among the other settings.
 PADDING_PARAMETERS = frozenset({"h", "max_counterfeits", "catalog", "recoding", "strict"})

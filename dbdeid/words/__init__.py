@@ -29,7 +29,7 @@ ALL = 10  # digits of a number that breaks its promise, perhaps by little
 
 def released(result: RunResult) -> str:
     """A finished run in a few lines."""
-    search, by_subject = result.search, result.source_subjects < result.source_rows
+    by_subject = result.source_subjects < result.source_rows
     share = result.suppressed_rows / result.source_rows
     levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
     raw = ", ".join(name for name, level in result.transformation.items() if not level)
@@ -46,7 +46,7 @@ def released(result: RunResult) -> str:
         f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
         f"  generalized   {levels or what}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
-        f"  search        {how(search)}",
+        f"  {_made(result)}",
         *_promised(result),
         f"  verified      {'yes' if result.verified else 'no: internal preview'}",
         f"  written       {result.table}",
@@ -61,6 +61,16 @@ def released(result: RunResult) -> str:
             "lose a record",
         )
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
+
+
+def _made(result: RunResult) -> str:
+    """How the levels were found."""
+    search = result.search
+    if "blocks" not in search:
+        return f"search        {how(search)}"
+    after = search["placed_afterwards"]
+    rest = f", {after:,} records placed in them afterwards" if after else ""
+    return f"blocks        {search['blocks']:,} by {search['name']}{rest}"
 
 
 def _padded(result: RunResult) -> Iterator[str]:
@@ -161,6 +171,8 @@ def evaluated(found: Mapping[str, Any]) -> str:
     """The utility of a release."""
     rows = [(name, f"{value:.6g}") for name, value in found["metrics"].items()]
     lines = [grid(("metric", "value"), rows)]
+    if found["recoding"] == "local":
+        lines += ["  local recoding: levels differ between classes"]
     if found["queries"]:
         lines += ["", workload(found["queries"])]
     return "\n".join(lines)

@@ -175,6 +175,31 @@ METHODS = (
         )
         for recoding in ("full_domain", "borrow")
     ),
+    # Nobody is suppressed: the planted records are generalized as far as their class needs.
+    *(
+        Method(
+            f"local_recoding-{algorithm}",
+            output={"export": FLAT},
+            more={"method": {"name": "local_recoding", "algorithm": algorithm}, "seed": 2**90},
+            columns={
+                "hours_per_week": "drop",
+                "account": {
+                    "role": "quasi_identifier",
+                    "hierarchy": {"intervals": [10**12, 10**13]},
+                    "min_level": 1,
+                },
+                "postcode": {
+                    "role": "quasi_identifier",
+                    "hierarchy": {"prefix": [3, 1]},
+                    "min_level": 1,
+                },
+            },
+            target=algorithm == "dealing",
+            shows=(SUPPRESSED,),
+            datasets=("adult",),
+        )
+        for algorithm in ("dealing", "paper", "mondrian")
+    ),
     *(
         Method(
             f"full_domain-{policy}",

@@ -25,6 +25,9 @@ METHODS: list[dict[str, Any]] = [
     {"name": "counterfeit", "h": 0.7, "catalog": "none"},
     {"name": "counterfeit", "h": 0.7, "recoding": "borrow"},
     {"name": "relocation"},
+    {"name": "local_recoding"},
+    {"name": "local_recoding", "engine": "sql"},
+    {"name": "local_recoding", "algorithm": "mondrian"},
 ]
 
 

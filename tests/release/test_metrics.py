@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log2
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 import dbdeid
+from dbdeid.data.classes import CODED
+from dbdeid.data.coding import code
+from dbdeid.data.hierarchy import from_rows
+from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError
+from dbdeid.methods.mixed_levels import Mixed
+from dbdeid.release import metrics, record
+from dbdeid.release.spec import METRICS, NOT_OF_LOCAL, OF_LOCAL
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import small
@@ -88,7 +101,7 @@ def test_what_applies_is_measured(con: Any) -> None:
     named = {name.partition(".")[0] for name in result.metrics}
     assert named == {
         *("loss", "discernibility", "average_class_size", "precision", "height"),
-        *(*SUMMED, "reconstruction_error", *OF_ILLNESS),
+        *(*SUMMED, "block_entropy", "node_entropy", "reconstruction_error", *OF_ILLNESS),
     }
     assert {name for name in result.metrics if "." in name} == {
         "reconstruction_error.quasi_identifiers",
@@ -172,3 +185,133 @@ def test_reconstruction_error_of_the_written_table(con: Any, more: dict[str, Any
     only = found["reconstruction_error.quasi_identifiers"]
     assert only == pytest.approx((total[0] + removed) / 160)
     assert found["reconstruction_error"] == pytest.approx((total[1] + removed) / 160)
+
+
+def entropy(things: Sequence[Any]) -> float:
+    return sum(n / len(things) * log2(len(things) / n) for n in Counter(things).values())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"method": {"suppressed": "keep"}},
+        {"null_policy": "exclude", "method": {"suppression_limit": 0.4, "suppressed": "keep"}},
+        {"subject": "person"},
+        {"method": {"transformation": {"age": 3, "records": 1, "label": 1}}},
+        {"method": {"engine": "sql"}},
+        {"output": {"as": "view"}},
+    ],
+    ids=["drop", "keep", "exclude", "subject", "top", "sql", "view"],
+)
+def test_entropies_of_the_written_table(con: Any, more: dict[str, Any]) -> None:
+    result = dbdeid.run(spec("loss", **more), con)
+    names = ("age", "records", "label")
+    levels = [result.transformation[name] for name in names]
+    people = con.execute('SELECT age, "records", "label" FROM people').fetchall()
+
+    def read(name: str, level: int, value: Any) -> str | None:
+        if level == {"age": 3, "records": 3, "label": 1}[name]:
+            return "*"
+        if level == 0 or value is None:
+            return None if value is None else str(value)
+        if name == "age":
+            width = {1: 4, 2: 8}[level]
+            return f"[{value // width * width}, {value // width * width + width})"
+        return value[: {1: 3, 2: 1}[level]] + "*" * {1: 2, 2: 4}[level]
+
+    rows = con.execute('SELECT age, "records", "label" FROM people_public').fetchall()
+    sizes = Counter(tuple(None if v is None else str(v) for v in row) for row in rows)
+    labels = [tuple(map(read, names, levels, row)) for row in people]
+    kept = [n for n, cells in enumerate(labels) if sizes[cells]]
+    assert len(kept) == sum(sizes[cells] for cells in set(labels)) > 80
+    inside = below = 0.0
+    for i, weight in enumerate([1.5, 0.75, 0.75]):  # 2, 1, 1 over their mean
+        values = [row[i] for row in people]
+        whole = entropy(values) * (len(people) - len(kept))
+        inside += weight * whole
+        below += weight * whole
+        for cells, size in Counter(labels[n] for n in kept).items():
+            alike = [v for v, own in zip(values, labels, strict=True) if own == cells]
+            inside += weight * size * entropy(alike)
+            under = [v for v, own in zip(values, labels, strict=True) if own[i] == cells[i]]
+            below += weight * size * entropy(under)
+    assert result.metrics["block_entropy"] == pytest.approx(inside / len(people), abs=1e-9)
+    assert result.metrics["node_entropy"] == pytest.approx(below / len(people), abs=1e-9)
+
+
+def test_a_crosswalk_tells_what_a_transformation_does(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[dict[str, float]] = []
+
+    def both(prepared: Any, written: Any, session: Any, asked: Any) -> dict[str, float]:
+        names = [q.name for q in prepared.quasi_identifiers]
+        labels, _ = metrics._upload(prepared, written.outcome, session)
+        session.execute("CREATE TEMP TABLE labels AS " + " UNION ALL ".join(
+            f"SELECT {i} AS number, * FROM ({query.sql('duckdb')})"
+            for i, query in enumerate(labels.values())
+        ))  # fmt: skip
+        joined = " ".join(
+            f'JOIN labels l{i} ON l{i}.number = {i} AND l{i}.code = coded."{name}" '
+            f'JOIN temp.deid_values_{i} v{i} ON v{i}.code = coded."{name}"'
+            for i, name in enumerate(names)
+        )
+        texts = ", ".join(f"v{i}.value::VARCHAR" for i in range(len(names)))
+        record_ = ", ".join(
+            f"l{names.index(name)}.label" if name in names else f'coded."{name}"::VARCHAR'
+            for name in written.released.names
+        )
+        session.execute(
+            f"CREATE TEMP TABLE walked AS SELECT [{texts}] AS source, [{record_}] AS record,"
+            f" count(*) AS records FROM {CODED.table.sql('duckdb')} AS coded {joined} GROUP BY ALL"
+        )
+        walked = replace(written, crosswalk=session.temp("walked"))
+        found.extend(metrics.measured(prepared, w, session, asked) for w in (written, walked))
+        return found[0]
+
+    monkeypatch.setattr(record, "measured", both)
+    result = dbdeid.run(spec("loss", method={"suppression_limit": 0.0}), con)
+    assert result.suppressed_rows == 0
+    of_one, of_crosswalk = found
+    assert {name.partition(".")[0] for name in of_crosswalk} | {"loss"} == {*OF_LOCAL}
+    for name, value in of_crosswalk.items():
+        expected = of_one.get(name, result.metrics.get(name))
+        assert value == pytest.approx(expected, abs=1e-12), name
+
+
+def test_a_label_of_two_levels_means_what_is_below_each() -> None:
+    rows = [["a", "x", "any"], ["b", "x", "any"], ["c", "z", "x"], ["x", "u", "x"]]
+    coding = code(from_rows("city", "rows", rows, declared=True), ["a", "b", "c", "x", None])
+    column = Mixed.of(coding, np.array([0, 0, 0, 1, 1, 2, 3]), np.array([1, 3, 4, 0, 2, 3, 1]))
+    prepared: Any = SimpleNamespace(quasi_identifiers=[SimpleNamespace(name="city", coding=coding)])
+    outcome: Any = SimpleNamespace(shown=[column.shown])
+    with duckdb.connect() as connection, Session.over(connection, None, read_only=False) as session:
+        means = metrics._meanings(prepared, outcome, session)["city"]
+        found: dict[str | None, set[str | None]] = {}
+        for label, number, value in session.rows(means):
+            assert value == ["a", "b", "c", "x", None][number]
+            found.setdefault(label, set()).add(value)
+    assert found == {
+        **{"b": {"b"}, "x": {"x"}, None: {None}, "x@1": {"a", "b"}, "z": {"c"}},
+        **{"x@2": {"c", "x"}, "*": {"a", "b", "c", "x", None}},
+    }
+
+
+@pytest.mark.parametrize("name", NOT_OF_LOCAL)
+def test_metrics_that_levels_that_differ_do_not_have(con: Any, name: str) -> None:
+    assert {*OF_LOCAL, *NOT_OF_LOCAL} == {*METRICS}
+    asked = spec("loss", evaluate={"metrics": ["loss", name]})
+    asked["method"] = {"name": "local_recoding"}
+    with pytest.raises(SpecError, match=rf"(?s)'{name}'.*method local_recoding levels differ"):
+        dbdeid.run(asked, con)
+
+
+@pytest.mark.parametrize("kind", ["strict", "relaxed"])
+def test_a_locally_recoded_release_has_what_applies(con: Any, kind: str) -> None:
+    asked = spec("loss")
+    asked["method"] = {"name": "local_recoding", "algorithm": "mondrian", "mondrian": kind}
+    found = dbdeid.run(asked, con).metrics  # and what the search promised, or the run had failed
+    assert {name.partition(".")[0] for name in found} == {*OF_LOCAL}
+    assert min(found["block_entropy"], found["node_entropy"]) > 0
+    assert 0 < found["nonuniform_entropy"] < 1

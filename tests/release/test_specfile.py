@@ -185,7 +185,7 @@ target: x.db
     ("place", "value", "where"),
     [
         *((("method",), name, "method") for name in (
-            "local_recoding", "policy", "condensation", "microaggregation", "external",
+            "policy", "condensation", "microaggregation", "external",
         )),
         *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
             "moments",
