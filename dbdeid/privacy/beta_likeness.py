@@ -91,7 +91,7 @@ def _gains_at_most(classes: Histogram, beta: float) -> Mask:
 def _part(size: int, whole: Whole, times: Floats | float) -> Ints:
     """So many times the share of each value in the source, of a class of a size."""
     part = np.floor(size * whole.counts / whole.people * times + CLOSE)
-    return np.minimum(part, size).astype(np.int64)
+    return np.asarray(np.minimum(part, size), np.int64)
 
 
 def _could_gain(classes: Histogram, beta: float) -> Mask:

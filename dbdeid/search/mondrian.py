@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,7 +240,7 @@ class _Trees:
         return found
 
 
-def _in_order(groups: NDArray[np.unsignedinteger]) -> Ints:
+def _in_order(groups: NDArray[np.unsignedinteger[Any]]) -> Ints:
     """The place of each code where every group of every level is in one piece."""
     order = np.lexsort(groups)
     lowest = groups[0][order]

@@ -194,7 +194,7 @@ def block_entropy(
     return max(found / max(total, 1), 0.0)
 
 
-def _levels(groups: NDArray[np.unsignedinteger]) -> NDArray[np.uint8]:
+def _levels(groups: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.uint8]:
     """The level of the lowest common ancestor of each pair of codes."""
     found = np.zeros((groups.shape[1], groups.shape[1]), np.uint8)
     for level in groups:
