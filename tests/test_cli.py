@@ -120,7 +120,7 @@ def test_the_life_of_a_release(place: Path) -> None:
     assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
 
     evaluated = document("evaluate", "a.yml")
-    assert set(evaluated) == {"metrics", "queries", "models"}
+    assert set(evaluated) == {"recoding", "metrics", "queries", "models"}
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
 
     exported = document("export", "a.yml", "out.csv")["exported"]
