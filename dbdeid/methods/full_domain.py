@@ -273,12 +273,20 @@ def generalized(
 
 def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]) -> Step:
     """The release, without the number of each record's subject."""
+    names = released_names(quasi_identifiers, released)
+    return Step(STAGED, _sorted(Relation(COUNTED, schema="main", catalog="temp").table, names))
+
+
+def released_names(
+    quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]
+) -> list[str]:
+    """The released columns in their order, each with its bounds behind it."""
     bounded = {q.name for q in quasi_identifiers if q.bounds}
-    names = []
+    names: list[str] = []
     for c in released:
         ends = ("_lower", "_upper") if c.name in bounded else ()
         names += [c.name, *(f"{c.name}{end}" for end in ends)]
-    return Step(STAGED, _sorted(Relation(COUNTED, schema="main", catalog="temp").table, names))
+    return names
 
 
 def _sorted(rows: exp.Expr, names: Sequence[str]) -> exp.Select:

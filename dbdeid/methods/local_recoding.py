@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
@@ -37,8 +36,6 @@ from dbdeid.search.exploration import Placed
 from dbdeid.search.lattice import Lattice
 from dbdeid.search.taxonomy import Cost, Regions, Taxonomy, block_entropy
 from dbdeid.search.tuples import Tuples
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,27 +215,13 @@ def _metrics(
     taxonomy: Taxonomy, units: Tuples, blocks: Blocks, regions: Regions
 ) -> dict[str, float]:
     """What the written table will have; blocks that read alike are one class."""
-    shown = np.stack(
-        [
-            attribute_groups(taxonomy.lattice, i, levels, codes)
-            for i, (levels, codes) in enumerate(zip(regions.levels, regions.codes, strict=True))
-        ]
-    )
-    read = np.concatenate([regions.levels, shown])
-    _, class_ = np.unique(read, axis=1, return_inverse=True)
-    class_of = class_.ravel()[blocks.block].astype(np.int64)
+    class_of = taxonomy.classes(regions)[blocks.block]
     sizes, total = blocks.sizes, max(units.records, 1)
     return {
         "loss": float(taxonomy.losses(regions) @ sizes / total),
         "node_entropy": float(taxonomy.entropies(regions) @ sizes / total),
         "block_entropy": block_entropy(taxonomy, units, blocks.row, class_of, blocks.records),
     }
-
-
-def attribute_groups(lattice: Lattice, attribute: int, levels: Ints, codes: Ints) -> Ints:
-    """The group of each code on its level of one attribute."""
-    groups = np.stack(lattice.attributes[attribute].groups)
-    return groups[levels, codes].astype(np.int64)
 
 
 def _described(

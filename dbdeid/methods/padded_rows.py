@@ -18,7 +18,7 @@ from dbdeid.data.classes import CODED, TUPLES, sensitive_relation
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.methods.full_domain import QuasiIdentifier, generalized
+from dbdeid.methods.full_domain import QuasiIdentifier, generalized, released_names
 from dbdeid.methods.kept_rows import KeptRows
 from dbdeid.search.lattice import Node
 from dbdeid.search.suppression import Rule
@@ -217,11 +217,7 @@ def released_query(
 ) -> tuple[exp.Select, list[str]]:
     """The records as they are released, class first, and the names of their columns."""
     own = {name: key for key, name in names.own.items()}
-    bounded = {q.name for q in names.quasi_identifiers if q.bounds}
-    wanted: list[str] = []
-    for c in released:
-        ends = ("_lower", "_upper") if c.name in bounded else ()
-        wanted += [c.name, *(f"{c.name}{end}" for end in ends)]
+    wanted = released_names(names.quasi_identifiers, released)
     picked = [exp.alias_(exp.column(CLASS_ID), CLASS_ID)]
     picked += [exp.alias_(exp.column(own[name]), identifier(name)) for name in wanted]
     parts = [exp.select(*(p.copy() for p in picked)).from_(table.table) for table in rows]

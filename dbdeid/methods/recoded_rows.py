@@ -18,7 +18,7 @@ from dbdeid.data.classes import CODED, sensitive_relation, values_relation
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.methods.full_domain import COUNTED, STAGED, QuasiIdentifier
+from dbdeid.methods.full_domain import COUNTED, STAGED, QuasiIdentifier, released_names
 from dbdeid.methods.mixed_levels import Mixed
 from dbdeid.methods.padded_rows import SECRET
 from dbdeid.privacy.sensitive import Target
@@ -209,7 +209,7 @@ def recoded_step(names: Names, unchanged: Collection[str]) -> Step:
 def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, ...]:
     """The release, the same with subjects where they count, and the crosswalk."""
     own = {name: key for key, name in names.own.items()}
-    wanted = _wanted(names, released)
+    wanted = released_names(names.quasi_identifiers, released)
     picked = [exp.alias_(exp.column(own[name]), identifier(name)) for name in wanted]
     rows = exp.select(*picked).from_(RECODED.table)
     order = [exp.Ordered(this=column(name), nulls_first=False) for name in wanted]
@@ -219,16 +219,6 @@ def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, ...]:
         subject = exp.alias_(exp.column("subject"), identifier(names.subject))
         steps.append(Step(COUNTED, rows.select(subject)))
     return (*steps, _crosswalk_step(names, [own[name] for name in wanted]))
-
-
-def _wanted(names: Names, released: Sequence[Column]) -> list[str]:
-    """The released columns in their order, each with its bounds behind it."""
-    bounded = {q.name for q in names.quasi_identifiers if q.bounds}
-    wanted: list[str] = []
-    for c in released:
-        ends = ("_lower", "_upper") if c.name in bounded else ()
-        wanted += [c.name, *(f"{c.name}{end}" for end in ends)]
-    return wanted
 
 
 def _crosswalk_step(names: Names, released: Sequence[str]) -> Step:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.search.blocks import LEFT, Blocks, Demands
-from dbdeid.search.taxonomy import Regions, Taxonomy
+from dbdeid.search.taxonomy import Regions, Taxonomy, nlogn
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -173,12 +173,8 @@ class _Ground:
     def failing(self) -> Ints | None:
         """The blocks of the first class that does not hold: those that read alike."""
         alive = np.flatnonzero(self.sizes)
-        levels, codes = self.regions.levels[:, alive], self.regions.codes[:, alive]
-        groups = np.empty_like(levels)
-        for i, attribute in enumerate(self.taxonomy.lattice.attributes):
-            groups[i] = np.stack(attribute.groups)[levels[i], codes[i]]
-        _, of_class = np.unique(np.concatenate([levels, groups]), axis=1, return_inverse=True)
-        of_class = of_class.ravel()
+        regions = Regions(self.regions.levels[:, alive], self.regions.codes[:, alive])
+        of_class = self.taxonomy.classes(regions)
         row, place, records = self.pieces(alive)
         held = self.demands.held(row, of_class[place], records, int(of_class.max(initial=-1)) + 1)
         fails = np.flatnonzero(~held[of_class])
@@ -362,7 +358,7 @@ class _Queue:
         distinct, place = np.unique(block, return_inverse=True)
         pieces = ground.pieces(distinct)
         size, amount = ground.sizes[block], self._amounts[which]
-        whole = _nlogn(size + amount) - _nlogn(size)
+        whole = nlogn(size + amount) - nlogn(size)
         columns: list[tuple[NDArray[np.integer[Any]], float]] = []
         if self._by_block:
             columns = [*zip(units.codes, ground.taxonomy.weights.tolist(), strict=True)]
@@ -370,7 +366,7 @@ class _Queue:
         for values, weight in columns:
             own = values[self._rows[which]].astype(np.int64)
             inside = _inside(pieces, values, place.ravel(), own)
-            found += weight * (whole - _nlogn(inside + amount) + _nlogn(inside))
+            found += weight * (whole - nlogn(inside + amount) + nlogn(inside))
         found[~np.isfinite(cost)] = np.inf
         return found
 
@@ -438,7 +434,3 @@ def _inside(
     wanted = place * space + value
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[found] == wanted, counts[found], 0)
-
-
-def _nlogn(counts: Ints) -> Floats:
-    return np.asarray(counts * np.log2(np.maximum(counts, 1)))

@@ -134,6 +134,17 @@ class Taxonomy:
         """The weighted mean of the losses of each block's cells."""
         return self._summed(self.loss, regions) / len(self.lattice.attributes)
 
+    def classes(self, regions: Regions) -> Ints:
+        """The class of each block: those that read alike are one."""
+        read = [
+            groups[levels, codes]
+            for groups, levels, codes in zip(
+                self._groups, regions.levels, regions.codes, strict=True
+            )
+        ]
+        _, found = np.unique(np.stack([*regions.levels, *read]), axis=1, return_inverse=True)
+        return np.asarray(found.ravel(), np.int64)
+
     def allowed(self, regions: Regions) -> NDArray[np.bool_]:
         """Which blocks are within every `max_level`."""
         return np.asarray((regions.levels <= np.array(self.lattice.top)[:, None]).all(axis=0))
@@ -155,15 +166,16 @@ def node_entropies(attribute: Attribute, counts: Ints) -> Floats:
         counts: records of each code.
     """
     found = np.zeros((attribute.height + 1, attribute.cardinality))
-    own = _nlogn(counts)
+    own = nlogn(counts)
     for level, groups in enumerate(attribute.groups):
         sums = np.bincount(groups, counts)
-        inner = _nlogn(sums) - np.bincount(groups, own)
+        inner = nlogn(sums) - np.bincount(groups, own)
         found[level] = np.maximum(inner / np.maximum(sums, 1), 0)[groups]
     return found
 
 
-def _nlogn(counts: NDArray[np.generic]) -> Floats:
+def nlogn(counts: NDArray[np.generic]) -> Floats:
+    """n · log2 n of each number; 0 of 0."""
     numbers = np.asarray(counts, np.float64)
     return np.asarray(numbers * np.log2(np.maximum(numbers, 1)))
 
@@ -183,14 +195,14 @@ def block_entropy(
         records: of the piece.
     """
     total = int(records.sum())
-    sizes = _nlogn(np.bincount(block, records)).sum()
+    sizes = nlogn(np.bincount(block, records)).sum()
     found = 0.0
     for weight, own, attribute in zip(
         taxonomy.weights, units.codes, taxonomy.lattice.attributes, strict=True
     ):
         key = block * attribute.cardinality + own[row]
         _, place = np.unique(key, return_inverse=True)
-        found += float(weight * (sizes - _nlogn(np.bincount(place.ravel(), records)).sum()))
+        found += float(weight * (sizes - nlogn(np.bincount(place.ravel(), records)).sum()))
     return max(found / max(total, 1), 0.0)
 
 
