@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import BestSoFar, Notify, Placed, Progress
+    from dbdeid.release.clock import BestSoFar, Notify, Placed, Progress, Weighed
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,13 @@ def search_texts() -> Any:
     return search
 
 
+def frontier_texts() -> Any:
+    """Those of frontiers."""
+    from dbdeid.words import frontier
+
+    return frontier
+
+
 def show(options: Options, document: Any, text: str) -> None:
     """Print a JSON document, or its text for people."""
     if options.json:
@@ -170,7 +178,7 @@ class Follower:
         self._told = 0.0
         self.notify: Notify | None = self._follow if status else None
 
-    def _follow(self, phase: str, found: Progress | Placed | None) -> None:
+    def _follow(self, phase: str, found: Progress | Placed | Weighed | None) -> None:
         assert self._status is not None
         now = time.monotonic()
         if found is None or now - self._told > BETWEEN:
@@ -217,16 +225,36 @@ def _fail(error: DbdeidError, *, show_values: bool) -> int:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C is an exception while a command works, so that it leaves nothing behind."""
+    """Ctrl-C is an exception while a command works, so that it leaves nothing behind.
+
+    Extension modules whose Python it met make errors of their own of it, so whatever fails after it
+    is taken for its consequence.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came, and something failed after it.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     ignored = sys.unraisablehook
+    came = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        raise KeyboardInterrupt
+
     try:
         sys.unraisablehook = _interrupt_again(ignored)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, interrupt)
         yield
+    except (typer.Exit, KeyboardInterrupt):
+        raise
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
         sys.unraisablehook = ignored
@@ -242,15 +270,6 @@ def _interrupt_again(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
             otherwise(unraisable)
 
     return hook
-
-
-def _from_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is what somebody's code made of Ctrl-C, as extension modules do."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _ending(command: Callable[..., None], options: Options) -> int:
@@ -275,9 +294,6 @@ def _ending(command: Callable[..., None], options: Options) -> int:
         told = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
         return _fail(told, show_values=False)
     except Exception as error:
-        if _from_interrupt(error):
-            typer.echo("interrupted", err=True)
-            return INTERRUPTED
         # The text of a foreign error may quote data, so only its kind is told.
         typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
         typer.echo("  Hint: -vv shows where; please report it", err=True)

@@ -37,6 +37,11 @@ RUN_KEYS = {
     "relocated_rows",
     "recoding",
     "padding",
+    "policy",
+    "synthetic",
+    "masked",
+    "models_overall",
+    "models",
     "classes",
     "smallest_class",
     "null_policy",
@@ -120,7 +125,7 @@ def test_the_life_of_a_release(place: Path) -> None:
     assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
 
     evaluated = document("evaluate", "a.yml")
-    assert set(evaluated) == {"recoding", "metrics", "queries", "models"}
+    assert set(evaluated) == {"recoding", "metrics", "queries", "models", "models_overall"}
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
 
     exported = document("export", "a.yml", "out.csv")["exported"]
@@ -343,7 +348,69 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
 
 
 def test_commands_to_come_are_named(place: Path) -> None:
-    assert "not yet available" in call("frontier", "a.yml", "--json").stderr
+    assert "not yet available" in call("query", "a.yml", "SELECT 1", "--json").stderr
+
+
+FRONTIER_KEYS = {
+    *("points", "reference", "dominating_safe_harbor", "area", "evaluated"),  # of the contract
+    *("release", "source_rows", "population", "people", "risk", "utility", "search", "budget"),
+    *("spent", "columns", "equal", "not_representable", "distance", "chosen", "choose"),
+    *("neighbours", "page", "warnings", "seconds"),
+}
+
+
+def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) -> None:
+    owner = prints()["owner.duckdb"]
+    columns = {
+        "age": {"role": "quasi_identifier", "domain": [0, 120]},
+        "zip": {"role": "quasi_identifier", "domain": [str(10000 + i) for i in range(400)]},
+        "sex": {"role": "quasi_identifier", "order": ["f", "m", "unknown"]},
+    }
+    known = "SELECT * REPLACE (coalesce(sex, 'unknown') AS sex) FROM people"
+    source = {"sql": known, "name": "people"}
+    method: dict[str, Any] = {"name": "policy", "budget": 500, "choose": {"max_risk": 0.4}}
+    method |= {"safe_harbor": {"age": "age"}}
+    write(
+        "p",
+        database="owner.duckdb",
+        target="p.duckdb",
+        source=source,
+        method=method,
+        columns=small()["columns"] | columns,
+    )
+    told = document("frontier", "p.yml")
+    assert set(told) == FRONTIER_KEYS
+    assert {"risk", "loss", "policy"} <= set(told["points"][0])
+    assert Path(told["page"]).read_text().startswith("<!")
+    assert Path(told["page"]) == place / "p_frontier.html"
+    assert prints().keys() == {"a.yml", "b.yml", "p.yml", "owner.duckdb"} | {
+        "p_frontier.html",
+        "p.private.duckdb",
+    }
+    point = told["points"][told["chosen"] - 1]
+    assert point["risk"] <= 0.4
+    made = document("run", "p.yml")
+    assert made["policy"] == point["policy"]
+    assert made["verified"]
+    assert document("verify", "p.yml")["verified"]
+    assert prints()["owner.duckdb"] == owner
+    words = call("frontier", "p.yml").stdout
+    assert f"point {told['chosen']}, which dbdeid run releases" in words
+    assert "What it was chosen from" in Path(document("report", "p.yml")["report"]).read_text()
+    assert call("frontier", "a.yml").returncode == 2
+    del method["choose"]
+    write(
+        "q",
+        database="owner.duckdb",
+        target="q.duckdb",
+        source=source,
+        method=method,
+        columns=small()["columns"] | columns,
+    )
+    assert document("frontier", "q.yml")["chosen"] is None
+    refused = call("run", "q.yml")
+    assert refused.returncode == 2
+    assert "no policy is chosen" in refused.stderr
 
 
 def test_no_release_is_exit_3(place: Path) -> None:
@@ -600,5 +667,22 @@ def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:
     try:
         with interruptible(), pytest.raises(KeyboardInterrupt):
             work()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_whatever_fails_after_an_interrupt_is_an_interrupt() -> None:
+    def extension() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ValueError("Python exception occurred") from None
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            extension()
+        with pytest.raises(ValueError, match="not of it"), interruptible():
+            raise ValueError("not of it")
     finally:
         signal.signal(signal.SIGINT, before)

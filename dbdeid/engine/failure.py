@@ -22,6 +22,10 @@ class EngineError(DbdeidError):
         super().__init__(f"DuckDB: {reason(error)}", hint=_hint(error))
 
 
+# How DuckDB tells of Ctrl-C that met Python which it had called: a function, or an import.
+_AN_INTERRUPT = re.compile(r"Python exception\b.*\bKeyboardInterrupt\b", re.DOTALL)
+
+
 @contextmanager
 def no_cells() -> Iterator[None]:
     """Engine errors as EngineError; rows stream, so fetching can fail as well as executing.
@@ -33,6 +37,8 @@ def no_cells() -> Iterator[None]:
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
+        if _AN_INTERRUPT.search(str(error)):
+            raise KeyboardInterrupt from None
         told = EngineError(error)
         error.args = (told.message,)
         raise told from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from dbdeid.release.existing import verify
 
 sys.path.insert(0, str(Path(__file__).parent))
 from worlds import Server, World
@@ -72,6 +75,35 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
             assert world.judge(finished=True) == 10
             subprocess.run([*COMMAND, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
             before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_interrupt_of_synthesis_leaves_no_trace(tmp_path: Path) -> None:
+    world = World.make(tmp_path / "world", "small", "target")
+    roles = {"name": "drop", "zip": "drop", "age, sex, illness": "synthesize"}
+    for k in (5, 10):
+        made = world.spec(k) | {"columns": roles, "method": "condensation", "seed": k}
+        made["privacy"] = [{"model": "cluster_size", "k": k * 10}]
+        made["output"] = {"export": ["out.csv"]}
+        (world.folder / f"k{k}.yml").write_text(json.dumps(made))
+    (tmp_path / "temporary").mkdir()
+    place = {"TMPDIR": str(tmp_path / "temporary")}
+    started = time.monotonic()
+    subprocess.run([*COMMAND, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
+    seconds = time.monotonic() - started
+    before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+    for part in (0.3, 0.5, 0.6):
+        code, _, err = interrupt(world, 10, part * seconds, place)
+        assert "Traceback" not in err
+        assert not list((tmp_path / "temporary").iterdir())
+        found = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+        assert found.keys() == before.keys()
+        if found == before:
+            assert code == 130, err
+            assert verify(world.folder / "k5.yml").verified
+        else:  # too late: it was booked, and is whole
+            assert verify(world.folder / "k10.yml").verified
+            break
 
 
 def test_an_interrupt_waits_for_the_files_once_the_run_is_booked(tmp_path: Path) -> None:
