@@ -106,7 +106,7 @@ class Population:
         for model in self.models:
             if isinstance(model, KMap) and people < model.k:
                 reason, hint = f"fewer than k = {model.k}", f"k can be at most {people}"
-            elif isinstance(model, MaxRisk) and people < model.fewest:
+            elif isinstance(model, MaxRisk) and not model.of_table and people < model.fewest:
                 reason, hint = f"and {model.fewest} are needed", "raise the threshold"
             else:
                 continue
