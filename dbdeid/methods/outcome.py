@@ -9,6 +9,7 @@ from typing import Any
 from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation
+from dbdeid.numeric.attack import Attempt
 from dbdeid.search.lattice import Node
 
 
@@ -90,18 +91,79 @@ class Padded:
 
 
 @dataclass(frozen=True, slots=True)
+class Synthetic:
+    """What is known of synthetic records.
+
+    Attributes:
+        k: the least size of a cluster that was asked for.
+        clusters: how many there are.
+        smallest: records of the smallest cluster.
+        largest: records of the largest cluster.
+        strata: columns whose combinations were condensed apart; each keeps its records.
+        merged: whether combinations of too few records were joined.
+        response: the column that the recipient explains.
+        exact: whether each cluster keeps the multiset of its responses.
+        counts: whether each cluster keeps how many records have which category.
+        nulls: whether each cluster keeps in how many records a number is missing.
+        categories: columns whose values are names.
+        calibrated: how many statistics of the recipient's models were brought near; 0: none.
+        gap: how far they are from those of the source then, as a root mean square in units of the
+            noise of sampling.
+        trial: an attack on records that were synthesized from a random half; None where the records
+            are too few for one.
+    """
+
+    k: int
+    clusters: int
+    smallest: int
+    largest: int
+    strata: tuple[str, ...]
+    merged: bool
+    response: str | None
+    exact: bool
+    counts: bool
+    nulls: bool
+    categories: tuple[str, ...]
+    calibrated: int
+    gap: float
+    trial: Attempt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """What is known of a release whose quasi-identifiers are the means of groups.
+
+    Attributes:
+        k: the least size of a group.
+        algorithm: mdav or tfrp.
+        groups: how many there are; those that read alike are one class.
+        smallest: records of the smallest group.
+        largest: records of the largest group.
+    """
+
+    k: int
+    algorithm: str
+    groups: int
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What is known of how a release was made.
 
     Attributes:
         node: the level of each quasi-identifier; None where it differs between classes.
-        shown: of each quasi-identifier, what its released values stand for.
+        shown: of each quasi-identifier, what its released values stand for; empty where they stand
+            for themselves.
         suppressed: records of the source that are not released, or only with every `*`.
         suppressed_subjects: people who lose a record.
         metrics: what the method promises of the written table.
         search: how it was found, in plain values.
         padded: of a release with counterfeit records.
         relocated: records whose quasi-identifiers are not theirs.
+        synthetic: of records that are nobody's.
+        masked: of quasi-identifiers that are means.
     """
 
     node: Node | None
@@ -112,6 +174,8 @@ class Outcome:
     search: Mapping[str, Any]
     padded: Padded | None = None
     relocated: int | None = None
+    synthetic: Synthetic | None = None
+    masked: Masked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +184,7 @@ class Written:
 
     Attributes:
         released: what is published.
-        dictionary: what its values stand for.
+        dictionary: what its values stand for; None where they stand for themselves.
         counted: the released records with the number of their subject beside them, for measuring
             only; the release itself where each record is a subject.
         outcome: how it was made.
@@ -132,13 +196,16 @@ class Written:
             private: `source`, the quasi-identifiers as text, `record`, all released columns as
             text, `subject`, the number of whose records they are where subjects count, and
             `records`, how many there are.
+        clusters: of synthetic records, private: `cluster`, its number; `side`, source or released;
+            `record`, all released columns as text; `records`, how many of them it holds.
     """
 
     released: Relation
-    dictionary: Relation
+    dictionary: Relation | None
     counted: Relation
     outcome: Outcome
     real: Relation
     catalog: Relation | None = None
     flagged: Relation | None = None
     crosswalk: Relation | None = None
+    clusters: Relation | None = None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.population import Population
+from dbdeid.numeric.records import Recipe
 from dbdeid.privacy import DeltaPresence, MaxRisk, Model, OfSensitive, population_of
 from dbdeid.search.check import Check
 from dbdeid.search.lattice import Node
@@ -83,6 +87,52 @@ class Recoding:
 
 
 @dataclass(frozen=True, slots=True)
+class Synthesis:
+    """How synthetic records are made.
+
+    Attributes:
+        columns: all released columns as staged, in order.
+        recipe: of the clusters and of what is drawn from them.
+        strata: columns whose combinations of values are condensed apart, and kept.
+        merge: whether combinations of fewer than k records are joined, not refused.
+        response: the column that the recipient explains; None: there is none.
+        weights: of columns while clustering, where they are not 1.
+        pools: columns of whose categories only so many of the most frequent are kept.
+        categorical: columns whose numbers are names.
+        key: the secret that all draws depend on.
+        analyses: the recipient's models as numbers of the records of two tables, those of the
+            source and the synthetic ones, which a column numbers; None: none is to be kept.
+    """
+
+    columns: tuple[Column, ...]
+    recipe: Recipe
+    strata: tuple[str, ...]
+    merge: bool
+    response: str | None
+    weights: Mapping[str, float]
+    pools: Mapping[str, int]
+    categorical: tuple[str, ...]
+    key: str = field(repr=False)
+    analyses: Callable[[Session, Relation, Relation, str], Sequence[Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """How groups of records are made, whose means replace their values.
+
+    Attributes:
+        algorithm: mdav or tfrp.
+        others: the released columns that are no quasi-identifiers.
+        key: the secret that all draws depend on: which of several records with the same
+            quasi-identifiers are in which group.
+    """
+
+    algorithm: Literal["mdav", "tfrp"]
+    others: tuple[str, ...]
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """How to search and what to do with the suppressed records.
 
@@ -100,6 +150,8 @@ class Parameters:
         transformation: a known node instead of a search.
         padding: how counterfeit records are added; None: none are.
         recoding: how blocks are made; None: all records take one transformation.
+        synthesis: how synthetic records are made; None: there are none.
+        masking: how means replace values; None: they do not.
     """
 
     rule: Rule
@@ -114,17 +166,23 @@ class Parameters:
     transformation: Node | None = None
     padding: Padding | None = None
     recoding: Recoding | None = None
+    synthesis: Synthesis | None = None
+    masking: Masking | None = None
 
     @property
-    def drawing(self) -> Padding | Recoding | None:
+    def drawing(self) -> Padding | Recoding | Synthesis | Masking | None:
         """What draws, under a secret key."""
-        return self.padding or self.recoding
+        return self.padding or self.recoding or self.synthesis or self.masking
 
     def drawn_by(self, key: str) -> Parameters:
         """The same with another key of all draws."""
         padding = self.padding and replace(self.padding, key=key)
         recoding = self.recoding and replace(self.recoding, key=key)
-        return replace(self, padding=padding, recoding=recoding)
+        synthesis = self.synthesis and replace(self.synthesis, key=key)
+        masking = self.masking and replace(self.masking, key=key)
+        return replace(
+            self, padding=padding, recoding=recoding, synthesis=synthesis, masking=masking
+        )
 
     @property
     def k(self) -> int:
@@ -185,7 +243,8 @@ def floor_share(share: float, number: int) -> int:
 def acceptable(check: Check, parameters: Parameters, records: int) -> bool:
     """Whether anything is released, and the table as a whole holds the models.
 
-    Suppressed records that stay must form a class that does.
+    Suppressed records that stay must form a class that does. A mean chance in a population is not
+    looked at: only method policy takes that model, and it adds it up itself.
     """
     rest = parameters.keep and check.suppressed > 0
     if check.classes == 0 or (rest and not check.rest_holds):
@@ -194,5 +253,9 @@ def acceptable(check: Check, parameters: Parameters, records: int) -> bool:
     chance = check.chance
     if rest:
         kept, chance = records, chance + check.suppressed / check.suppressed_subjects
-    of_table = (m for m in parameters.models if isinstance(m, MaxRisk) and m.of_table)
+    of_table = (
+        m
+        for m in parameters.models
+        if isinstance(m, MaxRisk) and m.of_table and m.population is None
+    )
     return all(model.holds(chance / kept) for model in of_table)

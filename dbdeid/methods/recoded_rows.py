@@ -147,13 +147,7 @@ def stage(session: Session, names: Names, blocks: Blocks, columns: Sequence[Mixe
         blocks: all records of all units.
         columns: of each quasi-identifier, by block.
     """
-    order = np.lexsort((blocks.block, blocks.row))
-    records = blocks.records[order]
-    row = np.repeat(blocks.row[order], records)
-    first = np.searchsorted(row, row)  # place of the first record of the same unit
-    place = np.arange(len(row)) - first + 1
-    block = np.repeat(blocks.block[order], records)
-    session.upload(PLACES.name, {"unit": row, "place": place, "block": block})
+    place(session, blocks)
     marks = {f"m{i}": own.mark for i, own in enumerate(columns)}
     session.upload(CLASSES.name, {"block": np.arange(blocks.number), **marks})
     for i, (q, own) in enumerate(zip(names.quasi_identifiers, columns, strict=True)):
@@ -162,6 +156,22 @@ def stage(session: Session, names: Names, blocks: Blocks, columns: Sequence[Mixe
             shown["lower"] = [cell.lower for cell in own.cells]
             shown["upper"] = [cell.upper for cell in own.cells]
         session.upload(marks_relation(i).name, shown)
+
+
+def place(session: Session, blocks: Blocks) -> None:
+    """Where the records of each unit go.
+
+    Args:
+        session: where the records are.
+        blocks: all records of all units.
+    """
+    order = np.lexsort((blocks.block, blocks.row))
+    records = blocks.records[order]
+    row = np.repeat(blocks.row[order], records)
+    first = np.searchsorted(row, row)  # place of the first record of the same unit
+    place = np.arange(len(row)) - first + 1
+    block = np.repeat(blocks.block[order], records)
+    session.upload(PLACES.name, {"unit": row, "place": place, "block": block})
 
 
 def marks_relation(number: int) -> Relation:

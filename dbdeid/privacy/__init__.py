@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from dbdeid.privacy.alpha_k import AlphaK
 from dbdeid.privacy.beta_likeness import BasicBeta, EnhancedBeta
+from dbdeid.privacy.cluster_size import ClusterSize
 from dbdeid.privacy.counting import ROWS, Counting, NullPolicy
 from dbdeid.privacy.delta_disclosure import DeltaDisclosure
 from dbdeid.privacy.delta_presence import DeltaPresence
@@ -19,10 +20,10 @@ from dbdeid.privacy.t_closeness import TCloseness
 
 __all__ = [
     "MODELS",
-    "NOT_YET",
     "ROWS",
     "AlphaK",
     "BasicBeta",
+    "ClusterSize",
     "Counting",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -44,7 +45,7 @@ SensitiveModel: TypeAlias = (
     LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure
 )
 PopulationModel: TypeAlias = DeltaPresence | KMap | MaxRisk  # the latter on demand
-Model: TypeAlias = KAnonymity | SensitiveModel | PopulationModel
+Model: TypeAlias = KAnonymity | SensitiveModel | PopulationModel | ClusterSize
 
 MODELS: dict[str, type[Model]] = {
     "k_anonymity": KAnonymity,
@@ -57,10 +58,8 @@ MODELS: dict[str, type[Model]] = {
     "delta_presence": DeltaPresence,
     "k_map": KMap,
     "max_risk": MaxRisk,
+    "cluster_size": ClusterSize,
 }
-
-# Models that the specification knows and this version cannot enforce.
-NOT_YET = ("cluster_size",)
 
 
 def population_of(model: Model) -> str | None:

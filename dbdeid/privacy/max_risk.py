@@ -21,10 +21,10 @@ class MaxRisk(BaseModel):
     - prosecutor: knows that a person is in the table; 1 / subjects of the class.
     - journalist: looks for anyone; 1 / people of the population who fit the class.
     - marketer: matches all records; the mean over the released records of 1 / subjects of the
-      class, of the table as a whole.
+      class, or 1 / people of the population who fit it, of the table as a whole.
 
     Attributes:
-        population: as in `OfPopulation`, for the journalist.
+        population: as in `OfPopulation`, for the journalist, and on demand for the marketer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -38,8 +38,8 @@ class MaxRisk(BaseModel):
     def _whose_population(self) -> MaxRisk:
         if self.attacker == "journalist" and self.population is None:
             raise problem("a journalist needs a population", "population: a table or file")
-        if self.attacker != "journalist" and self.population is not None:
-            raise problem(f"a {self.attacker} looks at no population", "drop `population`")
+        if self.attacker == "prosecutor" and self.population is not None:
+            raise problem("a prosecutor looks at no population", "drop `population`")
         return self
 
     @property
@@ -64,8 +64,11 @@ class MaxRisk(BaseModel):
         return self.attacker == "marketer"
 
     def satisfied(self, sizes: Ints, people: Ints) -> Mask:
-        """Which classes of these subjects and people of the population hold."""
-        return np.asarray(people >= self.fewest)
+        """Which classes of these subjects and people of the population hold.
+
+        A promise of the table as a whole asks nothing of a single class.
+        """
+        return np.asarray(people >= (1 if self.of_table else self.fewest))
 
     def necessary(self, sizes: Ints, people: Ints) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
@@ -76,7 +79,7 @@ class MaxRisk(BaseModel):
 
         Args:
             classes: records and class_size, in subjects where they count; NULL in excluded records.
-                For a journalist class_size is the people of the population who fit the class.
+                With a population class_size is the people of it who fit the class.
         """
         kind = "mean_risk" if self.attacker == "marketer" else "greatest_risk"
         return step(kind, {"classes": classes})
