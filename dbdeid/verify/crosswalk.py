@@ -59,8 +59,29 @@ def traced(
         "unmapped_records": 0,
         "invented_records": 0,
     }
+    told = accounted(session, table, declared, crosswalk, source)
+    if crosswalk is None or isinstance(told, str):
+        return Promise("truthfulness", wanted, told, False)
+    unmapped = _unmapped(session, declared, crosswalk, hierarchies, dictionary)
+    found = told | {"unmapped_records": unmapped}
+    return Promise("truthfulness", wanted, found, found == wanted)
+
+
+def accounted(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    crosswalk: Relation | None,
+    source: exp.Query | Relation,
+) -> dict[str, int] | str:
+    """Whether the crosswalk is the source on one side and the release on the other.
+
+    Returns:
+        `source_rows`; `missing_records`, which it does not list of either; `invented_records`,
+        which it lists and neither has. A text where it cannot be read: why.
+    """
     if reason := _unreadable(session, declared, crosswalk):
-        return Promise("truthfulness", wanted, reason, False)
+        return reason
     assert crosswalk is not None
     rows, missing, foreign = _balance(
         session, source_rows(session, declared, source), _told_of_source(declared, crosswalk)
@@ -68,13 +89,11 @@ def traced(
     _, invented, unreleased = _balance(
         session, released_rows(table, declared), _told_of_release(declared, crosswalk)
     )
-    found = {
+    return {
         "source_rows": rows,
         "missing_records": max(missing, unreleased),
-        "unmapped_records": _unmapped(session, declared, crosswalk, hierarchies, dictionary),
         "invented_records": max(invented, foreign),
     }
-    return Promise("truthfulness", wanted, found, found == wanted)
 
 
 def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) -> exp.Select:
@@ -87,7 +106,7 @@ def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) 
     """
     places = {c.name: i for i, c in enumerate(declared.columns)}
     cells = [
-        exp.alias_(cast(_cell(RECORD, places[c.name]), c.type), name)
+        exp.alias_(cast(cell(RECORD, places[c.name]), c.type), name)
         for c, name in zip(columns, names_of(columns), strict=True)
     ]
     each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(RECORDS, "s")])])
@@ -118,7 +137,8 @@ def _unreadable(session: Session, declared: Declared, crosswalk: Relation | None
     return f"not measurable: {malformed} malformed recodings" if malformed else ""
 
 
-def _cell(of: str, place: int) -> exp.Expr:
+def cell(of: str, place: int) -> exp.Expr:
+    """One of the texts of `source` or `record`, by its place from 0."""
     return exp.Anonymous(this="list_extract", expressions=[column(of), exp.convert(place + 1)])
 
 
@@ -167,8 +187,8 @@ def _others(declared: Declared) -> dict[int, Column]:
 
 def _told_of_source(declared: Declared, crosswalk: Relation) -> exp.Select:
     """The crosswalk's records of the source."""
-    told = [_cell(SOURCE, i) for i in range(len(declared.quasi_identifiers))]
-    told += [_cell(RECORD, i) for i in _others(declared)]
+    told = [cell(SOURCE, i) for i in range(len(declared.quasi_identifiers))]
+    told += [cell(RECORD, i) for i in _others(declared)]
     if declared.subject is not None:
         told.append(column(SUBJECT))
     return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
@@ -176,7 +196,7 @@ def _told_of_source(declared: Declared, crosswalk: Relation) -> exp.Select:
 
 def _told_of_release(declared: Declared, crosswalk: Relation) -> exp.Select:
     """The crosswalk's records of the release."""
-    told = [_cell(RECORD, i) for i in range(len(declared.columns))]
+    told = [cell(RECORD, i) for i in range(len(declared.columns))]
     return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
 
 
@@ -200,8 +220,8 @@ def _unmapped(
             alias = f"p{i}"
             shown = _shown(known, name, dictionary)
             same = exp.and_(
-                exp.NullSafeEQ(this=_cell(SOURCE, i), expression=column("value", alias)),
-                exp.NullSafeEQ(this=_cell(RECORD, places[name]), expression=column("shown", alias)),
+                exp.NullSafeEQ(this=cell(SOURCE, i), expression=column("value", alias)),
+                exp.NullSafeEQ(this=cell(RECORD, places[name]), expression=column("shown", alias)),
             )
             query = query.join(shown.subquery(alias), on=same, join_type="left")
             lost.append(column("known", alias).is_(exp.null()))

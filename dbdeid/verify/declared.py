@@ -70,6 +70,9 @@ class Declared:
             not named may stand at any.
         padding: of a release with counterfeit records.
         relocated: allowed share of records whose quasi-identifiers are not theirs; None: none is.
+        weighed: of a release under a policy of the frontier, the risk it was chosen for.
+        synthesized: of a release of synthetic records.
+        explained: a dictionary says what released values stand for; else they are what they are.
     """
 
     release: str
@@ -92,6 +95,9 @@ class Declared:
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     padding: Padding | None = None
     relocated: float | None = None
+    weighed: PolicyRisk | None = None
+    explained: bool = True
+    synthesized: Synthesized | None = None
 
     @property
     def all_top(self) -> bool:
@@ -103,9 +109,77 @@ class Declared:
         """Whether a record with every quasi-identifier `*` is one that was suppressed but kept."""
         return self.keeps_suppressed and not self.all_top
 
+    @property
+    def masked(self) -> bool:
+        """Whether the quasi-identifiers are means, which stand for nothing but themselves."""
+        return bool(self.quasi_identifiers) and not self.explained
+
     def level(self, name: str) -> int:
         """The declared level of a quasi-identifier."""
         return self.transformation[name]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRisk:
+    """The risk of a chosen policy.
+
+    Attributes:
+        measure: population or uniques.
+        population: that it looks at; None: the source itself.
+        risk: as a share of that of the source.
+    """
+
+    measure: str
+    population: str | None
+    risk: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How often records that nothing was drawn from equal a synthetic one, found on a hold-out.
+
+    Attributes:
+        others: records of the half that nothing was drawn from which no other record equals.
+        hit_others: those of them that equal a record drawn from the other half.
+        members: records of that half which no other record equals.
+        hit_members: those of them that do.
+    """
+
+    others: int
+    hit_others: int
+    members: int
+    hit_members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesized:
+    """What a release of synthetic records promises besides the size of its clusters.
+
+    Attributes:
+        k: least records of the source in a cluster.
+        strata: columns whose combinations of values were condensed apart; each cluster has one.
+        merged: whether small combinations were joined: a cluster may then have several.
+        response: the column that the recipient explains.
+        exact: each cluster keeps the multiset of its responses.
+        counts: each cluster keeps how many records have which category.
+        nulls: each cluster keeps in how many records a number or date is missing.
+        categories: columns whose values are names.
+        pooled: columns of whose categories only so many of the most frequent are released, the
+            others as `other`.
+        chance: what equals a synthetic record by chance; None where there were too few records to
+            find out: then nothing is promised of rows of the source that are reproduced.
+    """
+
+    k: int
+    strata: tuple[str, ...]
+    merged: bool
+    response: str | None
+    exact: bool
+    counts: bool
+    nulls: bool
+    categories: tuple[str, ...]
+    pooled: Mapping[str, int] = field(default_factory=dict)
+    chance: Chance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ class whose values theirs become, NULL being that of NULL. Everyone fits a class
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from sqlglot import exp
 
@@ -80,13 +81,31 @@ def _of_one(
     sizes: exp.Query | None,
 ) -> dict[Model, Promise]:
     """The promises over one population."""
+    with fitted(session, table, declared, population, hierarchies, sizes) as reason:
+        return {model: _promise(session, model, reason) for model in models}
+
+
+@contextmanager
+def fitted(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    population: exp.Query | None,
+    hierarchies: Relation | None,
+    sizes: exp.Query | None = None,
+) -> Iterator[str]:
+    """The released classes with the people who fit them, in `FITTING`, while it lasts.
+
+    Yields:
+        why they cannot be told; nothing where they can.
+    """
     try:
         reason = _unmeasurable(session, table, declared, population, hierarchies)
         if not reason:
             assert population is not None
             assert hierarchies is not None
             reason = _fit(session, table, declared, population, hierarchies, sizes)
-        return {model: _promise(session, model, reason) for model in models}
+        yield reason
     finally:
         for name in (RAW, PEOPLE, FITTING):
             session.drop_temp(name)
@@ -165,7 +184,9 @@ def _promise(session: Session, model: Model, reason: str) -> Promise:
         holds = model.holds(shown)
     else:
         assert isinstance(model, MaxRisk)
-        people = exp.select(exp.alias_(column("people"), "class_size")).from_(fitting.table)
+        people = exp.select(
+            exp.alias_(column("class_size"), "records"), exp.alias_(column("people"), "class_size")
+        ).from_(fitting.table)
         (risk,) = session.row(model.measure(people))
         shown, holds = model.shown(risk), model.holds(risk)
     return Promise(model.model, model.declared, shown, holds)

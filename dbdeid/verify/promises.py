@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 
+from sqlglot import exp
+
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import ROWS, Counting, KAnonymity, MaxRisk, Model, OfSensitive
+from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity, MaxRisk, Model, OfSensitive
 from dbdeid.privacy.counting import classes as counted_classes
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Declared, Promise
@@ -44,6 +46,8 @@ def models(
     counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
     missing = [name for name in counted if table.find(name) is None]
     for model in declared:
+        if isinstance(model, ClusterSize):
+            continue  # nothing in the table tells of it: see `verify.clusters`
         if isinstance(model, OfSensitive):
             yield from (sensitive or {})[model]
         elif missing:
@@ -73,6 +77,13 @@ def linked(
     shared = session.row(step("linked_classes", {"rel": table}, columns))[0]
     wanted = {"k": model.smallest_class, "of": "subjects with the same set of classes"}
     return Promise("linked_classes", wanted, shared, model.holds(shared))
+
+
+def records(session: Session, table: Relation, declared: Declared) -> Promise:
+    """Whether there are as many synthetic records as the source has."""
+    query = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+    found = int(session.row(query)[0])
+    return Promise("synthetic_records", declared.source_rows, found, found == declared.source_rows)
 
 
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:

@@ -1,8 +1,8 @@
 """What was proven of a release when it was made, to be held against source and release later.
 
-A locally recoded release is proven to be its source by a list of which record became which. That
-list holds the source, so it is not kept. What is kept are digests: while neither side has changed,
-what was proven holds.
+A release that is locally recoded, or whose quasi-identifiers are means, is proven to be made of its
+source by a list of which record became which. That list holds the source, so it is not kept. What
+is kept are digests: while neither side has changed, what was proven holds.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def unchanged(
         "source_rows": now.source.rows,
         "changed_since_proven": " and ".join(changed) or "nothing",
     }
-    return Promise("truthfulness", wanted, found, found == wanted)
+    name = "means" if declared.masked else "truthfulness"
+    return Promise(name, wanted, found, found == wanted)
 
 
 def _digest(session: Session, rows: exp.Select) -> Content:

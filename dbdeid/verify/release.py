@@ -15,12 +15,24 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
-from dbdeid.privacy import ROWS, Counting, KAnonymity
-from dbdeid.verify import container, files, hygiene, padding, promises, sensitive, subjects, views
+from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity
+from dbdeid.verify import (
+    container,
+    files,
+    hygiene,
+    padding,
+    policies,
+    promises,
+    sensitive,
+    subjects,
+    views,
+)
 from dbdeid.verify.classes import count_classes, released_values
+from dbdeid.verify.clusters import clustered
 from dbdeid.verify.content import Content, content, same
 from dbdeid.verify.crosswalk import traced
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.masked import masked
 from dbdeid.verify.padded import CATALOG, listable
 from dbdeid.verify.places import as_released
 from dbdeid.verify.populations import Populations, measured
@@ -40,6 +52,7 @@ def verify_table(
     catalog: Relation | None = None,
     flagged: Relation | None = None,
     crosswalk: Relation | None = None,
+    clusters: Relation | None = None,
     then: Proven | None = None,
     same_as: Content | None = None,
 ) -> Verification:
@@ -57,8 +70,10 @@ def verify_table(
         catalog: what is published of the counterfeits of a padded release.
         flagged: its counterfeits: `record`, all released columns as text, and `counterfeits`, how
             many such records are; needed with the source.
-        crosswalk: which records a release without counterfeits whose levels differ was made of, as
-            `verify.crosswalk` reads it; needed with the source, or:
+        crosswalk: which records a release without counterfeits was made of whose levels differ, or
+            that means have masked, as `verify.crosswalk` reads it; needed with the source, or:
+        clusters: which records synthetic ones were drawn from, as `verify.clusters` reads it;
+            needed with the source.
         then: what was proven by a crosswalk that is not kept.
         same_as: the content it must have.
 
@@ -71,10 +86,18 @@ def verify_table(
     known = _described(session, hierarchies) if hierarchies else None
     counts = _described(session, catalog) if catalog else None
     made = _described(session, crosswalk) if crosswalk else None
+    drawn = _described(session, clusters) if clusters else None
     kept, checks = _written(session, written, declared, listed, counts, known)
     whole = _complete(written, declared)
     truth = of_people = None
-    if source is not None and known is not None and whole:
+    if source is not None and declared.synthesized is not None and whole:
+        kept += clustered(session, written, declared, drawn, source)
+    elif source is not None and whole and declared.masked:
+        if made is None and then is not None:
+            truth = unchanged(session, written, declared, source, then)
+        else:
+            truth = masked(session, written, declared, made, source)
+    elif source is not None and known is not None and whole:
         traceable = True
         if declared.padding is None and declared.local:
             if made is None and then is not None:
@@ -89,6 +112,10 @@ def verify_table(
             of_people = subjects.promises(
                 session, written, declared, source, known, populations, crosswalk=made
             )
+    if source is not None and known is not None and whole and declared.weighed is not None:
+        kept.append(
+            policies.risk(session, written, declared, declared.weighed, source, known, populations)
+        )
     if of_people is None:
         of_people = _models(session, written, declared, source, known, populations)
     kept = [*of_people, *kept, *([truth] if truth else [])]
@@ -247,7 +274,9 @@ def _written(
         hygiene.definition(session, tables),
         hygiene.order(session, tables),
     ]
-    if all(table.find(name) for name in declared.quasi_identifiers):
+    if declared.synthesized is not None:
+        kept.append(promises.records(session, table, declared))
+    elif all(table.find(name) for name in declared.quasi_identifiers):
         classes = count_classes(session, table, declared)
         if declared.padding is None:
             kept.append(promises.suppression(session, classes, declared))
@@ -282,6 +311,7 @@ def _models(
     """The privacy models, measured in records; those over populations beside the source."""
     whole = source if declared.subject is None else None
     models = sensitive.measurable(declared, source=whole is not None)
+    models = tuple(m for m in models if not isinstance(m, ClusterSize))  # see verify.clusters
     found = sensitive.in_records(session, table, declared, models, whole, hierarchies)
     compared = measured(session, table, declared, models, populations, hierarchies)
     names, counting = declared.quasi_identifiers, Counting(declared.null_policy)
