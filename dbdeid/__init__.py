@@ -23,7 +23,7 @@ from dbdeid.errors import (
 )
 
 if TYPE_CHECKING:
-    from dbdeid.api import check, evaluate, install, run, verify
+    from dbdeid.api import check, evaluate, frontier, install, run, verify
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "VerificationError",
     "check",
     "evaluate",
+    "frontier",
     "install",
     "run",
     "verify",

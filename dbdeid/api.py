@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dbdeid.release.check import check
 from dbdeid.release.existing import evaluate, verify
+from dbdeid.release.frontier import frontier
 from dbdeid.release.install import install
 from dbdeid.release.run import run
 
-__all__ = ["check", "evaluate", "install", "run", "verify"]
+__all__ = ["check", "evaluate", "frontier", "install", "run", "verify"]

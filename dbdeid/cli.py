@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from dbdeid import __version__
-from dbdeid.commands import Options, command, following, search_texts, show, texts
+from dbdeid.commands import Options, command, following, frontier_texts, search_texts, show, texts
 from dbdeid.errors import DataError
 
 app = typer.Typer(
@@ -182,6 +182,33 @@ def search(
 
 
 @command(app)
+def frontier(
+    spec: SpecPath,
+    *,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it.")] = None,
+    options: Options,
+) -> None:
+    """Show the trade-offs of risk and loss that method policy can choose from.
+
+    Keeps them as a private table, and draws them as a page, by default beside the spec; both are
+    for inside the house. Nothing is released.
+
+    dbdeid frontier visits.yml
+    """
+    from dbdeid.release.frontier import frontier as run_frontier
+
+    with following(options) as follower:
+        found = run_frontier(
+            spec,
+            page=output or True,
+            database=options.database,
+            settings=options.settings,
+            notify=follower.notify,
+        )
+    show(options, found, frontier_texts().frontier(found))
+
+
+@command(app)
 def verify(
     target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
@@ -237,7 +264,7 @@ def verify(
 def evaluate(spec: SpecPath, *, options: Options) -> None:
     """Measure what a release lost.
 
-    Utility metrics, and the spec's queries answered from the source and from the release.
+    Utility metrics, and the spec's queries and models on the source and on the release.
 
     dbdeid evaluate visits.yml
     """
@@ -447,7 +474,7 @@ def _later(name: str) -> None:
     app.command(name, hidden=True, context_settings=settings, add_help_option=False)(refuse)
 
 
-for _name in ("query", "frontier"):
+for _name in ("query",):
     _later(_name)
 
 

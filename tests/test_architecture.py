@@ -21,10 +21,11 @@ ROOMS = {
     "privacy": {"data", "engine"},
     "utility": {"privacy", "data", "engine"},
     "search": set(),
+    "numeric": set(),
     "query": {"utility", "data", "engine"},
     "verify": {"privacy", "data", "engine"},
     "report": {"utility", "data", "engine"},
-    "methods": {"privacy", "utility", "search", "data", "engine"},
+    "methods": {"privacy", "utility", "search", "numeric", "data", "engine"},
     "release": {
         "methods",
         "verify",
@@ -33,6 +34,7 @@ ROOMS = {
         "utility",
         "privacy",
         "search",
+        "numeric",
         "data",
         "engine",
         "sample",
@@ -78,7 +80,7 @@ def test_only_the_engine_knows_the_database(path: Path) -> None:
     found = {name.split(".")[0] for name in imports(path)}
     if room(path) != "engine":
         assert "duckdb" not in found
-    if room(path) in ("search", "report", "cli", "commands", "words"):
+    if room(path) in ("search", "numeric", "report", "cli", "commands", "words"):
         assert not found & {"sqlglot", "pandas", "pyarrow"}
 
 

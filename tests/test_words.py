@@ -9,6 +9,7 @@ from dbdeid.release.clock import BestSoFar, Placed, Progress
 from dbdeid.utility.query_error import QueryError, Workload
 from dbdeid.verify import Promise, Verification
 from dbdeid.words import verified, workload
+from dbdeid.words.models import compared
 from dbdeid.words.search import best_so_far, following, found, levels, proven
 
 
@@ -145,3 +146,49 @@ def test_a_neighbour_that_a_search_did_not_get_to_is_named() -> None:
     assert "  suppressed     1 (2.0%) of 50 subjects" in lines
     assert "  classes        7, the smallest of 5 subjects" in lines
     assert lines[7] == "  column  level   subjects suppressed  loss"
+
+
+def test_models_are_told_with_what_changed_and_why_one_has_no_fit() -> None:
+    summary = {
+        "coefficients": 4,
+        "near": 1,
+        "changed_significance": 0.25,
+        "changed_near": 0.25,
+        "changed_direction": None,
+        "outside": 0.5,
+        "rmsz": 0.618,
+        "error_ratio": 1.04,
+    }
+    age = {"text": "age", "entered": "expected"}
+    cox = {
+        "kind": "cox",
+        "response": "months",
+        "event": None,
+        "where": None,
+        "terms": [age, {"text": "sex", "entered": "value"}],
+        "reason": None,
+        "summary": summary,
+    }
+    gone = {**summary, "rmsz": None, "error_ratio": None}
+    lost = {
+        "kind": "linear",
+        "event": None,
+        "where": "died",
+        "terms": [],
+        "reason": "it varies not",
+    }
+    models = [cox, {**cox, **lost, "summary": gone}]
+    assert compared(models, {**summary, "coefficients": 8}).splitlines() == [
+        "  model                        coefficients  significance changed  direction changed  "
+        "outside 95 %  rmsz  errors",
+        "  cox of months                4             25.0%                                    "
+        "50.0%         0.62  1.04",
+        "  linear of months where died  4             25.0%                                    "
+        "50.0%",
+        "  all                          8             25.0%                                    "
+        "50.0%         0.62  1.04",
+        "  cox of months: by expected values: age",
+        "  linear of months where died: no fit on the release: it varies not",
+        "  1 of 8 coefficients are near the limit of significance; 25.0% of all are near and "
+        "changed",
+    ]

@@ -34,16 +34,23 @@ def _evaluate(connection: Any, spec: str) -> dict[str, Any]:
     return evaluate(spec, connection)
 
 
+def _frontier(connection: Any, spec: str) -> dict[str, Any]:
+    from dbdeid.api import frontier
+
+    return frontier(spec, connection)
+
+
 PROCEDURES: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "deid_check": _check,
     "deid_run": _run,
     "deid_verify": _verify,
     "deid_evaluate": _evaluate,
+    "deid_frontier": _frontier,
 }
 
 
 def register(con: Any) -> None:
-    """Register `deid_check`, `deid_run`, `deid_verify`, `deid_evaluate` in a connection.
+    """Register `deid_check`, `deid_run`, `deid_verify`, `deid_evaluate`, `deid_frontier`.
 
     Args:
         con: an open `duckdb.DuckDBPyConnection`.

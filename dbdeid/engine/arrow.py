@@ -40,6 +40,12 @@ def texts(values: Sequence[str | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(written), buffers)
 
 
+def blobs(values: Sequence[bytes]) -> pa.Array:
+    """Bytes as they are."""
+    buffers = [None, _offsets(map(len, values)), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
+
+
 def lists(values: Sequence[Sequence[str] | None]) -> pa.Array:
     """Lists of texts, None being NULL."""
     present = np.array([value is not None for value in values], np.bool_)

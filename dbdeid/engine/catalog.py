@@ -81,7 +81,7 @@ class Book:
         """Make the schema and its tables where they are missing."""
         schema = exp.table_(identifier(SCHEMA), db=identifier(self.catalog))
         self.session.execute(exp.Create(this=schema, kind="SCHEMA", exists=True))
-        for name in ("releases", "hierarchies", "counterfeits", "files"):
+        for name in ("releases", "hierarchies", "counterfeits", "clusters", "files", "frontiers"):
             self.session.execute(self._definition(name))
 
     def _definition(self, name: str) -> exp.Expr:
@@ -142,14 +142,14 @@ class Book:
         )
         return [BookedFile(*row) for row in self.session.rows(query)]
 
-    def keep_hierarchies(self, release: str, hierarchies: Relation) -> None:
-        """Keep the hierarchies of a run in place of those of the release's last run."""
+    def keep_hierarchies(self, release: str, hierarchies: Relation | None) -> None:
+        """Keep the hierarchies of a run, if any, in place of those of the release's last run."""
         kept = self.table("hierarchies")
         same = exp.column("release").eq(exp.Literal.string(release))
         self.session.execute(exp.delete(kept.table, where=same))
-        self.session.execute(
-            exp.insert(exp.select(*_HIERARCHY_COLUMNS).from_(hierarchies.table), kept.table)
-        )
+        if hierarchies is not None:
+            rows = exp.select(*_HIERARCHY_COLUMNS).from_(hierarchies.table)
+            self.session.execute(exp.insert(rows, kept.table))
 
     def keep_counterfeits(self, release: str, flagged: Relation | None) -> None:
         """Keep which records of a run are counterfeit in place of those of the last run."""
@@ -167,6 +167,48 @@ class Book:
         same = exp.column("release").eq(exp.Literal.string(release))
         rows = exp.select("record", "counterfeits").from_(self.table("counterfeits").table)
         return self.session.run(Step("deid_counterfeits_kept", rows.where(same)))
+
+    def keep_clusters(self, release: str, clusters: Relation | None) -> None:
+        """Keep which records a run drew from which cluster, in place of those of the last run."""
+        kept = self.table("clusters")
+        name = exp.Literal.string(release)
+        self.session.execute(exp.delete(kept.table, where=exp.column("release").eq(name)))
+        if clusters is not None:
+            rows = exp.select(name.copy(), *_CLUSTER_COLUMNS).from_(clusters.table)
+            self.session.execute(exp.insert(rows, kept.table))
+
+    def clusters_of(self, release: str) -> Relation | None:
+        """The clusters of a release's last run, as a temporary table."""
+        if self.session.exists("clusters", SCHEMA, self.catalog) is None:
+            return None
+        same = exp.column("release").eq(exp.Literal.string(release))
+        rows = exp.select(*_CLUSTER_COLUMNS).from_(self.table("clusters").table)
+        return self.session.run(Step("deid_clusters_kept", rows.where(same)))
+
+    def keep_frontier(self, release: str, tables: Mapping[str, exp.Query]) -> None:
+        """Keep the frontier of a release in place of the last one.
+
+        Args:
+            release: whose it is.
+            tables: the rows of each table, by what follows the release's name.
+        """
+        kept = self.table("frontiers")
+        for name in self.frontier_of(release):
+            self.session.drop(Relation(name, (), "main", self.catalog))
+        self.session.execute(exp.delete(kept.table, where=_of_release(release)))
+        for what, rows in tables.items():
+            place = Relation(f"{release}_{what}", (), "main", self.catalog)
+            self.session.execute(exp.Create(this=place.table, kind="TABLE", expression=rows))
+            entry = exp.values([(exp.Literal.string(release), exp.Literal.string(place.name))])
+            self.session.execute(exp.insert(entry, kept.table))
+
+    def frontier_of(self, release: str) -> Sequence[str]:
+        """The tables of the frontier of a release."""
+        if self.session.exists("frontiers", SCHEMA, self.catalog) is None:
+            return []
+        rows = exp.select("written").from_(self.table("frontiers").table)
+        rows = rows.where(_of_release(release))
+        return [name for (name,) in self.session.rows(rows)]
 
     def latest(self, release: str) -> Entry | None:
         """The last run of a release."""
@@ -194,6 +236,13 @@ _HIERARCHY_COLUMNS = (
     "lower",
     "upper",
 )
+
+_CLUSTER_COLUMNS = ("cluster", "side", "record", "records")
+
+
+def _of_release(release: str) -> exp.Expr:
+    """Rows of a release; names of tables differ in more than the case of letters."""
+    return exp.Lower(this=exp.column("release")).eq(exp.Literal.string(release.lower()))
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -62,7 +62,7 @@ class Scratch:
                 # Until it is locked, another process may take it for an abandoned one.
                 if made := _take(path):
                     break
-                _alive.pop(path)
+                _alive.pop(path, None)  # a thread that sweeps may have had it
             if home is not None:
                 name = os.path.relpath(home.resolve(), path.parent)
                 (path / _HOME).write_text(name, encoding="utf-8")

@@ -195,7 +195,7 @@ def _refuse_other_aggregates(items: Sequence[_Item]) -> None:
     for item in items:
         for node in item.expression.find_all(exp.AggFunc, exp.Filter, exp.Window):
             if not _is_count(node) or node is not item.expression:
-                raise _refused(_named(node))
+                raise _refused(named(node))
 
 
 # -- keys, order, limit -----------------------------------------------------------------------
@@ -302,7 +302,7 @@ def _limit(select: exp.Select) -> int | None:
 # -- expressions ------------------------------------------------------------------------------
 
 # Deterministic and free of side effects: what may be computed from one row's values.
-_SCALARS = (
+SCALARS = (
     *(exp.And, exp.Or, exp.Not, exp.Paren),
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.Between, exp.In, exp.Like, exp.ILike, exp.Escape, exp.Is),
@@ -316,7 +316,7 @@ _SCALARS = (
 )
 
 
-def _named(node: exp.Expr) -> str:
+def named(node: exp.Expr) -> str:
     """What a refused node is called; never its text."""
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name}"
@@ -348,8 +348,8 @@ class _Scope:
     def scalar(self, node: exp.Expr, clause: str) -> exp.Expr:
         """A checked copy of an expression, its columns spelled as in the source."""
         for part in node.walk():
-            if not isinstance(part, _SCALARS):
-                raise _refused(f"{_named(part)} in {clause}")
+            if not isinstance(part, SCALARS):
+                raise _refused(f"{named(part)} in {clause}")
         copy = exp.Paren(this=node.copy())
         for reference in list(copy.find_all(exp.Column)):
             reference.replace(column(self._resolve(reference, clause)))

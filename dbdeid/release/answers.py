@@ -13,9 +13,11 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.methods.outcome import Outcome
-from dbdeid.privacy import AlphaK
+from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
+from dbdeid.release import drawn
 from dbdeid.release.bind import BoundColumn
+from dbdeid.release.method_spec import Policy
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
 from dbdeid.search.lattice import Lattice
@@ -62,6 +64,7 @@ def _unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     yield from _reasons(prepared, session)
     yield from _repeating_identifiers(prepared, session)
     yield from _copied(prepared, session)
+    yield from drawn.unanswered(prepared, session)
 
 
 def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
@@ -172,7 +175,8 @@ def _whose_rows(prepared: Prepared, name: str) -> str:
 
 def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     parameters = prepared.parameters
-    if parameters.k < LEAST_K:
+    counts = any(isinstance(m, KAnonymity) for m in parameters.models)
+    if parameters.k < LEAST_K and (counts or not isinstance(prepared.bound.spec.method, Policy)):
         yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
     if parameters.suppression_limit > MUCH_SUPPRESSED:
         who = "subjects" if parameters.subject else "records"
@@ -184,6 +188,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
     yield from _shared_identifiers(prepared, session)
     yield from _padding(prepared)
+    yield from drawn.shown(prepared, session)
     roles = ("sensitive", "insensitive")
     others = [c.name for c in prepared.bound.released if c.spec.role in roles]
     if others:
@@ -330,7 +335,7 @@ def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iter
 
 def blank(prepared: Prepared, outcome: Outcome) -> Iterator[str]:
     """Whether nothing is left of the quasi-identifiers."""
-    if outcome.node is None:
+    if not outcome.node:
         return
     levels = zip(outcome.node, prepared.quasi_identifiers, strict=True)
     known = prepared.parameters.transformation is not None

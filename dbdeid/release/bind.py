@@ -13,14 +13,18 @@ import sqlglot
 from sqlglot import exp
 
 from dbdeid.data.classes import Staged
+from dbdeid.data.ordered import Ordered
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.privacy import Model
-from dbdeid.release import models
-from dbdeid.release.spec import ColumnSpec, ReleaseSpec, SourceQuery
+from dbdeid.release import analyses, models, synthesis
+from dbdeid.release.analyses import BoundAnalysis
+from dbdeid.release.column_spec import ColumnSpec
+from dbdeid.release.method_spec import Condensation
+from dbdeid.release.spec import ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
 FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
@@ -37,11 +41,13 @@ class BoundColumn:
         column: name and type as in the source.
         spec: what the spec says of it.
         released_type: the type it has when released as it is; None when it is withheld.
+        domain: its values in their order, where method policy merges neighbours.
     """
 
     column: Column
     spec: ColumnSpec
     released_type: str | None
+    domain: Ordered | None = None
 
     @property
     def name(self) -> str:
@@ -59,6 +65,7 @@ class Bound:
         columns: all columns of the source, in order.
         subject: the column that tells whose record it is; None: each record is one subject.
         models: the declared models, with their columns as the source spells them.
+        analyses: the recipient's models.
     """
 
     file: SpecFile
@@ -66,6 +73,7 @@ class Bound:
     columns: tuple[BoundColumn, ...]
     subject: Column | None
     models: tuple[Model, ...]
+    analyses: tuple[BoundAnalysis, ...] = ()
 
     @property
     def spec(self) -> ReleaseSpec:
@@ -133,12 +141,16 @@ def bind(file: SpecFile, session: Session) -> Bound:
     mistakes.extend(_subject_mistakes(file, columns, found))
     by_name = {c.name.lower(): c for c in columns}
     mistakes.extend(models.mistakes(file, by_name))
+    mistakes.extend(synthesis.mistakes(file, by_name))
+    recipients, wrong = analyses.bound(file, by_name, source, session)
+    mistakes.extend(wrong)
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
     subject = _named(file.spec.subject, columns)
     declared = models.named(file.spec.privacy, by_name)
-    return Bound(file, plain_values(source, released), tuple(columns), subject, declared)
+    plain = plain_values(source, released, nan=not isinstance(file.spec.method, Condensation))
+    return Bound(file, plain, tuple(columns), subject, declared, recipients)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
@@ -208,16 +220,17 @@ def _repeated(file: SpecFile, found: tuple[Column, ...]) -> Iterator[Mistake]:
         )
 
 
-def plain_values(source: exp.Query, released: Sequence[Column]) -> exp.Query:
+def plain_values(source: exp.Query, released: Sequence[Column], *, nan: bool = True) -> exp.Query:
     """The source with one spelling for equal values, so that the order of its rows is lost.
 
     Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
-    kind. 0.0 and -0.0 are one value with two texts, and so are nan and -nan.
+    kind. 0.0 and -0.0 are one value with two texts, and so are nan and -nan, which are missing
+    where `nan` is false.
     """
     odd = [c for c in released if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
-    plain = [exp.alias_(_plain_value(c), identifier(c.name)) for c in odd]
+    plain = [exp.alias_(_plain_value(c, nan), identifier(c.name)) for c in odd]
     return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
 
 
@@ -225,10 +238,11 @@ def _other_timestamp(found: Column) -> bool:
     return found.family == "timestamp" and found.type != "TIMESTAMP"
 
 
-def _plain_value(found: Column) -> exp.Expr:
+def _plain_value(found: Column, nan: bool) -> exp.Expr:
     value: exp.Expr = exp.column(identifier(found.name))
     if found.family == "float":
-        twice = [(exp.convert(0), exp.convert(0)), (_nan(found), _nan(found))]
+        missing = _nan(found) if nan else exp.null()
+        twice = [(exp.convert(0), exp.convert(0)), (_nan(found), missing)]
         ifs = [exp.If(this=value.copy().eq(equal), true=one) for equal, one in twice]
         return cast(exp.Case(ifs=ifs, default=value), found.type)
     if found.type == "TIMESTAMP WITH TIME ZONE":

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dbdeid.engine.session import Settings
 from dbdeid.errors import Unsatisfiable
+from dbdeid.methods import condensation, masked_rows
 from dbdeid.methods.full_domain import lattice_of
-from dbdeid.release import answers
+from dbdeid.release import answers, policies, recipients
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
+from dbdeid.release.method_spec import Policy
 from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import check_owned, check_source, workplace
@@ -29,8 +33,9 @@ def check(
     """Check a spec against its data without writing anything.
 
     Returns:
-        release, source_rows, source_subjects, lattice_size, risk of the source, a description of
-        each column, warnings.
+        release, source_rows, source_subjects, lattice_size (of method policy None, and how many
+        `bits` a policy has; None where nothing is generalized), risk of the source (None where all
+        is synthesized), a description of each column, warnings.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
@@ -47,6 +52,8 @@ def check(
         bound = bind(file, session)
         check_source(work, bound)
         prepared = prepare(bound, session)
+        synthesis = prepared.parameters.synthesis
+        recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
             who = "subjects" if file.spec.subject else "records"
             raise Unsatisfiable(
@@ -55,25 +62,47 @@ def check(
             )
         for reason in prepared.parameters.impossible:
             raise reason
+        if synthesis is not None:
+            warnings = answers.require(prepared, session)
+            condensation.records_of(condensation.coded(session, synthesis), synthesis)
+            return _told(prepared, {"lattice_size": None}, None, warnings)
+        if prepared.parameters.masking is not None:
+            warnings = answers.require(prepared, session)
+            every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
+            masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
+            risk = risk_before(prepared, session).to_dict()
+            return _told(prepared, {"lattice_size": None}, risk, warnings)
         lattice = lattice_of(prepared.quasi_identifiers)
+        size: dict[str, Any] = {"lattice_size": lattice.size}
+        if isinstance(file.spec.method, Policy):
+            size = {"lattice_size": None, "bits": policies.bits(prepared, session)}
         warnings = (
             *answers.beforehand(prepared, lattice, session),
             *answers.require(prepared, session),
         )
-        found = risk_before(prepared, session)
-        return {
-            "release": file.spec.release,
-            "source_rows": prepared.rows,
-            "source_subjects": prepared.subjects,
-            "lattice_size": lattice.size,
-            "risk": found.to_dict(),
-            "columns": _columns(prepared),
-            "warnings": list(warnings),
-        }
+        return _told(prepared, size, risk_before(prepared, session).to_dict(), warnings)
+
+
+def _told(
+    prepared: Prepared,
+    size: Mapping[str, Any],
+    risk: Mapping[str, Any] | None,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "release": prepared.bound.spec.release,
+        "source_rows": prepared.rows,
+        "source_subjects": prepared.subjects,
+        **size,
+        "risk": risk,
+        "columns": _columns(prepared),
+        "warnings": list(warnings),
+    }
 
 
 def _columns(prepared: Prepared) -> list[dict[str, Any]]:
     codings = {q.name: q for q in prepared.quasi_identifiers}
+    masked = prepared.parameters.masking is not None
     described = []
     for c in prepared.bound.columns:
         q = codings.get(c.name)
@@ -82,9 +111,9 @@ def _columns(prepared: Prepared) -> list[dict[str, Any]]:
                 "name": c.name,
                 "type": c.column.shown_type,
                 "role": c.spec.role,
-                "hierarchy": q.coding.hierarchy.kind if q else None,
-                "levels": q.height + 1 if q else None,
-                "values": len(q.coding.leaf) if q else None,
+                "hierarchy": q.coding.hierarchy.kind if q and not masked else None,
+                "levels": q.height + 1 if q and c.domain is None and not masked else None,
+                "values": (len(c.domain.values) if c.domain else len(q.coding.leaf)) if q else None,
             }
         )
     return described

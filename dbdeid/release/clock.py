@@ -10,12 +10,13 @@ from math import inf
 
 from dbdeid.methods.searching import BestSoFar, Offer
 from dbdeid.search.exploration import Placed, Progress
+from dbdeid.search.frontier import Weighed
 
-__all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Placed", "Progress"]
+__all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Placed", "Progress", "Weighed"]
 
 logger = logging.getLogger("dbdeid")
 
-Notify = Callable[[str, Progress | Placed | None], None]
+Notify = Callable[[str, Progress | Placed | Weighed | None], None]
 
 
 class Clock:
@@ -40,7 +41,7 @@ class Clock:
         logger.info("%s: %.2f s", name, self.seconds[name])
         self.seconds["total"] = round(time.perf_counter() - self._started, 4)
 
-    def progress(self, progress: Progress | Placed) -> None:
+    def progress(self, progress: Progress | Placed | Weighed) -> None:
         """Pass the search's progress on, and log when it has found something better."""
         if isinstance(progress, Progress) and progress.best < self._best:
             self._best = progress.best

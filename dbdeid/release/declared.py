@@ -7,19 +7,27 @@ from dataclasses import asdict
 from typing import Any
 
 from dbdeid.engine.relation import Column
+from dbdeid.methods.masked_rows import masked_type
 from dbdeid.methods.outcome import Outcome
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of
-from dbdeid.release.method_spec import FullDomain, Relocation
+from dbdeid.release.method_spec import (
+    Condensation,
+    FullDomain,
+    Microaggregation,
+    Policy,
+    Relocation,
+)
 from dbdeid.release.prepare import Prepared
+from dbdeid.release.spec import published
 from dbdeid.verify import Declared
-from dbdeid.verify.declared import CLASS_ID, Padding
+from dbdeid.verify.declared import CLASS_ID, Chance, Padding, PolicyRisk, Synthesized
 
 
 def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
     """The promises of a release as it was made."""
     shown = {
         q.name: {value.level for value in values.values()}
-        for q, values in zip(prepared.quasi_identifiers, outcome.shown, strict=True)
+        for q, values in zip(prepared.quasi_identifiers, outcome.shown, strict=False)
     }
     node = outcome.node or ()
     names = [q.name for q in prepared.quasi_identifiers]
@@ -31,6 +39,8 @@ def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
         prepared.rows,
         unchanged=[name for name, levels in shown.items() if levels == {0}],
         padded=padded,
+        weighed=asdict(prepared.weighed) if prepared.weighed else None,
+        synthetic=asdict(outcome.synthetic) if outcome.synthetic else None,
     )
 
 
@@ -42,6 +52,8 @@ def declare(
     *,
     unchanged: Collection[str],
     padded: Mapping[str, Any] | None = None,
+    weighed: Mapping[str, Any] | None = None,
+    synthetic: Mapping[str, Any] | None = None,
 ) -> Declared:
     """The promises of a release as it was made.
 
@@ -52,14 +64,19 @@ def declare(
         source_rows: records of the source.
         unchanged: quasi-identifiers that are released as they are in every class.
         padded: of a release with counterfeit records, the fields of `methods.outcome.Padded`.
+        weighed: of a release under a policy, the fields of `verify.declared.PolicyRisk`.
+        synthetic: of synthetic records, the fields of `methods.outcome.Synthetic`.
     """
     spec, method = bound.spec, bound.spec.method
     keeps = isinstance(method, FullDomain) and method.suppressed == "keep"
+    masked = isinstance(method, Microaggregation)
     columns = [Column(CLASS_ID, "BIGINT")] if padded else []
     bounds: list[str] = []
     for c in bound.released:
         released_type = c.released_type or "VARCHAR"
         generalized = c.name in tops and (c.name not in unchanged or keeps)
+        if masked and c.name in tops:
+            released_type, generalized = masked_type(released_type), False
         columns.append(Column(c.name, "VARCHAR" if generalized else released_type))
         if c.name in tops and spec.output.bounds and bounds_of(c):
             bounds += [f"{c.name}_lower", f"{c.name}_upper"]
@@ -76,15 +93,46 @@ def declare(
         source_rows=source_rows,
         suppression_limit=method.suppression_limit if isinstance(method, FullDomain) else 0.0,
         keeps_suppressed=keeps,
-        domains=tuple(c.name for c in bound.quasi_identifiers if _declares_domain(c)),
+        domains=tuple(
+            c.name
+            for c in bound.quasi_identifiers
+            if isinstance(method, Policy) or _declares_domain(c)
+        ),
         limited=tuple(c.name for c in bound.quasi_identifiers if _declares_limits(c)),
         null_policy=spec.null_policy,
         subject=bound.subject.name if bound.subject else None,
         pseudonyms=tuple(c.name for c in bound.pseudonyms),
-        local=bool(tops) and not levels,
+        local=bool(tops) and not levels and not masked,
         limits=_limits(bound, tops),
         padding=_padding(bound, padded) if padded else None,
         relocated=method.limit if isinstance(method, Relocation) else None,
+        weighed=PolicyRisk(**weighed) if weighed else None,
+        explained=bool(published(spec)),
+        synthesized=_synthesized(bound, synthetic) if synthetic else None,
+    )
+
+
+_OF_SYNTHESIS = ("response", "exact", "counts", "nulls")
+
+
+def _synthesized(bound: Bound, synthetic: Mapping[str, Any]) -> Synthesized:
+    method, trial = bound.spec.method, synthetic["trial"]
+    chance = None
+    if trial is not None:
+        chance = Chance(
+            others=trial["unique_others"],
+            hit_others=trial["hit_others"],
+            members=trial["unique_members"],
+            hit_members=trial["hit_members"],
+        )
+    return Synthesized(
+        **{key: synthetic[key] for key in _OF_SYNTHESIS},
+        k=bound.spec.smallest_class,
+        strata=tuple(synthetic["strata"]),
+        merged=isinstance(method, Condensation) and method.small_strata == "merge",
+        categories=tuple(synthetic["categories"]),
+        pooled={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
+        chance=chance,
     )
 
 

@@ -68,12 +68,13 @@ def evaluate_workload(
 
     padding = declared.padding
     released, weight = public.answering(session, padding.sensitive if padding else None)
+    generalized = bound.quasi_identifiers if public.dictionary is not None else ()
     target = Answerable(
         source_names=source_names(bound.spec.source_name),
         columns=tuple(c.column for c in bound.released),
-        quasi_identifiers=tuple(c.name for c in bound.quasi_identifiers),
+        quasi_identifiers=tuple(c.name for c in generalized),
         release=released,
-        dictionary=public.dictionary,
+        dictionary=public.dictionary or public.released,  # which nobody reads then
         weight=weight,
     )
     return evaluate(session, queries, target, bound.source)

@@ -13,7 +13,7 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError, VerificationError
-from dbdeid.release import export, populations, pseudonyms
+from dbdeid.release import export, populations, pseudonyms, recipients
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
@@ -72,6 +72,8 @@ class Existing:
             record["source_rows"],
             unchanged=[name for name, c in known.items() if c["released_type"] != "VARCHAR"],
             padded=record.get("padding"),
+            weighed=record.get("weighed"),
+            synthetic=record.get("synthetic"),
         )
 
 
@@ -98,11 +100,15 @@ def existing(
         catalog = work.session.catalog
         if work.places.target is not None:
             catalog = work.session.attach(work.places.target, read_only=True)
-        beside = [f"{entry.release}_{what}" for what in published(read_text(entry.spec).spec)]
-        tables = [Relation(n, schema="main", catalog=catalog) for n in (entry.release, *beside)]
+        released = Relation(entry.release, schema="main", catalog=catalog)
+        beside = {
+            what: Relation(f"{entry.release}_{what}", schema="main", catalog=catalog)
+            for what in published(read_text(entry.spec).spec)
+        }
+        public = Public(released, beside.get("dictionary"), beside.get("catalog"))
         if work.session.exists(entry.release, "main", catalog) is None:
             raise DataError(f"the released table {entry.release!r} is gone", hint="run it again")
-        yield Existing(work, file, work.book, entry, Public(*tables))
+        yield Existing(work, file, work.book, entry, public)
 
 
 def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ()) -> None:
@@ -181,7 +187,8 @@ def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification
         flagged=book.counterfeits_of(release) if declared.padding else None,
         then=Proven.of_dict(then) if then else None,
         source=pseudonyms.replaced(bound, session),
-        hierarchies=book.of_release(release),
+        hierarchies=book.of_release(release) if declared.explained else None,
+        clusters=book.clusters_of(release) if declared.synthesized else None,
         populations=populations.by_name(populations.found(bound, session)),
     )
 
@@ -227,21 +234,31 @@ def evaluate(
 
     Returns:
         recoding (global, or local: levels differ between classes), metrics by name, queries (None
-        without a workload), models (empty: none are declared).
+        without a workload), models (empty: none are declared) and what changed over all of them,
+        models_overall.
     """
     with existing(source, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
-        workload = None
+        workload, models = None, None
         if found.entry.kind != "view":
-            bound = found.bound()
-            workload = evaluate_workload(
-                bound, found.work.session, found.public, found.declared(bound)
+            bound, session = found.bound(), found.work.session
+            declared = found.declared(bound)
+            workload = evaluate_workload(bound, session, found.public, declared)
+            models = recipients.compared(
+                bound,
+                session,
+                recipients.originals(bound, session),
+                found.public,
+                found.book.of_release(found.entry.release) if declared.explained else None,
+                declared,
             )
+        compared = models.to_dict() if models else {"models": [], "overall": None}
         return {
             "recoding": found.entry.record.get("recoding", "global"),
             "metrics": dict(found.entry.metrics),
             "queries": workload.to_dict() if workload else None,
-            "models": [],
+            "models": compared["models"],
+            "models_overall": compared["overall"],
         }
 
 

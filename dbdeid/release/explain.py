@@ -11,19 +11,22 @@ from sqlglot import exp
 
 from dbdeid.data import classes
 from dbdeid.data.weights import truthful, weighted
-from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Settings, Step, ViewStep
 from dbdeid.methods import (
     counterfeit,
     full_domain,
     local_recoding,
+    masked_rows,
+    microaggregation,
     padded_rows,
     recoded_rows,
     relocation,
     sql_dealing,
+    synthetic_rows,
 )
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.parameters import Padding, Parameters
+from dbdeid.methods.parameters import Padding, Parameters, Synthesis
 from dbdeid.privacy import KAnonymity, MaxRisk, Model, OfSensitive, TCloseness
 from dbdeid.privacy.counting import Counting
 from dbdeid.privacy.counting import classes as counting_classes
@@ -44,6 +47,7 @@ from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, sub
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import catalog_name, places, reading
 from dbdeid.search.lattice import Node
+from dbdeid.utility.cluster_moments import moments_step
 
 
 def steps(
@@ -76,6 +80,9 @@ def _steps(bound: Bound, around: tuple[Step, ...]) -> tuple[Step, ...]:
     levels = {name.lower(): level for name, level in given.items()}
     node = tuple(levels.get(name.lower(), 1) for name in names)
     parameters = parameters_of(bound, None)
+    if parameters.synthesis is not None:
+        staging = classes.source_step(bound.source, bound.staged, subject_of(bound))
+        return staging, *_drawn(parameters.synthesis)
     released = [s.column for s in bound.staged]
     counting = Counting(bound.spec.null_policy, parameters.subject)
     measured = full_domain.COUNTED if parameters.subject else full_domain.STAGED
@@ -117,6 +124,9 @@ def _made(
         yield from _recoded(bound, quasi_identifiers, released, node, parameters)
         yield dictionary
         return
+    if parameters.masking is not None:
+        yield from _masked(quasi_identifiers, released, parameters)
+        return
     coded = classes.CODED
     if isinstance(bound.spec.method, Relocation):
         named = [q.name for q in quasi_identifiers]
@@ -128,6 +138,35 @@ def _made(
     if parameters.subject:
         yield full_domain.released_step(quasi_identifiers, released)
     yield dictionary
+
+
+def _drawn(synthesis: Synthesis) -> Iterator[Step]:
+    """From the staged source to numbers, and from what is drawn outside the database back."""
+    columns = synthesis.columns
+    named = (*synthesis.categorical, *synthesis.strata)
+    categories = [synthetic_rows.named(c) or c.name in named for c in columns]
+    for i, (c, category) in enumerate(zip(columns, categories, strict=True)):
+        if category:
+            yield synthetic_rows.levels_step(i, c, synthesis.pools.get(c.name))
+    place = synthetic_rows.place_in(columns)
+    yield synthetic_rows.records_step(columns, place)
+    yield synthetic_rows.codes_step(columns, categories, place)
+    yield synthetic_rows.synthetic_step(columns, categories, place)
+    yield from synthetic_rows.release_steps(columns, place)
+    if any(c.family in MEASURED for c in columns):
+        yield moments_step(synthetic_rows.CLUSTERS, columns)
+
+
+def _masked(
+    quasi_identifiers: tuple[QuasiIdentifier, ...], released: list[Column], parameters: Parameters
+) -> Iterator[Step]:
+    """From units of records to groups, their means and the release."""
+    names = microaggregation.names_of(quasi_identifiers, parameters)
+    yield recoded_rows.records_step(names)
+    yield recoded_rows.units_step(names)
+    yield recoded_rows.blocks_step(names)
+    yield masked_rows.masked_step(names)
+    yield from recoded_rows.release_steps(names, released)
 
 
 def _recoded(

@@ -58,16 +58,15 @@ def reopened(files: Sequence[Path], declared: Declared, expected: Content | None
     """Verify the files of one export, the release first, after reopening."""
     written, *beside = files
     names: list[str | Path] = list(beside)
-    if not names:
+    if not names and declared.explained:
         names = [dictionary_name(declared.release)]
         if declared.padding is not None and declared.padding.catalog != "none":
             names.append(catalog_name(declared.release))
-    dictionary, *catalog = names
     return verify_file(
         written,
         declared,
-        dictionary=dictionary,
-        catalog=catalog[0] if catalog else None,
+        dictionary=names[0] if names else None,
+        catalog=names[1] if len(names) > 1 else None,
         same_as=expected,
     )
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from dbdeid.data import dates, hierarchy_file, intervals
 from dbdeid.data.coding import Coding, code
 from dbdeid.data.hierarchy import Hierarchy, Order, from_rows, without_leaves
+from dbdeid.data.ordered import Ordered
 from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
@@ -45,7 +46,13 @@ def _build(
     bound: Bound, session: Session, quasi_identifier: BoundColumn, present: list[str]
 ) -> Hierarchy:
     spec, name = quasi_identifier.spec.hierarchy, quasi_identifier.name
-    assert spec is not None
+    if quasi_identifier.domain is not None:
+        return _of_domain(session, quasi_identifier, quasi_identifier.domain, present)
+    if spec is None:  # it is not generalized: only its values are known
+        if not present:
+            return without_leaves(name, "none", 1)
+        rows, order = _typed(session, quasi_identifier, [[value] for value in present])
+        return from_rows(name, "none", rows, declared=False, order=order, fixed_top=True)
     if spec.intervals is not None:
         return intervals.build(
             name, present, _scale(spec), discrete=quasi_identifier.column.family == "integer"
@@ -58,12 +65,32 @@ def _build(
         )
         timed = quasi_identifier.column.family == "timestamp"
         return dates.build(name, present, calendar, timed=timed)
-    rows, kind, declared = _rows(bound, session, quasi_identifier, spec, present)
+    rows, kind, declared = leaf_rows(bound, session, quasi_identifier, spec, present)
     if not rows and not declared:
         return without_leaves(name, kind, 1 + len(spec.prefix or ()))
     rows, order = _typed(session, quasi_identifier, rows)
     fixed = spec.prefix is not None or spec.suppress is not None
     return from_rows(name, kind, rows, declared=declared, order=order, fixed_top=fixed)
+
+
+def _of_domain(
+    session: Session, quasi_identifier: BoundColumn, domain: Ordered, present: Sequence[str]
+) -> Hierarchy:
+    """The values of an ordered domain and `*`, before a policy puts intervals between them."""
+    known = set(domain.values)
+    outside = [value for value in present if value not in known]
+    if outside:
+        raise HierarchyError(
+            f"column {quasi_identifier.name!r}: {len(outside)} of {len(present)} values are not in "
+            f"its domain ({domain.kind})",
+            hint="declare a domain that has them, or leave those rows out; --show-values prints "
+            "up to ten",
+            examples=outside[:10],
+        )
+    rows, order = _typed(session, quasi_identifier, [[value] for value in domain.values])
+    return from_rows(
+        quasi_identifier.name, domain.kind, rows, declared=True, order=order, fixed_top=True
+    )
 
 
 def _scale(spec: HierarchySpec) -> intervals.Intervals:
@@ -75,7 +102,7 @@ def _scale(spec: HierarchySpec) -> intervals.Intervals:
     )
 
 
-def _rows(
+def leaf_rows(
     bound: Bound,
     session: Session,
     quasi_identifier: BoundColumn,
@@ -92,7 +119,7 @@ def _rows(
     if spec.groups is not None:
         return _group_rows(name, spec.groups), "groups", True
     domain = quasi_identifier.spec.domain
-    leaves = list(domain) if domain is not None else present
+    leaves = list(domain) if domain else present
     if spec.prefix is not None:
         lengths = ", ".join(map(str, spec.prefix))
         kind = f"prefixes of {lengths}"
@@ -154,18 +181,18 @@ def _typed(
     source_type = quasi_identifier.released_type
     if source_type == "VARCHAR" or source_type is None:
         return rows, None
-    written = _written(session, Column(quasi_identifier.name, source_type), [r[0] for r in rows])
-    leaves = [text if text is not None else row[0] for text, row in zip(written, rows, strict=True)]
+    texts = written(session, Column(quasi_identifier.name, source_type), [r[0] for r in rows])
+    leaves = [text if text is not None else row[0] for text, row in zip(texts, rows, strict=True)]
     typed = [[leaf, *row[1:]] for leaf, row in zip(leaves, rows, strict=True)]
     if not bounds_of(quasi_identifier):
         return typed, None
-    numbers = tuple(None if text is None else _rank(text) for text in written)
+    numbers = tuple(None if text is None else rank(text) for text in texts)
     return typed, Order(numbers, tuple(leaves))
 
 
-def _written(session: Session, target: Column, leaves: list[str]) -> list[str | None]:
+def written(session: Session, target: Column, leaves: Sequence[str]) -> list[str | None]:
     """Each leaf cast to the column's type and back; None where it is no value of that type."""
-    session.upload("deid_leaves", {"number": range(len(leaves)), "leaf": leaves})
+    session.upload("deid_leaves", {"number": range(len(leaves)), "leaf": list(leaves)})
     kind = exp.DataType.build(target.type, dialect="duckdb")
     cast_there = exp.TryCast(this=exp.column("leaf"), to=kind)
     query = (
@@ -173,21 +200,22 @@ def _written(session: Session, target: Column, leaves: list[str]) -> list[str | 
         .from_(session.temp("deid_leaves").table)
         .order_by("number")
     )
-    written = [row[0] for row in session.rows(query)]
+    texts = [row[0] for row in session.rows(query)]
     session.drop_temp("deid_leaves")
     return [
         text if text is not None and _same(leaf, text) else None
-        for leaf, text in zip(leaves, written, strict=True)
+        for leaf, text in zip(leaves, texts, strict=True)
     ]
 
 
 def _same(leaf: str, written: str) -> bool:
     """Whether a cast kept a leaf's value: 12.5 is no INTEGER, though DuckDB rounds it to 13."""
-    before, after = _rank(leaf.strip()), _rank(written)
+    before, after = rank(leaf.strip()), rank(written)
     return before is None or after is None or before == after
 
 
-def _rank(text: str) -> Fraction | None:
+def rank(text: str) -> Fraction | None:
+    """The number behind the text of a number, a date or a moment; None if it is none."""
     try:
         return Fraction(text)
     except ValueError:

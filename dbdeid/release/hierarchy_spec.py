@@ -166,6 +166,8 @@ def plain(value: Any) -> str:
     """A label or value of a spec as text; YAML may have read a number."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise problem("expects texts", "quote labels and values")
+    if any("\ud800" <= sign <= "\udfff" for sign in str(value)):
+        raise problem("has half a character (a lone surrogate)", "write it in UTF-8")
     return str(value)
 
 

@@ -9,10 +9,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.release.hierarchy_spec import Part, not_yet
+from dbdeid.release.hierarchy_spec import Part, Text, not_yet
+from dbdeid.search.measures import LOSSES, RISKS
 from dbdeid.search.searches import SEARCHES
 
-METHODS_NOT_YET = ("policy", "condensation", "microaggregation", "external")
+METHODS_NOT_YET = ("external",)
 # Objectives that add up more of a class than a query of the `sql` engine counts.
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
 
@@ -163,6 +164,84 @@ class LocalRecoding(Part):
         return 1.0 if self.diversity_weight is None else self.diversity_weight
 
 
+class SafeHarbor(Part):
+    """Which quasi-identifiers are the ages and the ZIP codes of the Safe Harbor rule."""
+
+    age: Text | None = None
+    zip: Text | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> SafeHarbor:
+        if self.age is None and self.zip is None:
+            raise problem("names neither ages nor ZIP codes", "as in {age: age, zip: zip}")
+        return self
+
+
+class Choice(Part):
+    """Which policy of the frontier is released."""
+
+    max_risk: Share | None = None
+    max_loss: Share | None = None
+    dominates: Literal["safe_harbor"] | None = None
+    point: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Choice:
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise problem(
+                f"expects one way to choose, found {', '.join(given) or 'none'}",
+                "one of {max_risk: 0.05}, {max_loss: 0.3}, {dominates: safe_harbor}, {point: 12}",
+            )
+        return self
+
+
+def _measure(known: Mapping[str, Any]) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if not isinstance(value, str) or value not in known:
+            raise problem("unknown measure", did_you_mean(str(value), known))
+        return value
+
+    return BeforeValidator(check)
+
+
+class Policy(Part):
+    """A policy of intervals from the risk-utility frontier (Xia et al. 2013)."""
+
+    name: Literal["policy"]
+    population: Text | None = None
+    risk: Annotated[str, _measure(RISKS)] = "population"
+    utility: Annotated[str, _measure(LOSSES)] = "kl"
+    search: Literal["greedy", "sublattice", "random_chain", "nsga2", "bisect"] = "greedy"
+    budget: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    safe_harbor: SafeHarbor | None = None
+    threshold: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
+    start: Literal["ends", "chain"] | None = None
+    choose: Choice | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Policy:
+        given = [key for key in ("threshold", "start") if getattr(self, key) is not None]
+        if given and self.search != "sublattice":
+            raise problem(f"{', '.join(given)} only go with search: sublattice", "drop them")
+        if self.search == "bisect" and self.safe_harbor is None:
+            raise problem(
+                "search: bisect looks for policies with at most the risk of a reference",
+                "declare safe_harbor: {age: age, zip: zip}, or use search: greedy",
+            )
+        if self.choose is not None and self.choose.dominates and self.safe_harbor is None:
+            raise problem(
+                "choose: {dominates: safe_harbor} needs to know what Safe Harbor is here",
+                "declare safe_harbor: {age: age, zip: zip}",
+            )
+        if self.safe_harbor is not None and self.safe_harbor.zip and self.population is None:
+            raise problem(
+                "Safe Harbor pools ZIP areas of fewer than 20,000 people, whom no population tells",
+                "declare `population`, or safe_harbor: {age: age} alone",
+            )
+        return self
+
+
 class Relocation(Part):
     """Hybrid k-anonymity: outliers' quasi-identifiers are moved (Nergiz & Gök 2014)."""
 
@@ -170,10 +249,49 @@ class Relocation(Part):
     limit: Share = 0.05
 
 
-METHODS: dict[str, type[FullDomain | Counterfeit | LocalRecoding | Relocation]] = {
+class Condensation(Part):
+    """Synthetic records drawn from clusters, for the recipient's models (Gal et al. 2014).
+
+    Defaults that depend on other keys are None: `k` that of the declared cluster_size;
+    `response_weight` .3, of variant improved .5; `calibrate` whether models are declared; `strata`
+    and `response` the event and the duration of the first Cox model.
+    """
+
+    name: Literal["condensation"]
+    variant: Literal["recipient", "improved", "original"] = "recipient"
+    k: Annotated[int, Field(ge=2)] | None = None
+    strata: Annotated[tuple[Text, ...], Field(strict=False)] | None = None
+    small_strata: Literal["error", "merge"] = "error"
+    response: Text | None = None
+    response_weight: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
+    synthesis: Literal["pca"] = "pca"
+    exact_moments: bool = False
+    time: Literal["exact", "stratified"] = "stratified"
+    time_scale: Literal["rank", "z"] = "rank"
+    calibrate: bool | None = None
+
+    @property
+    def weight(self) -> float:
+        """The weight of the response, declared or that of the variant."""
+        if self.response_weight is not None:
+            return self.response_weight
+        return 0.5 if self.variant == "improved" else 0.3
+
+
+class Microaggregation(Part):
+    """Quasi-identifiers replaced by the means of small groups (MDAV, TFRP)."""
+
+    name: Literal["microaggregation"]
+    algorithm: Literal["mdav", "tfrp"] = "mdav"
+
+
+METHODS: dict[str, type[Part]] = {
     "full_domain": FullDomain,
     "counterfeit": Counterfeit,
     "local_recoding": LocalRecoding,
+    "policy": Policy,
+    "condensation": Condensation,
+    "microaggregation": Microaggregation,
     "relocation": Relocation,
 }
 
@@ -187,7 +305,13 @@ def _known_method(value: Any) -> Any:
 
 
 Method: TypeAlias = Annotated[
-    FullDomain | Counterfeit | LocalRecoding | Relocation,
+    FullDomain
+    | Counterfeit
+    | LocalRecoding
+    | Policy
+    | Condensation
+    | Microaggregation
+    | Relocation,
     Field(discriminator="name"),
     BeforeValidator(_known_method),
 ]

@@ -13,15 +13,20 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from dbdeid.data.classes import CODED, TUPLES
-from dbdeid.engine.relation import Relation, cast, column
-from dbdeid.engine.session import Session
+from dbdeid.data.classes import CODED, SOURCE, TUPLES, source_step
+from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.session import Session, Step
 from dbdeid.methods.outcome import Outcome, Written, domain_of
+from dbdeid.release.metric_spec import OF_SENSITIVE
 from dbdeid.release.prepare import Prepared
 from dbdeid.release.public import Public
-from dbdeid.release.spec import OF_SENSITIVE
+from dbdeid.utility import moments
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.block_entropy import block_entropy
+from dbdeid.utility.cluster_moments import cluster_moments
+from dbdeid.utility.conditional_privacy import conditional_privacy
+from dbdeid.utility.exact_hits import exact_hits
+from dbdeid.utility.information_loss import information_loss
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.members import Crosswalk, members_of_transformation
 from dbdeid.utility.mutual_information import told
@@ -52,7 +57,80 @@ def measured(
         found |= _of_classes(written.released, texts, session)
     if not set(OF_SENSITIVE).isdisjoint(asked):
         found |= _of_sensitive(prepared, written.released, session)
+    if "moments" in asked:
+        found |= _moments(prepared, written.released, session)
     return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
+
+
+def of_masked(
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    """The metrics of a release whose quasi-identifiers are means; moments only where asked for."""
+    assert written.crosswalk is not None
+    names = [q.name for q in prepared.quasi_identifiers]
+    found = _of_classes(written.released, [column(name) for name in names], session)
+    numbers = [c for c in written.released.columns if c.name in names and c.family in MEASURED]
+    crosswalk = Crosswalk(written.crosswalk, tuple(names), written.released.names)
+    if "moments" in asked:
+        found |= _moments(prepared, written.released, session)
+    lost = information_loss(session, crosswalk, numbers)
+    return found if lost is None else found | {"information_loss": lost}
+
+
+def of_synthetic(
+    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
+) -> dict[str, float]:
+    """The metrics of synthetic records that are asked for."""
+    assert written.clusters is not None
+    assert written.outcome.synthetic is not None
+    released = written.released
+    found: dict[str, float] = {}
+    if "moments" in asked:
+        found |= _moments(prepared, released, session)
+    if "conditional_privacy" in asked:
+        privacy = conditional_privacy(session, written.clusters, released.columns)
+        shares = [of_column.relative for of_column in privacy.values()]
+        found["conditional_privacy"] = sum(shares) / len(shares)
+        for name, of_column in privacy.items():
+            found[f"conditional_privacy.{name}"] = of_column.relative
+            found[f"conditional_privacy.{name}.absolute"] = of_column.absolute
+    if "cluster_moments" in asked:
+        of_clusters = cluster_moments(session, written.clusters, released.columns)
+        if of_clusters is not None:
+            found["cluster_moments.means"] = of_clusters.means
+            found["cluster_moments.covariances"] = of_clusters.covariances
+    if "exact_hits" in asked:
+        hits = exact_hits(session, session.temp(SOURCE.name), released, released.names)
+        found["exact_hits"] = hits.share
+        found["exact_hits.unique"] = hits.share_of_unique
+    if "membership" in asked and written.outcome.synthetic.trial is not None:
+        found["membership"] = written.outcome.synthetic.trial.auc
+    return found
+
+
+def _moments(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
+    """How far the numbers of the release are from those of the source; nothing without any."""
+    numbers = [
+        staged
+        for staged in prepared.bound.staged
+        if Column(staged.column.name, staged.released_type).family in NUMBERS
+    ]
+    if not numbers:
+        return {}
+    # where quasi-identifiers were coded, the staged source is gone
+    query = source_step(prepared.bound.source, numbers, None).query
+    source = session.run(Step("deid_measured_source", query))
+    columns = moments.numeric(source, released)
+    errors = moments.moments(session, source, released, columns)
+    session.drop_temp(source.name)
+    if not errors:
+        return {}
+    of_columns = {
+        f"moments.{name}.{moment}": error
+        for name, of_column in errors.items()
+        for moment, error in of_column.errors.items()
+    }
+    return {"moments": moments.of_all(errors)} | of_columns
 
 
 def _of_labels(

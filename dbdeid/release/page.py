@@ -39,6 +39,25 @@ def write_report(
     return write_page(path, render(entry.record, audience))
 
 
+def place_of(file: SpecFile, page: Path | bool, database: Path | None, what: str) -> Path | None:
+    """Where the page of a command is drawn: at a path, or beside the spec, named for what it is.
+
+    Args:
+        file: the spec.
+        page: the path; True: beside the spec; False: nowhere.
+        database: in place of the spec's `database`.
+        what: follows the release's name in that of the file.
+
+    Raises:
+        DataError: it has no folder to be in, or would replace what is not a page.
+    """
+    if page is False:
+        return None
+    path = page if isinstance(page, Path) else file.folder / f"{file.spec.release}_{what}.html"
+    require_place(path, file, database)
+    return path
+
+
 def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
     """Refuse a page that has no folder to be in, or that would replace what is not a page.
 

@@ -24,8 +24,9 @@ from dbdeid.methods.population import Population, labels_of
 from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, PopulationModel, population_of
 from dbdeid.release.bind import Bound, BoundColumn, plain_values, table_or_file
 from dbdeid.release.hierarchies import coding_of
+from dbdeid.release.method_spec import Policy
 from dbdeid.release.specfile import SpecFile
-from dbdeid.release.workplace import dictionary_name
+from dbdeid.release.workplace import dictionary_name, frontier_of
 
 PEOPLE = "people"
 MOST_PEOPLE = 1 << 53  # their number is exact in floating point
@@ -93,15 +94,11 @@ def by_name(populations: Iterable[Found]) -> Mapping[str, exp.Query]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a population is named."""
+    """Where a population is named: by which keys of the spec."""
 
     file: SpecFile
-    number: int
+    keys: tuple[str | int, ...]
     name: str
-
-    @property
-    def keys(self) -> tuple[str | int, ...]:
-        return "privacy", self.number, "population"
 
     def mistake(self, message: str, hint: str) -> Mistake:
         return self.file.mistake(f"population {self.name!r} {message}", *self.keys, hint=hint)
@@ -118,13 +115,16 @@ class _Described:
 
 def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Iterator[_Described]:
     """The populations whose columns fit; what is wrong with others is told."""
-    named: dict[str, int] = {}
+    named: dict[str, tuple[str | int, ...]] = {}
+    method = bound.spec.method
+    if isinstance(method, Policy) and method.population is not None:
+        named[method.population] = ("method", "population")
     for number, model in enumerate(bound.models):
         name = population_of(model)
         if name is not None:
-            named.setdefault(name, number)
-    for name, number in named.items():
-        place = _Place(bound.file, number, name)
+            named.setdefault(name, ("privacy", number, "population"))
+    for name, keys in named.items():
+        place = _Place(bound.file, keys, name)
         try:
             rows = table_or_file(bound.file, session, name, *place.keys)
             columns = session.describe(rows)
@@ -149,7 +149,8 @@ def _found(bound: Bound, one: _Described) -> Found:
 
 def _table_mistakes(bound: Bound, place: _Place, rows: exp.Query) -> Iterator[Mistake]:
     release = bound.spec.release
-    replaced = {release.lower(), dictionary_name(release).lower()}
+    names = (release, dictionary_name(release), *frontier_of(bound.spec))
+    replaced = {name.lower() for name in names}
     tables = {table.name.lower() for table in rows.find_all(exp.Table)}
     if bound.spec.target is None and tables & replaced:
         yield place.mistake("is what the release would replace", "choose another release name")

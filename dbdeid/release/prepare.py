@@ -7,6 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from sqlglot import exp
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
+from dbdeid.data.ordered import with_intervals
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
@@ -22,17 +24,27 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.parameters import Padding, Parameters, Recoding
-from dbdeid.methods.population import Population
+from dbdeid.methods.parameters import Masking, Padding, Parameters, Recoding
+from dbdeid.methods.population import Population, labels_of
 from dbdeid.privacy import MaxRisk, risk
 from dbdeid.privacy.counting import Counting
-from dbdeid.release import populations, pseudonyms
+from dbdeid.release import domains, populations, pseudonyms
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
+from dbdeid.release.cells import cells
 from dbdeid.release.hierarchies import coding_of
-from dbdeid.release.method_spec import Counterfeit, FullDomain, LocalRecoding, Relocation
+from dbdeid.release.method_spec import (
+    Condensation,
+    Counterfeit,
+    FullDomain,
+    LocalRecoding,
+    Microaggregation,
+    Relocation,
+)
 from dbdeid.release.models import staged
 from dbdeid.release.sensitive import Attribute, attributes
+from dbdeid.release.synthesis import calibrates, synthesis_of
 from dbdeid.search.suppression import Rule
+from dbdeid.verify.declared import PolicyRisk
 
 HIERARCHIES = "deid_hierarchies_used"
 
@@ -49,6 +61,7 @@ class Prepared:
         parameters: of the method.
         rows: records of the source.
         subjects: people behind them; as many as records where none are declared.
+        weighed: of method policy, the risk of the policy that was chosen.
     """
 
     bound: Bound
@@ -58,6 +71,7 @@ class Prepared:
     parameters: Parameters
     rows: int
     subjects: int
+    weighed: PolicyRisk | None = None
 
     @property
     def released(self) -> tuple[Column, ...]:
@@ -85,9 +99,12 @@ def prepare(bound: Bound, session: Session) -> Prepared:
         collated = list(_collated(bound, session))
         if collated:
             raise SpecError(collated, source=bound.file.label)
+        bound = domains.with_domains(bound, session, compared)
         _require_subjects(bound, session)
         session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
     rows = _count_rows(session)
+    if isinstance(bound.spec.method, Condensation):
+        return Prepared(bound, (), (), (), parameters_of(bound, None), rows, rows)
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
@@ -98,9 +115,62 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     sensitive = attributes(bound, session, subjects)
     coded = populations.coded(bound, session, compared, quasi_identifiers)
     parameters = parameters_of(
-        bound, quasi_identifiers, [a.sensitive for a in sensitive], [c.population for c in coded]
+        bound, quasi_identifiers, [a.sensitive for a in sensitive], _judging(coded)
     )
     return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
+
+
+def _judging(coded: Sequence[populations.Coded]) -> list[Population]:
+    """The populations that a model looks at; there may be one that only a method does."""
+    return [c.population for c in coded if c.population.models]
+
+
+def with_policy(
+    prepared: Prepared, starts: Sequence[NDArray[np.int64]], weighed: PolicyRisk
+) -> Prepared:
+    """The same where each quasi-identifier has the intervals of a policy, and is released in them.
+
+    Args:
+        prepared: of method policy, before any policy was chosen.
+        starts: places of the first values of the intervals, for each quasi-identifier.
+        weighed: its risk.
+    """
+    domains_ = [c.domain for c in prepared.bound.quasi_identifiers]
+    node, found = [], []
+    others = [list(c.codings) for c in prepared.populations]
+    for i, (q, domain, own) in enumerate(
+        zip(prepared.quasi_identifiers, domains_, starts, strict=True)
+    ):
+        assert domain is not None
+        kept, whole = len(own) == len(domain.values), len(own) == 1
+        coding, level = q.coding, 0 if kept else q.height
+        if not kept and not whole:
+            hierarchy = with_intervals(q.coding.hierarchy, domain, own)
+            coding, level = Coding(hierarchy, q.coding.leaf), 1
+            for codings in others:
+                codings[i] = Coding(hierarchy, codings[i].leaf)
+        node.append(level)
+        found.append(replace(q, coding=coding))
+    coded = tuple(
+        replace(
+            one,
+            codings=tuple(codings),
+            population=replace(
+                one.population,
+                labels=tuple(labels_of(q.coding, c) for q, c in zip(found, codings, strict=True)),
+            ),
+        )
+        for one, codings in zip(prepared.populations, others, strict=True)
+    )
+    rule = replace(prepared.parameters.rule, populations=tuple(_judging(coded)))
+    parameters = replace(prepared.parameters, rule=rule, transformation=tuple(node))
+    return replace(
+        prepared,
+        quasi_identifiers=tuple(found),
+        populations=coded,
+        parameters=parameters,
+        weighed=weighed,
+    )
 
 
 def drawing_as_before(prepared: Prepared, last: Entry | None) -> Prepared:
@@ -260,6 +330,15 @@ def parameters_of(
         return replace(demands, rule=rule, recoding=_recoding(bound, method))
     if isinstance(method, Relocation):
         return replace(demands, suppression_limit=method.limit, moves=True)
+    if isinstance(method, Condensation):
+        made = synthesis_of(bound, method, key_of(bound))
+        if calibrates(bound, method):
+            made = replace(made, analyses=partial(cells, bound))
+        return replace(demands, synthesis=made)
+    if isinstance(method, Microaggregation):
+        return replace(demands, masking=_masking(bound, method))
+    if not isinstance(method, FullDomain):
+        return demands
     return replace(
         demands,
         suppression_limit=method.suppression_limit,
@@ -284,8 +363,14 @@ def _padding(bound: Bound, method: Counterfeit) -> Padding:
         strict=method.strict,
         sensitive=drawn,
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
-        key=_key(bound),
+        key=key_of(bound),
     )
+
+
+def _masking(bound: Bound, method: Microaggregation) -> Masking:
+    known = {c.name for c in bound.quasi_identifiers}
+    others = tuple(s.column.name for s in bound.staged if s.column.name not in known)
+    return Masking(method.algorithm, others, key_of(bound))
 
 
 def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
@@ -298,11 +383,11 @@ def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
         tail=method.tail or "append",
         engine=method.engine,
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
-        key=_key(bound),
+        key=key_of(bound),
     )
 
 
-def _key(bound: Bound) -> str:
+def key_of(bound: Bound) -> str:
     """The secret of all draws: of the seed, and of this release alone; fresh without a seed."""
     if bound.spec.seed is None:
         return secrets.token_hex(32)

@@ -21,22 +21,24 @@ class Public:
 
     Attributes:
         released: the release.
-        dictionary: what its values stand for.
+        dictionary: what its values stand for; None where they stand for themselves.
         catalog: how many records of which value are counterfeit, where that is published.
     """
 
     released: Relation
-    dictionary: Relation
+    dictionary: Relation | None
     catalog: Relation | None = None
 
     @property
     def beside(self) -> tuple[Relation, ...]:
         """The tables beside the release, in the order of their files."""
-        return (self.dictionary, *([self.catalog] if self.catalog else []))
+        return tuple(table for table in (self.dictionary, self.catalog) if table is not None)
 
     def named(self, release: str) -> dict[str, Relation]:
         """Each table by the name that it is published under."""
-        found = {release: self.released, dictionary_name(release): self.dictionary}
+        found = {release: self.released}
+        if self.dictionary is not None:
+            found[dictionary_name(release)] = self.dictionary
         return found | ({catalog_name(release): self.catalog} if self.catalog else {})
 
     def answering(self, session: Session, sensitive: str | None) -> tuple[Relation, str | None]:

@@ -13,14 +13,15 @@ from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.outcome import Outcome, Written
+from dbdeid.methods.outcome import Outcome, Synthetic, Written
 from dbdeid.privacy import MODELS, risk
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.journal import remembered
-from dbdeid.release.metrics import measured
+from dbdeid.release.metric_spec import METRICS
+from dbdeid.release.metrics import measured, of_masked, of_synthetic
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.spec import METRICS, beside
+from dbdeid.release.spec import beside
 from dbdeid.release.workplace import Workplace, companions
 from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
@@ -42,6 +43,79 @@ def record_of(
 ) -> dict[str, Any]:
     """Everything that is known of a release, measured on the written table."""
     spec, outcome = prepared.bound.spec, written.outcome
+    if outcome.synthetic is not None:
+        found = _of_synthetic(prepared, written, outcome.synthetic, session)
+    else:
+        found = _of_classes(prepared, written, session)
+    padding, weighed = outcome.padded, prepared.weighed
+    return {
+        "release": spec.release,
+        "method": spec.method.name,
+        "version": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": spec.source_name,
+        "source_rows": prepared.rows,
+        "source_subjects": prepared.subjects if spec.subject else None,
+        "counterfeit_rows": padding.counterfeits if padding else 0,
+        "relocated_rows": outcome.relocated or 0,
+        "recoding": _recoding(outcome),
+        "padding": asdict(padding) if padding else None,
+        "weighed": asdict(weighed) if weighed else None,
+        "synthetic": asdict(outcome.synthetic) if outcome.synthetic else None,
+        "masked": asdict(outcome.masked) if outcome.masked else None,
+        "draws": drawing.key if (drawing := prepared.parameters.drawing) else None,
+        "companions": list(beside(spec)),
+        "suppressed_rows": outcome.suppressed,
+        "suppressed_subjects": outcome.suppressed_subjects,
+        "verified": verification is not None and verification.verified,
+        "warnings": list(warnings),
+        "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
+        "null_policy": spec.null_policy,
+        "accept": spec.accept,
+        "method_parameters": spec.method.model_dump(exclude={"name"}),
+        "search": dict(outcome.search),
+        "verification": verification.to_dict() if verification else None,
+        "queries": workload.to_dict() if workload else None,
+        "seconds": dict(seconds),
+        "exports": list(spec.output.export),
+        "spec_text": prepared.bound.file.text,
+        **found,
+    }
+
+
+def _recoding(outcome: Outcome) -> str:
+    if outcome.masked is not None:
+        return "means"
+    if outcome.synthetic is not None:
+        return "none"
+    return "local" if outcome.node is None else "global"
+
+
+def _of_synthetic(
+    prepared: Prepared, written: Written, synthetic: Synthetic, session: Session
+) -> dict[str, Any]:
+    """What is known of synthetic records; their classes are the clusters they were drawn from."""
+    asked = prepared.bound.spec.evaluate.metrics or METRICS
+    metrics = of_synthetic(prepared, written, session, asked)
+    return {
+        "released_rows": prepared.rows,
+        "classes": synthetic.clusters,
+        "smallest_class": synthetic.smallest,
+        "columns": [
+            _column(c, prepared, {}, {}, written.released, {}) for c in prepared.bound.columns
+        ],
+        "transformation": {},
+        "loss": None,
+        "metrics": _in_order(metrics, asked),
+        "column_loss": {},
+        "risk": None,
+        "histogram": [],
+    }
+
+
+def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[str, Any]:
+    """What is known of the equivalence classes of a release, and of what was lost."""
+    spec, outcome = prepared.bound.spec, written.outcome
     released, counted = written.released, written.counted
     names = [q.name for q in prepared.quasi_identifiers]
     levels = dict(zip(names, outcome.node, strict=True)) if outcome.node is not None else {}
@@ -51,46 +125,28 @@ def record_of(
     real = counts
     if written.flagged is not None:
         real = value_counts(session, written.real, names)
-    losses = _column_losses(prepared, outcome, real)
-    loss = _total_loss(prepared, losses)
     asked = METRICS if spec.evaluate.metrics is None else spec.evaluate.metrics
-    metrics = {**outcome.metrics, "loss": loss}
-    metrics |= measured(prepared, written, session, {*asked, *outcome.metrics})
+    losses: dict[str, float] = {}
+    loss = None
+    if outcome.masked is not None:
+        metrics = of_masked(prepared, written, session, asked)
+    else:
+        losses = _column_losses(prepared, outcome, real)
+        loss = _total_loss(prepared, losses)
+        metrics = {**outcome.metrics, "loss": loss}
+        metrics |= measured(prepared, written, session, {*asked, *outcome.metrics})
     _require_kept(metrics, outcome)
     return {
-        "release": spec.release,
-        "method": spec.method.name,
-        "version": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": spec.source_name,
-        "source_rows": prepared.rows,
-        "source_subjects": prepared.subjects if spec.subject else None,
         "released_rows": after.records,
-        "counterfeit_rows": outcome.padded.counterfeits if outcome.padded else 0,
-        "relocated_rows": outcome.relocated or 0,
-        "recoding": "local" if outcome.node is None else "global",
-        "padding": asdict(outcome.padded) if outcome.padded else None,
-        "draws": drawing.key if (drawing := prepared.parameters.drawing) else None,
-        "companions": list(beside(spec)),
-        "suppressed_rows": outcome.suppressed,
-        "suppressed_subjects": outcome.suppressed_subjects,
         "classes": after.classes,
         "smallest_class": after.k,
-        "verified": verification is not None and verification.verified,
-        "warnings": list(warnings),
         "columns": [
             _column(c, prepared, levels, losses, released, counts) for c in prepared.bound.columns
         ],
-        "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
-        "null_policy": spec.null_policy,
-        "accept": spec.accept,
-        "method_parameters": spec.method.model_dump(exclude={"name"}),
         "transformation": levels,
         "loss": loss,
         "metrics": _in_order(metrics, asked),
         "column_loss": losses,
-        "search": dict(outcome.search),
-        "verification": verification.to_dict() if verification else None,
         "risk": {
             "before": risk_before(prepared, session).to_dict(),
             "after": after.to_dict(),
@@ -98,10 +154,6 @@ def record_of(
         "histogram": [
             asdict(size) for size in risk.histogram(session, counted, names, prepared.counting)
         ],
-        "queries": workload.to_dict() if workload else None,
-        "seconds": dict(seconds),
-        "exports": list(spec.output.export),
-        "spec_text": prepared.bound.file.text,
     }
 
 
@@ -159,7 +211,7 @@ def _column(
         "reason": c.spec.reason,
         "accept": c.spec.accept,
         "weight": c.spec.weight,
-        "hierarchy": q.coding.hierarchy.kind if q else None,
+        "hierarchy": q.coding.hierarchy.kind if q and not prepared.parameters.masking else None,
         "declared_domain": _declares_domain(c, q) if q else None,
     }
 
@@ -213,18 +265,23 @@ def result_of(
         relocated_rows=kept["relocated_rows"],
         recoding=kept["recoding"],
         padding=kept["padding"],
+        synthetic=kept["synthetic"],
+        masked=kept["masked"],
+        policy=(kept.get("frontier") or {}).get("policy"),
         classes=kept["classes"],
         smallest_class=kept["smallest_class"],
         null_policy=kept["null_policy"],
         transformation=kept["transformation"],
         loss=kept["loss"],
         metrics=kept["metrics"],
+        models=tuple((kept.get("models") or {}).get("models", ())),
+        models_overall=(kept.get("models") or {}).get("overall"),
         search={**kept["search"], "seconds": seconds.get("search")},
         verified=kept["verified"],
         promises=tuple(
             promise
             for promise in (kept["verification"] or {}).get("promises", ())
-            if promise["model"] in MODELS
+            if promise["model"] in (*MODELS, "policy", "copies")
         ),
         warnings=tuple(kept["warnings"]),
         seconds=dict(seconds),

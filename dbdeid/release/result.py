@@ -33,12 +33,19 @@ class RunResult:
         recoding: global, or local where each class has levels of its own.
         padding: of a release with counterfeit records: k, size of padded classes, h, limit,
             catalog, prosecutor risk and the like; None without them.
+        synthetic: of synthetic records: k, clusters, strata, response, trial and the like; None
+            for others. `classes` are then the clusters that they were drawn from.
+        masked: of quasi-identifiers that are means, the groups whose they are.
+        policy: of a policy, the released intervals of each quasi-identifier; None for others.
         classes: equivalence classes of the release.
         smallest_class: people in the smallest; None for an empty release.
         null_policy: how NULL in a quasi-identifier formed classes.
         transformation: level of each quasi-identifier; empty where recoding is local.
-        loss: mean information loss of a cell, in [0, 1].
+        loss: mean information loss of a cell, in [0, 1]; None where no value is generalized.
         metrics: utility metrics by name.
+        models: the recipient's models on the original and on the release, as
+            `utility.model_fit.Compared`; empty where none are declared.
+        models_overall: what changed over all of them.
         search: lattice_size, checked, proven_optimal, lower_bound.
         verified: whether an independent look at the written table found every promise kept.
         promises: of each privacy model what was declared and what was found.
@@ -58,12 +65,17 @@ class RunResult:
     relocated_rows: int
     recoding: str
     padding: Mapping[str, Any] | None
+    synthetic: Mapping[str, Any] | None
+    masked: Mapping[str, Any] | None
+    policy: Mapping[str, Any] | None
     classes: int
     smallest_class: int | None
     null_policy: str
     transformation: Mapping[str, int]
-    loss: float
+    loss: float | None
     metrics: Mapping[str, float]
+    models: tuple[Mapping[str, Any], ...]
+    models_overall: Mapping[str, Any] | None
     search: Mapping[str, Any]
     verified: bool
     promises: tuple[Mapping[str, Any], ...]

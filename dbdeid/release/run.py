@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,24 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
-from dbdeid.errors import DataError, VerificationError
-from dbdeid.methods import counterfeit, full_domain, local_recoding, relocation
+from dbdeid.errors import DataError, Unsatisfiable, VerificationError
+from dbdeid.methods import (
+    condensation,
+    counterfeit,
+    full_domain,
+    local_recoding,
+    microaggregation,
+    relocation,
+)
 from dbdeid.methods.outcome import Written
-from dbdeid.release import answers, export, preview, record
+from dbdeid.release import answers, drawn, export, frontier, policies, preview, recipients, record
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer
 from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
+from dbdeid.release.method_spec import Policy
+from dbdeid.release.policies import Decided
 from dbdeid.release.populations import by_name
 from dbdeid.release.prepare import (
     Prepared,
@@ -53,6 +62,9 @@ METHODS: dict[str, Any] = {
     "full_domain": full_domain,
     "counterfeit": counterfeit,
     "local_recoding": local_recoding,
+    "policy": full_domain,  # along the intervals that were chosen, as along any hierarchy
+    "condensation": condensation,
+    "microaggregation": microaggregation,
     "relocation": relocation,
 }
 
@@ -96,8 +108,14 @@ def run(
             check_source(work, bound)
             prepared = drawing_as_before(prepare(bound, work.session), work.last(file.spec))
             warnings = answers.require(prepared, work.session)
+            models = recipients.originals(prepared.bound, work.session)
         make = METHODS[file.spec.method.name]
         with clock.phase("search"):
+            decided = None
+            if isinstance(file.spec.method, Policy):
+                frontier.require_free(work, file.spec.release)
+                decided = policies.decide(prepared, work.session, clock.progress)
+                prepared = decided.chosen.prepared
             plan = make.plan(
                 work.session,
                 prepared.quasi_identifiers,
@@ -105,6 +123,10 @@ def run(
                 clock.progress,
                 offer,
             )
+        if decided is not None:
+            how = policies.searched(decided.found, decided.chosen)
+            plan = replace(plan, search=plan.search | how)
+            warnings = (*warnings, *decided.chosen.warnings)
         if file.spec.output.kind == "view":
             return preview.publish(work, prepared, plan, warnings, clock)
         with clock.phase("write"):
@@ -115,7 +137,7 @@ def run(
                 plan,
                 prepared.parameters,
             )
-        return _release(work, prepared, written, warnings, clock)
+        return _release(work, prepared, written, warnings, clock, decided, models)
 
 
 def _release(
@@ -124,12 +146,14 @@ def _release(
     written: Written,
     warnings: tuple[str, ...],
     clock: Clock,
+    decided: Decided | None,
+    models: tuple[recipients.Original, ...],
 ) -> RunResult:
     session, spec = work.session, prepared.bound.spec
     public = Public(written.released, written.dictionary, written.catalog)
     with clock.phase("verify"):
-        hierarchies = upload_hierarchies(prepared, session)
         declared = declared_of(prepared, written.outcome)
+        hierarchies = upload_hierarchies(prepared, session) if declared.explained else None
         verification = verify_table(
             session,
             public.released,
@@ -141,6 +165,7 @@ def _release(
             catalog=public.catalog,
             flagged=written.flagged,
             crosswalk=written.crosswalk,
+            clusters=written.clusters,
         )
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
@@ -150,21 +175,31 @@ def _release(
             *warnings,
             *answers.repeated(prepared, work.last(spec)),
             *answers.blank(prepared, written.outcome),
+            *drawn.tried(written.outcome),
             *answers.homogeneity(prepared, written.counted, session),
             *answers.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
         workload = evaluate_workload(prepared.bound, session, public, declared)
+        compared = recipients.compared(
+            prepared.bound, session, models, public, hierarchies, declared
+        )
     with clock.phase("publish"), staging(work.home) as stage:
         files = _write_files(work, stage, spec, declared, public)
         kept = record.record_of(
             prepared, written, session, verification, workload, warnings, clock.seconds
         )
+        kept |= {"models": compared.to_dict() if compared else None}
         if written.crosswalk is not None:
             of = proven(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
+        rows = None
+        if decided is not None:
+            told = policies.told(prepared, decided.found, decided.chosen)
+            kept |= {"frontier": policies.kept(told)}
+            rows = frontier.tables(session, decided.found, told)
         entry = record.entry_of(work, prepared, kept)
-        private = Private(hierarchies, written.flagged)
+        private = Private(hierarchies, written.flagged, rows, written.clusters)
         _commit(work, stage, spec, entry, files, public, private, declared)
     reader = Reader(work.places, spec.release, work.connection, _kept(work, public.released))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
@@ -188,7 +223,19 @@ def _require_stable(
         )
 
 
+# What the data may not allow, however right the method is.
+_OF_DATA = ("copies", "copies_in_trial")
+
+
 def _require(verification: Verification) -> None:
+    broken = [p.model for p in verification.promises if not p.holds]
+    if broken and len(broken) == len(verification.failures) and set(broken) <= {*_OF_DATA}:
+        raise Unsatisfiable(
+            "synthetic records equal more rows of the source than chance explains, and were not "
+            "published: " + "; ".join(verification.failures),
+            hint="columns of which nearly every record has a category of its own come back: "
+            "`pool` or drop them, name fewer `strata`, or choose another k",
+        )
     if not verification.verified:
         raise VerificationError(
             "the written table failed its verification and was not published: "
@@ -211,10 +258,13 @@ def _write_files(
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """What the book keeps of a release: its hierarchies, and which records are counterfeit."""
+    """What the book keeps of a release: its hierarchies, which records are counterfeit, the rows
+    of its frontier, by table, and the clusters that synthetic records were drawn from."""
 
-    hierarchies: Relation
+    hierarchies: Relation | None
     flagged: Relation | None
+    frontier: Mapping[str, exp.Query] | None
+    clusters: Relation | None
 
 
 def _commit(
@@ -241,10 +291,14 @@ def _commit(
         with session.transaction():
             require_unchanged(work, spec)
             book.create()
+            if private.frontier is not None:
+                frontier.require_free(work, spec.release)
+                book.keep_frontier(entry.release, private.frontier)
             if work.places.target is None:
                 _swap(work, public, private, declared)
             book.keep_hierarchies(entry.release, private.hierarchies)
             book.keep_counterfeits(entry.release, private.flagged)
+            book.keep_clusters(entry.release, private.clusters)
             book.add(entry)
             book.add_files([booked(file, entry.release, work.home) for file in files])
             held.enter_context(uninterrupted())  # after the commit there is no way back
@@ -267,12 +321,13 @@ def _swap(work: Workplace, public: Public, private: Private, declared: Declared)
         place = Relation(name, schema="main", catalog=session.catalog)
         session.execute(exp.Create(this=place.table, kind="VIEW", expression=query))
     catalog = session.relation(catalog_name(release)) if public.catalog else None
+    dictionary = session.relation(dictionary_name(release)) if public.dictionary else None
     _require(
         verify_table(
             session,
             session.relation(release),
             declared,
-            dictionary=session.relation(dictionary_name(release)),
+            dictionary=dictionary,
             catalog=catalog,
             flagged=private.flagged,
             same_as=content(session, public.released, declared.columns),

@@ -23,8 +23,15 @@ from dbdeid.privacy import KAnonymity
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
-from dbdeid.release.method_spec import Counterfeit, LocalRecoding, Relocation
-from dbdeid.release.page import require_place, write_page
+from dbdeid.release.method_spec import (
+    Condensation,
+    Counterfeit,
+    LocalRecoding,
+    Microaggregation,
+    Policy,
+    Relocation,
+)
+from dbdeid.release.page import place_of, write_page
 from dbdeid.release.prepare import prepare
 from dbdeid.release.specfile import SpecFile, read
 from dbdeid.release.workplace import check_source, workplace
@@ -140,7 +147,7 @@ def search(
     """
     file, clock = read(source), Clock(notify)
     _require_searchable(file, grid or Grid())
-    path = _place(file, page, database)
+    path = place_of(file, page, database, "search")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
             bound = bind(file, work.session)
@@ -183,7 +190,13 @@ def _require_searchable(file: SpecFile, grid: Grid) -> None:
     grid would compare.
     """
     method = file.spec.method
-    if isinstance(method, Counterfeit | LocalRecoding):
+    if isinstance(method, Policy):
+        message = "method policy chooses intervals, not levels"
+        hint = "dbdeid frontier shows what it can choose from"
+    elif isinstance(method, Condensation | Microaggregation):
+        message = f"method {method.name} chooses no levels: there is no such search to show"
+        hint = "run it"
+    elif isinstance(method, Counterfeit | LocalRecoding):
         message = f"method {method.name} suppresses nothing: there is no such search to show"
         hint = "run it; it tells what it checked, and, where nothing is feasible, what would be"
     elif isinstance(method, Relocation) and grid:
@@ -193,14 +206,6 @@ def _require_searchable(file: SpecFile, grid: Grid) -> None:
         return
     mistake = file.mistake(message, "method", hint=hint)
     raise SpecError([mistake], source=file.label)
-
-
-def _place(file: SpecFile, page: Path | bool, database: Path | None) -> Path | None:
-    if page is False:
-        return None
-    path = page if isinstance(page, Path) else file.folder / f"{file.spec.release}_search.html"
-    require_place(path, file, database)
-    return path
 
 
 # -- searching ----------------------------------------------------------------------------------

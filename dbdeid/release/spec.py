@@ -6,9 +6,9 @@ Only what the text itself can say is checked here; `release.bind` holds it again
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -24,116 +24,36 @@ from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import (
     MODELS,
-    NOT_YET,
+    ClusterSize,
     KAnonymity,
     LDiversity,
+    MaxRisk,
     Model,
     OfSensitive,
     TCloseness,
     population_of,
 )
 from dbdeid.privacy.counting import NullPolicy
+from dbdeid.release.column_spec import ColumnSpec, ungeneralized, unmasked, unordered
 from dbdeid.release.hierarchy_spec import (
-    HierarchySpec,
     Part,
     Text,
     not_yet,
-    plain,
-    short_hierarchy,
 )
 from dbdeid.release.method_spec import (
+    Condensation,
     Counterfeit,
     FullDomain,
     LocalRecoding,
     Method,
-    Objective,
+    Microaggregation,
+    Policy,
 )
+from dbdeid.release.metric_spec import OF_SENSITIVE, Metric, require_measured
+from dbdeid.release.model_spec import Analysis
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
-
-METRICS_NOT_YET = ("moments",)
-# Metrics of each sensitive column.
-OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
-# Metrics of a release with counterfeit records.
-OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error")
-# Why a metric is none of a release whose levels differ between classes.
-NOT_OF_LOCAL = {
-    "precision": "adds up the levels of one transformation",
-    "height": "adds up the levels of one transformation",
-    "kl_divergence": "spreads classes that do not overlap",
-}
-
-Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
-
-
-class ColumnSpec(Part):
-    """The role of one column and what belongs to it."""
-
-    keys_not_yet = ("order",)
-
-    role: Role
-    hierarchy: Annotated[HierarchySpec | None, BeforeValidator(short_hierarchy)] = None
-    type: Literal["categorical"] | None = None
-    weight: Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)] = 1.0
-    min_level: Annotated[int, Field(ge=0)] = 0
-    max_level: Annotated[int, Field(ge=0)] | None = None
-    domain: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
-    pseudonym: bool = False
-    reason: Text | None = None
-    accept: Literal["homogeneity"] | None = None
-
-    @property
-    def released(self) -> bool:
-        """Whether the column leaves, as it is, generalized or as a pseudonym."""
-        return self.role not in ("identifier", "drop") or self.pseudonym
-
-    @field_validator("role", mode="before")
-    @classmethod
-    def _known_role(cls, value: Any) -> Any:
-        if value == "synthesize":
-            raise not_yet("role 'synthesize'")
-        return value
-
-    @field_validator("domain", mode="before")
-    @classmethod
-    def _domain_texts(cls, value: Any) -> Any:
-        return [plain(v) for v in value] if isinstance(value, list | tuple) else value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, value: Any) -> Any:
-        return {"role": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _consistent(self) -> ColumnSpec:
-        if self.role == "quasi_identifier":
-            self._check_quasi_identifier()
-        else:
-            used = [k for k in _QI_KEYS if k in self.model_fields_set]
-            if self.role == "sensitive" and "hierarchy" in used:
-                used.remove("hierarchy")
-            if used:
-                raise problem(f"{', '.join(used)} only go with role quasi_identifier")
-        if self.accept and self.role != "sensitive":
-            raise problem("accept: homogeneity only goes with role sensitive")
-        if self.pseudonym and self.role != "identifier":
-            raise problem("pseudonym: true only goes with role identifier")
-        return self
-
-    def _check_quasi_identifier(self) -> None:
-        if self.hierarchy is None:
-            raise problem(
-                "a quasi-identifier needs a hierarchy",
-                "a CSV path, suppress, or {intervals: [5, 10]}",
-            )
-        if self.max_level is not None and self.max_level < self.min_level:
-            raise problem("max_level is below min_level")
-        if self.domain is not None and self.hierarchy.kind not in ("prefix", "suppress"):
-            raise problem("domain goes with prefix and suppress; other hierarchies declare theirs")
-
-
-_QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain")
 
 
 # The two forms of `source`; pydantic puts them into the places of its errors.
@@ -147,51 +67,12 @@ class SourceQuery(Part):
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
 
 
-def _known_metric(value: Any) -> Any:
-    if value in METRICS_NOT_YET:
-        raise not_yet(f"metric {value!r}")
-    return value
-
-
-Metric = Annotated[
-    Literal[
-        Objective,
-        "block_entropy",
-        "node_entropy",
-        "reconstruction_error",
-        "mutual_information",
-        "attacker_gain",
-        "class_entropy_change",
-    ],
-    BeforeValidator(_known_metric),
-]
-METRICS = (
-    *get_args(Objective),
-    *("block_entropy", "node_entropy", "reconstruction_error"),
-    *OF_SENSITIVE,
-)
-# Metrics of a release whose levels differ between classes.
-OF_LOCAL = tuple(name for name in METRICS if name not in NOT_OF_LOCAL)
-
-
 class Evaluate(Part):
     """What is measured of a release."""
 
-    keys_not_yet = ("models",)
-
     metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
     queries: Text | None = None
-
-
-def require_local(asked: Sequence[str], method: str) -> None:
-    """Refuse metrics that a release whose levels differ between classes does not have."""
-    refused = [name for name in asked if name in NOT_OF_LOCAL]
-    if refused:
-        raise problem(
-            f"metric {refused[0]!r} {NOT_OF_LOCAL[refused[0]]}, and in method {method} levels "
-            "differ between classes, which overlap",
-            f"it is measured by {', '.join(OF_LOCAL)}",
-        )
+    models: Annotated[tuple[Analysis, ...], Field(strict=False)] = ()
 
 
 class Output(Part):
@@ -221,8 +102,6 @@ class Output(Part):
 def _known_model(value: Any) -> Any:
     if isinstance(value, Mapping):
         name = value.get("model")
-        if name in NOT_YET:
-            raise not_yet(f"model {name!r}")
         if not isinstance(name, str) or name not in MODELS:
             raise problem("unknown or missing privacy model", did_you_mean(str(name), MODELS))
     return value
@@ -262,9 +141,12 @@ class ReleaseSpec(Part):
 
     @field_validator("columns")
     @classmethod
-    def _some_quasi_identifier(cls, value: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
-        if not any(c.role == "quasi_identifier" for c in value.values()):
-            raise problem("no column has role quasi_identifier")
+    def _some_to_hide(cls, value: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+        if not any(c.role in ("quasi_identifier", "synthesize") for c in value.values()):
+            raise problem(
+                "no column has role quasi_identifier",
+                "give one the role quasi_identifier, or synthesize under method condensation",
+            )
         return value
 
     @field_validator("target")
@@ -283,6 +165,8 @@ class ReleaseSpec(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseSpec:
+        self._check_family()
+        require_measured(self.evaluate.metrics or (), self.method)
         if self.output.kind == "view" and self.target is not None:
             raise problem("a view is an internal preview and lives in `database`", "drop `target`")
         if self.subject is not None and self.accept == "rows":
@@ -300,6 +184,50 @@ class ReleaseSpec(Part):
                 f"metric {asked[0]!r} needs a sensitive column", "declare one, or drop it"
             )
         return self
+
+    def _check_family(self) -> None:
+        """Synthetic records have a role and a promise of their own."""
+        synthetic = isinstance(self.method, Condensation)
+        role = "synthesize" if synthetic else "quasi_identifier"
+        if not any(c.role == role for c in self.columns.values()):
+            raise problem(f"no column has role {role}")
+        odd = [m.model for m in self.privacy if isinstance(m, ClusterSize) != synthetic]
+        if synthetic:
+            self._check_synthesis(odd)
+        elif odd:
+            raise problem(
+                "cluster_size is what synthetic records promise",
+                "declare k_anonymity, or use method: condensation",
+            )
+        elif any(c.role == "synthesize" for c in self.columns.values()):
+            raise problem(
+                "role synthesize goes with method condensation, which draws all of a record",
+                "give the column another role, or use method: condensation",
+            )
+
+    def _check_synthesis(self, odd: Sequence[str]) -> None:
+        others = [n for n, c in self.columns.items() if c.released and c.role != "synthesize"]
+        if others:
+            raise problem(
+                f"column {others[0]!r} is {self.columns[others[0]].role}, and method "
+                "condensation releases nothing of a record as it is",
+                "every column that leaves has role synthesize; make the others drop or identifier",
+            )
+        if odd or len(self.privacy) > 1:
+            raise problem(
+                "method condensation promises one cluster_size"
+                + (f", and not {odd[0]}: its records are nobody's" if odd else ""),
+                "as in `privacy: [{model: cluster_size, k: 100}]`",
+            )
+        if self.output.bounds:
+            raise problem("synthetic records have no bounds", "leave `bounds` out")
+        assert isinstance(self.method, Condensation)
+        if self.method.k is not None and self.method.k < self.smallest_class:
+            raise problem(
+                f"clusters of {self.method.k} do not keep a declared cluster_size of "
+                f"{self.smallest_class}",
+                "leave `k` of the method out",
+            )
 
     def _check_wildcard(self) -> None:
         hint = "own_category is stricter: what holds under it holds under wildcard too"
@@ -343,6 +271,12 @@ class ReleaseSpec(Part):
             raise problem("null_policy: wildcard is not compared with a population", hint)
         if isinstance(self.method, FullDomain) and self.method.engine == "sql":
             raise problem("engine: sql compares with no population", "use engine: numpy")
+        marketers = [m for m in self.privacy if isinstance(m, MaxRisk) and m.of_table]
+        if any(m.population for m in marketers) and not isinstance(self.method, Policy):
+            raise problem(
+                "the mean chance of a marketer in a population is judged by method policy only",
+                "use attacker: journalist, who limits the chance in each class",
+            )
         if self.linked:
             raise problem(
                 "a released pseudonym tells a whole set of classes, which no population does",
@@ -367,6 +301,12 @@ class ReleaseSpec(Part):
             self._check_recoding(self.method)
         elif isinstance(self.method, Counterfeit):
             self._check_counterfeits()
+        elif isinstance(self.method, Policy):
+            self._check_policy(self.method)
+        elif isinstance(self.method, Microaggregation):
+            self._check_microaggregation()
+        elif isinstance(self.method, Condensation):
+            pass
         elif any(model.model != "k_anonymity" for model in self.privacy):
             raise problem(
                 "method relocation holds k_anonymity only: moving records changes who shares a "
@@ -393,7 +333,6 @@ class ReleaseSpec(Part):
                 "engine: sql deals records one by one, and those of a subject stay together",
                 "use engine: numpy",
             )
-        require_local(self.evaluate.metrics or (), method.name)
         needed = {"diversity_first": LDiversity, "closeness": TCloseness}.get(method.algorithm)
         if needed is not None and not any(isinstance(m, needed) for m in self.privacy):
             name = "l_diversity" if needed is LDiversity else "t_closeness"
@@ -416,13 +355,6 @@ class ReleaseSpec(Part):
                     "like a counterfeit record",
                     "declare k_anonymity and models of the sensitive column",
                 )
-        unmeasured = [m for m in self.evaluate.metrics or () if m not in OF_PADDED]
-        if unmeasured:
-            raise problem(
-                f"metric {unmeasured[0]!r} compares records one by one, and counterfeit ones have "
-                "no original",
-                f"method counterfeit is measured by {', '.join(OF_PADDED)}",
-            )
         names = ("class_id", "weight")
         taken = [n for n, c in self.columns.items() if c.released and n.lower() in names]
         if taken:
@@ -430,6 +362,44 @@ class ReleaseSpec(Part):
                 f"column {taken[0]!r} has the name of a column that method counterfeit adds",
                 "rename it in `source: {sql: …}`",
             )
+
+    def _check_policy(self, method: Policy) -> None:
+        named = {name.lower() for name, c in self.columns.items() if c.role == "quasi_identifier"}
+        of_spec = {part.strip() for name in named for part in name.split(",")} | named
+        given = method.safe_harbor
+        for kind, column in (("age", given.age), ("zip", given.zip)) if given else ():
+            if column is not None and column.lower() not in of_spec:
+                raise problem(
+                    f"safe_harbor names {column!r} for {kind}, which is no quasi-identifier",
+                    f"name the quasi-identifier that is the {kind}",
+                )
+        chosen = method.choose is not None and method.choose.point is not None
+        if chosen and method.search != "greedy" and self.seed is None:
+            raise problem(
+                f"choose: {{point: …}} counts points of one frontier, and search: {method.search} "
+                "finds another each time",
+                "give a seed, or choose by max_risk or max_loss",
+            )
+
+    def _check_microaggregation(self) -> None:
+        if any(model.model != "k_anonymity" for model in self.privacy):
+            raise problem(
+                "method microaggregation holds k_anonymity only: its groups look at nothing else",
+                "use method: full_domain or local_recoding for other models",
+            )
+        if self.output.bounds:
+            raise problem("means have no bounds", "leave `bounds` out")
+
+    def quasi_identifier_mistakes(self) -> Iterator[tuple[str, str, str]]:
+        """What the method cannot take of the columns: the key, what is wrong, and a hint."""
+        for name, c in self.columns.items():
+            if c.role == "quasi_identifier":
+                if isinstance(self.method, Policy):
+                    wrong = unordered(c)
+                else:
+                    masked = isinstance(self.method, Microaggregation)
+                    wrong = unmasked(c) if masked else ungeneralized(c)
+                yield from ((name, *told) for told in wrong)
 
     @property
     def linked(self) -> bool:
@@ -458,6 +428,8 @@ def catalogued(spec: ReleaseSpec) -> bool:
 
 def published(spec: ReleaseSpec) -> tuple[str, ...]:
     """The tables beside a release, by what follows its name."""
+    if isinstance(spec.method, Condensation | Microaggregation):
+        return ()  # a value stands for itself
     return ("dictionary", "catalog") if catalogued(spec) else ("dictionary",)
 
 

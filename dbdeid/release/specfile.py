@@ -15,12 +15,13 @@ from pydantic_core import ErrorDetails
 
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
+from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
-from dbdeid.release.method_spec import METHODS
+from dbdeid.release.method_spec import METHODS, Choice, SafeHarbor
+from dbdeid.release.model_spec import ANALYSES
 from dbdeid.release.spec import (
     QUERY,
     TEXT,
-    ColumnSpec,
     Evaluate,
     Output,
     ReleaseSpec,
@@ -126,7 +127,14 @@ def _parse(
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=True)
         raise SpecError(_mistakes(found, lines), source=name) from None
-    return SpecFile(spec, folder, path, text, lines)
+    file = SpecFile(spec, folder, path, text, lines)
+    mistakes = [
+        file.mistake(message, "columns", column, hint=hint)
+        for column, message, hint in spec.quasi_identifier_mistakes()
+    ]
+    if mistakes:
+        raise SpecError(mistakes, source=name)
+    return file
 
 
 def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterator[Mistake]:
@@ -169,8 +177,10 @@ def _place(error: ErrorDetails) -> Path_:
         place = place[:2] + place[3:]
     if place[:1] == ("method",) and place[1:2] and place[1] in METHODS:
         place = place[:1] + place[2:]
-    if error["type"] in _UNTOLD:  # which of several methods it is
-        place = (*place, "name")
+    if place[:2] == _ANALYSES and place[3:4] and place[3] in ANALYSES:
+        place = place[:3] + place[4:]
+    if error["type"] in _UNTOLD:  # which of several methods or models it is
+        place = (*place, "kind" if place[:2] == _ANALYSES else "name")
     return place[:-1] if place[-1:] == ("[key]",) else place
 
 
@@ -184,7 +194,9 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind == "missing":
         return f"the key {str(place[-1])!r} is missing", ""
     if kind == "union_tag_not_found":
-        return "the key 'name' is missing", ""
+        return f"the key {str(place[-1])!r} is missing", ""
+    if kind == "union_tag_invalid" and place[:2] == _ANALYSES:
+        return "unknown kind of model", did_you_mean(str(context["tag"]), ANALYSES)
     if kind == "union_tag_invalid":
         return "unknown method", did_you_mean(str(context["tag"]), METHODS)
     if kind == "literal_error":
@@ -198,6 +210,7 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     return message[0].lower() + message[1:], ""
 
 
+_ANALYSES = ("evaluate", "models")
 _UNTOLD = ("union_tag_not_found", "union_tag_invalid")
 _KINDS = {
     "too_short": ("needs at least one entry", ""),
@@ -240,7 +253,8 @@ _EXAMPLES = {
     "weight": "2.0",
     "min_level": "1",
     "max_level": "2",
-    "domain": '["00501", "10001"]',
+    "domain": '["00501", "10001"]` or, of method policy, `domain: [0, 120]',
+    "order": "[mild, moderate, severe]",
     "reason": "public salary band",
     "privacy": "[{model: k_anonymity, k: 5}]",
     "model": "k_anonymity",
@@ -267,6 +281,12 @@ _EXAMPLES = {
     "evaluate": "{queries: queries/*.sql}",
     "queries": "queries/*.sql",
     "metrics": "[loss, discernibility]",
+    "models": "[{kind: linear, response: months, covariates: [age, sex]}]",
+    "duration": "months",
+    "event": "died",
+    "response": "months > 24",
+    "covariates": "[age, sex]",
+    "where": "died = 1",
     "output": "{export: [visits_public.csv]}",
     "export": "[visits_public.parquet, visits_public.csv]",
     "bounds": "true",
@@ -288,6 +308,27 @@ _EXAMPLES = {
     "recoding": "borrow",
     "strict": "true",
     "limit": "0.05",
+    "risk": "population",
+    "utility": "kl",
+    "budget": "10000",
+    "variant": "recipient",
+    "response_weight": "0.3",
+    "synthesis": "pca",
+    "exact_moments": "true",
+    "time": "stratified",
+    "time_scale": "rank",
+    "calibrate": "true",
+    "small_strata": "merge",
+    "pool": "50",
+    "safe_harbor": "{age: age, zip: zip}",
+    "age": "age",
+    "zip": "zip",
+    "start": "ends",
+    "choose": "{max_risk: 0.05}",
+    "max_risk": "0.05",
+    "max_loss": "0.3",
+    "dominates": "safe_harbor",
+    "point": "12",
 }
 
 
@@ -298,6 +339,10 @@ def _example(place: Path_) -> str:
         if keys[2:] == ["accept"]:
             return "as in `accept: homogeneity`"
         keys = ["columns", *keys[2:]]  # the name of a column is no key of ours
+    if keys[:2] == ["method", "transformation"]:
+        keys = keys[:2]  # and so is one here
+    if keys[:2] == [*_ANALYSES] and keys[-1] == "kind":
+        keys = keys[:2]  # other parts have a kind too
     key = next((k for k in reversed(keys) if k in _EXAMPLES), None)
     return f"as in `{key}: {_EXAMPLES[key]}`" if key else ""
 
@@ -341,12 +386,16 @@ def _known(place: Path_) -> list[str]:
 def _owner(place: Path_) -> type[BaseModel]:
     """The part of a spec that a key is in."""
     match [str(p) for p in place[:-1]]:
+        case ["method", "policy", part] if part in _OF_POLICY:
+            return _OF_POLICY[part]
         case ["columns", _]:
             return ColumnSpec
         case ["columns", _, "hierarchy"]:
             return HierarchySpec
         case ["privacy", _, model] if model in MODELS:
             return MODELS[model]
+        case ["evaluate", "models", _, kind] if kind in ANALYSES:
+            return ANALYSES[kind]
         case ["method", name] if name in METHODS:
             return METHODS[name]
         case [name] if name in _PARTS:
@@ -354,6 +403,7 @@ def _owner(place: Path_) -> type[BaseModel]:
     return ReleaseSpec
 
 
+_OF_POLICY: dict[str, type[BaseModel]] = {"safe_harbor": SafeHarbor, "choose": Choice}
 _PARTS: dict[str, type[BaseModel]] = {
     "source": SourceQuery,
     "evaluate": Evaluate,

@@ -18,8 +18,12 @@ from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.release.bind import FILES, Bound, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
+from dbdeid.release.method_spec import Policy
 from dbdeid.release.spec import ReleaseSpec, beside, published
 from dbdeid.release.specfile import SpecFile
+
+# The private tables of a frontier of policies, by what follows the release's name.
+FRONTIER, EVALUATIONS = "frontier", "evaluations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +371,7 @@ def check_source(work: Workplace, bound: Bound) -> None:
     if work.places.target is not None:
         return
     release = bound.spec.release
-    names = (*objects_of(release, bound.spec), dictionary_name(release))
+    names = (*objects_of(release, bound.spec), dictionary_name(release), *frontier_of(bound.spec))
     replaced = {name.lower() for name in names}
     named = {cte.alias.lower() for cte in bound.source.find_all(exp.CTE)}
     for table in bound.source.find_all(exp.Table):
@@ -380,6 +384,13 @@ def check_source(work: Workplace, bound: Bound) -> None:
 def dictionary_name(release: str) -> str:
     """The name of the public companion that explains released values."""
     return f"{release}_dictionary"
+
+
+def frontier_of(spec: ReleaseSpec) -> tuple[str, ...]:
+    """The names of the private tables that keep a frontier of policies; other methods have none."""
+    if not isinstance(spec.method, Policy):
+        return ()
+    return tuple(f"{spec.release}_{what}" for what in (FRONTIER, EVALUATIONS))
 
 
 def catalog_name(release: str) -> str:

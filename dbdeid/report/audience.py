@@ -78,6 +78,10 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
         shown |= _without_subjects(record)
     if (parameters := record.get("method_parameters")) is not None:
         shown["method_parameters"] = _only(parameters, _PARAMETERS)
+    if synthetic := record.get("synthetic"):
+        # how many clusters there are, and what was found of them, tells of the source
+        shown |= {"synthetic": _only(synthetic, ("k", "counts")), "classes": None}
+        shown["smallest_class"] = synthetic["k"]
     if padding := record.get("padding"):
         shown["padding"] = _padding(padding, record)
     losses, declared = record.get("column_loss") or {}, _declared_domains(record)
@@ -92,6 +96,7 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
                 _promise(promise, models, found=shown["source_subjects"] is None)
                 | _of_padding(promise, record)
                 for promise in checked["promises"]
+                if promise["model"] != "policy"  # of a risk that the public is not told
             ],
             "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
         }

@@ -12,6 +12,19 @@ from io import StringIO
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+# How the axes of a chart on a page are drawn.
+AXES: dict[str, Any] = {
+    "aria": False,
+    "labelColor": "currentColor",
+    "titleColor": "currentColor",
+    "gridColor": "var(--line)",
+    "domainColor": "var(--line)",
+    "tickColor": "var(--line)",
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+}
+
 _WIDTH = 340
 _VALUES = 72
 _ROW = 24

@@ -15,14 +15,20 @@ from dbdeid.report import terms
 from dbdeid.report.audience import about, public
 from dbdeid.report.charts import bar_chart, bars
 from dbdeid.report.commands import commands, k_of, pseudonym_of
+from dbdeid.report.frontier_charts import frontier_chart
+from dbdeid.report.landmarks import chosen
 from dbdeid.report.padding import moved_of, padding_of
+from dbdeid.report.policies import pieces
 from dbdeid.report.proof import apart, at_least, briefly
+from dbdeid.report.recipients import recipients
 from dbdeid.report.record import Audience, Record
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE = Path(__file__).parent
+# Methods that take no record out.
+_WHOLE = ("local_recoding", "policy", "condensation", "microaggregation")
 
 
 def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") -> str:
@@ -39,7 +45,8 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         raise ValueError(f"audience is internal or public, not {audience!r}")
     shown = dict(record) if audience == "internal" else public(record)
     padding, moved = padding_of(shown), moved_of(shown)
-    whole = padding or moved or record["method"] == "local_recoding"  # no record is taken out
+    # no record is taken out
+    whole = padding or moved or record["method"] in _WHOLE
     limit = 0.0 if whole else _parameters(record).get("suppression_limit")
     suppressed = record["suppressed_rows"]
     queries = _queries(shown)
@@ -48,6 +55,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "audience": audience,
         "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
         "padding": padding,
+        "synthetic": shown.get("synthetic"),
         "moved": moved,
         "whole": whole,
         "local": _local(shown),
@@ -62,7 +70,9 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "promises": _failing_first((shown.get("verification") or {}).get("promises")),
         "hygiene": _failing_first((shown.get("verification") or {}).get("hygiene")),
         "search": _search(shown),
+        "frontier": _frontier(shown),
         "queries": queries,
+        "recipients": recipients(shown),
         "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
         "commands": commands(shown),
@@ -77,18 +87,23 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
     """The sections that have something to show, by id, with their titles."""
     record, risks = view["r"], view["risks"]
     compared = risks and len(risks[0]["cells"]) > 1
-    searched = view["search"] or not terms.SEARCH_PARAMETERS.isdisjoint(view["parameters"])
+    searched = (view["search"] and not view["synthetic"]) or not terms.SEARCH_PARAMETERS.isdisjoint(
+        view["parameters"]
+    )
     return {
         name: title
         for name, title, present in (
             ("columns", "What was released", view["columns"]),
             ("protection", "How it is protected", True),
+            ("synthesis", "How records were drawn", view["synthetic"]),
             ("counterfeits", "Counterfeit records", view["padding"]),
             ("verification", "Promises and checks", view["promises"] or view["hygiene"]),
             ("risk", "Risk before and after" if compared else "Risk", risks),
+            ("recipients", "The recipient's models", view["recipients"]),
             ("loss", "Information loss", view["losses"] or view["metrics"]),
             ("classes", "Class sizes", view["charts"]),
             ("search", "How it was found", searched),
+            ("frontier", "What it was chosen from", view["frontier"]),
             ("queries", "Query errors", view["queries"]),
             ("verify", "Verify it yourself", view["commands"]),
             ("glossary", "Terms", True),
@@ -160,6 +175,8 @@ def plain(value: Any) -> str:
             return "yes" if value else "no"
         case int() | float():
             return number(value)
+        case Mapping() if not value:
+            return "none"
         case Mapping():
             words = ((str(key).replace("_", " "), plain(item)) for key, item in value.items())
             return ", ".join(f"{word} = {item}" for word, item in words)
@@ -233,12 +250,29 @@ def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
     return sorted(known, key=lambda pair: -pair[1])
 
 
-def _metrics(record: Mapping[str, Any]) -> list[tuple[terms.Metric, float | None]]:
-    """The metrics with their definitions, loss first; those of a column name it."""
+def _metrics(
+    record: Mapping[str, Any],
+) -> list[tuple[terms.Metric, float | None, dict[str, float | None]]]:
+    """The metrics with their definitions, loss first, and what they are by column, if anything.
+
+    One that has no figure of its own has a row for each column, which names it.
+    """
     values = dict(record.get("metrics") or {})
     if record.get("loss") is not None:
         values = {"loss": record["loss"]} | values
-    return [(_metric(name), value) for name, value in values.items()]
+    rows = [name for name in values if "." not in name or name.partition(".")[0] not in values]
+    return [
+        (
+            _metric(name),
+            values[name],
+            {other[len(name) + 1 :]: values[other] for other in values if _part(other, name)},
+        )
+        for name in rows
+    ]
+
+
+def _part(name: str, whole: str) -> bool:
+    return name.startswith(f"{whole}.")
 
 
 def _metric(name: str) -> terms.Metric:
@@ -291,6 +325,26 @@ def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
     return sorted(checks or (), key=lambda check: bool(check["holds"]))
+
+
+def _frontier(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The frontier that a policy was chosen from, drawn, and the policy."""
+    found = record.get("frontier")
+    if not found:
+        return None
+    point = chosen(found)
+    assert point is not None
+    columns = [
+        {"name": name, "intervals": pieces(labels)} for name, labels in found["policy"].items()
+    ]
+    risk, loss = terms.FRONTIER_RISKS[found["risk"]], terms.FRONTIER_LOSSES[found["utility"]]
+    return {
+        **found,
+        "chart": frontier_chart(found),
+        "point": point,
+        "columns": columns,
+        "measures": (risk, loss),
+    }
 
 
 def _search(record: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -38,11 +38,13 @@ class Search(TypedDict, total=False):
     """How the transformation was found; `lower_bound` in units of the objective.
 
     `name` and `gap`, a share of the objective, are None where the transformation was given.
-    `blocks` were made where recoding is local, and records `placed_afterwards` in them.
+    A policy of the frontier has `bits`, and no `lattice_size` that could be told.
+    `blocks` were made where recoding is local, and records `placed_afterwards` in them; `groups`
+    where quasi-identifiers are means.
     """
 
     name: str | None
-    lattice_size: int
+    lattice_size: int | None
     checked: int
     proven_optimal: bool
     lower_bound: float | None
@@ -52,6 +54,11 @@ class Search(TypedDict, total=False):
     objective: str
     blocks: int
     placed_afterwards: int
+    groups: int
+    bits: int
+    point: int
+    risk: float
+    loss: float
 
 
 class Promise(TypedDict):
@@ -128,6 +135,35 @@ class Workload(TypedDict):
     queries: list[Query]
 
 
+class Estimate(TypedDict):
+    """A fitted coefficient: its standard error, p and 95 % interval."""
+
+    estimate: float
+    error: float
+    p: float
+    lower: float
+    upper: float
+
+
+class Coefficient(TypedDict):
+    """A coefficient on the original and on the release; None where it cannot be fitted there."""
+
+    name: str
+    original: Estimate
+    released: Estimate | None
+    changed_significance: bool
+    changed_direction: bool
+    outside: bool
+    near: bool
+
+
+class Recipients(TypedDict):
+    """The recipient's models, as `utility.model_fit.Comparison`."""
+
+    models: list[dict[str, Any]]
+    overall: dict[str, Any]
+
+
 class Padding(TypedDict, total=False):
     """How counterfeit records were added, as `methods.outcome.Padded`; `risk` is a share, 0 to 1.
 
@@ -187,11 +223,13 @@ class Record(Release, total=False):
     suppressed_subjects: int
     counterfeit_rows: int
     relocated_rows: int
-    recoding: Literal["global", "local"]
+    recoding: Literal["global", "local", "means"]
     padding: Padding | None
+    masked: dict[str, Any] | None
     risk: RiskChange | None
     histogram: list[Bin]
     queries: Workload | None
+    models: Recipients | None
     seconds: dict[str, float]
     exports: list[str]
     spec_text: str

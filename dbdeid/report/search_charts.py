@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any, TypedDict
 
-from dbdeid.report.charts import slim
+from dbdeid.report.charts import AXES, slim
 
 _WIDTH, _HEIGHT = 720, 400
 _SPREAD = 0.6  # how far points of one height are set apart, in levels
@@ -196,17 +196,7 @@ def _svg(chart: Any) -> str:
         chart.properties(width=_WIDTH, height=_HEIGHT)
         .configure(font="inherit", background="transparent")
         .configure_view(stroke=None)
-        .configure_axis(
-            aria=False,
-            labelColor="currentColor",
-            titleColor="currentColor",
-            gridColor="var(--line)",
-            domainColor="var(--line)",
-            tickColor="var(--line)",
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-        )
+        .configure_axis(**AXES)
         .configure_legend(aria=False, labelColor="currentColor", labelFontSize=12, orient="top")
     )
     out = StringIO()

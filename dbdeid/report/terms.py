@@ -113,6 +113,53 @@ METRICS = {
         "0 (nothing) to 1 (everything)",
         "lower",
     ),
+    "information_loss": Metric(
+        "Information loss",
+        "How far numbers lie from the means that replace them: the squares, as a share of those "
+        "around the mean of each column (SSE / SST), averaged over the columns. Domingo-Ferrer & "
+        "Mateo-Sanz 2002.",
+        "0 to 100 percent",
+        "lower",
+    ),
+    "moments": Metric(
+        "Moments",
+        "How far mean and median of the numbers that are released are from those of the source, in "
+        "standard deviations of the source, and their sum, as a share of the sum of magnitudes; "
+        "the mean over columns and these three.",
+        "0 (unchanged) upward",
+        "lower",
+    ),
+    "conditional_privacy": Metric(
+        "Conditional privacy",
+        "Π(A|B) / Π(A) with Π = 2^entropy: how much of what was unknown of an original value is "
+        "still unknown to someone who knows a synthetic value of the same cluster; the mean over "
+        "the columns. The absolute one is Π(A|B), in the unit of its column. Agrawal & Aggarwal "
+        "2001; Gal et al. 2014.",
+        "above 0 (all is known) to 1 (nothing is learned)",
+        "higher",
+    ),
+    "exact_hits": Metric(
+        "Exact hits",
+        "Share of the released rows that equal a row of the source; of few columns, many do by "
+        "chance. Unique: those that equal one which no other row equals.",
+        "0 to 1",
+        "lower",
+    ),
+    "cluster_moments": Metric(
+        "Moments of clusters",
+        "How far the means, or the covariances, of the synthetic records of a cluster are from "
+        "those of its original ones, as a root mean square over clusters and columns, in standard "
+        "deviations of the source. Drawing alone brings about 1/√k of what a cluster spreads.",
+        "0 (kept exactly) upward",
+        "lower",
+    ),
+    "membership": Metric(
+        "Membership attack",
+        "Records are synthesized from a random half; the probability that one of that half is "
+        "nearer to a synthetic record than one of the other half (AUC).",
+        "0.5 (nobody can tell) to 1 (everybody can)",
+        "lower",
+    ),
     "class_entropy_change": Metric(
         "Class entropy change",
         "Bits by which the sensitive column is less certain given the class of the release than "
@@ -127,6 +174,9 @@ METHODS = {
     "full_domain": "full-domain generalization",
     "counterfeit": "generalization under a ceiling, with counterfeit records",
     "local_recoding": "local recoding: each block of records generalized by itself",
+    "condensation": "condensation: synthetic records drawn from clusters of real ones",
+    "microaggregation": "microaggregation: quasi-identifiers replaced by the means of groups",
+    "policy": "a policy that merges neighbouring values into intervals",
     "relocation": "generalization with moved records, a comparator",
     "external": "a method outside dbdeid",
 }
@@ -187,6 +237,16 @@ PROMISES = {
     "lemma_1_of_flagged": "they could all be real",
     "padding": "only classes smaller than k were filled up",
     "relocation": "moved records",
+    "means": "means of the records behind each class",
+    "synthetic_records": "as many records as the source",
+    "clusters": "the clusters hold the source and the release",
+    "strata": "each combination of the strata keeps its records",
+    "category_counts": "each cluster keeps its categories",
+    "responses": "each cluster keeps its responses",
+    "missing_values": "each cluster keeps how much is missing",
+    "values": "only values that the source may have",
+    "copies": "no more rows of the source than chance explains",
+    "copies_in_trial": "rows of the half that was drawn from are about as rare as others",
 }
 
 ACCEPTED = {
@@ -236,6 +296,11 @@ MODELS = {
         "δ-presence",
         "Of the people of a population who fit a class, a share between min and max is in it: "
         "whether a person is in the table at all stays uncertain.",
+    ),
+    "cluster_size": (
+        "cluster size, no formal guarantee",
+        "Every synthetic record is drawn from a cluster of at least k real ones. Clusters depend "
+        "on the data, so that this is a level of indistinguishability and no formal guarantee.",
     ),
     "max_risk": (
         "Limited risk",
@@ -334,3 +399,27 @@ QUERY_GLOSSARY = (
     ("Lost group", "A group of the true answer that the estimate does not have."),
     ("Invented group", "A group of the estimate that the true answer does not have."),
 )
+
+FRONTIER_RISKS = {
+    "population": (
+        "Risk",
+        "the chance that a record's person is found among the people of its cell, summed over the "
+        "records, as a share of what it is without any generalization",
+    ),
+    "uniques": (
+        "Risk",
+        "records whose person is the only one in their cell, as a share of those without any "
+        "generalization",
+    ),
+}
+
+FRONTIER_LOSSES = {
+    "kl": ("KL divergence", "of the records from what the release says of them"),
+    "loss": ("Information loss", "the share of the domain that a released interval covers"),
+    "discernibility": ("Discernibility", "the sum of the squared class sizes"),
+    "average_class_size": ("Average class size", "records per class"),
+    "nonuniform_entropy": (
+        "Non-uniform entropy",
+        "the bits that it takes to guess the value behind each interval",
+    ),
+}

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.report.padding import counted
+from dbdeid.report.policies import briefly, pieces
 from dbdeid.words.layout import grid
+from dbdeid.words.models import compared
 from dbdeid.words.search import how
+from dbdeid.words.synthetic import synthesized
 
 if TYPE_CHECKING:
     from dbdeid.engine.catalog import Entry
@@ -28,7 +31,15 @@ ALL = 10  # digits of a number that breaks its promise, perhaps by little
 
 
 def released(result: RunResult) -> str:
-    """A finished run in a few lines."""
+    """A finished run in a few lines, and what became of the recipient's models."""
+    made = result.synthetic
+    text = _released(result) if made is None else synthesized(result, made)
+    if result.models_overall is None:
+        return text
+    return f"{text}\n\n{compared(result.models, result.models_overall)}"
+
+
+def _released(result: RunResult) -> str:
     by_subject = result.source_subjects < result.source_rows
     share = result.suppressed_rows / result.source_rows
     levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
@@ -43,7 +54,8 @@ def released(result: RunResult) -> str:
         f"  classes       {result.classes:,}, the smallest of {result.smallest_class} "
         f"{'subjects' if by_subject else 'records'} (NULL: {result.null_policy})",
         *_padded(result),
-        f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)",
+        *_lost(result),
+        *_intervals(result),
         f"  generalized   {levels or what}" + (" (levels of its hierarchy)" if levels else ""),
         f"  as it was     {raw}",
         f"  {_made(result)}",
@@ -52,6 +64,8 @@ def released(result: RunResult) -> str:
         f"  written       {result.table}",
         f"  seconds       {result.seconds['total']:.2f}",
     ]
+    if result.policy is not None or result.masked is not None:
+        lines = [line for line in lines if not line.startswith("  generalized ")]
     if not raw:
         lines = [line for line in lines if not line.startswith("  as it was ")]
     if by_subject:
@@ -63,9 +77,37 @@ def released(result: RunResult) -> str:
     return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
 
 
+def _lost(result: RunResult) -> Iterator[str]:
+    """What generalization took from a cell, or means from the numbers that they replace."""
+    if result.loss is not None:
+        yield f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)"
+    elif "information_loss" in result.metrics:
+        lost = result.metrics["information_loss"]
+        yield f"  loss          {lost:.2f} % of the numbers' variance (SSE/SST)"
+
+
+def _intervals(result: RunResult) -> Iterator[str]:
+    """The intervals of a policy."""
+    for name, labels in (result.policy or {}).items():
+        if result.transformation[name]:
+            yield f"  intervals     {name}: {briefly(pieces(labels))}"
+
+
 def _made(result: RunResult) -> str:
     """How the levels were found."""
     search = result.search
+    if "bits" in search:
+        return (
+            f"policy        point {search['point']:,} of the frontier, with risk "
+            f"{search['risk']:.4g} and loss {search['loss']:.4f}; {search['checked']:,} evaluated "
+            f"by {search['name']}, of {search['bits']:,} bits"
+        )
+    if result.masked is not None:
+        groups = result.masked
+        return (
+            f"means         of {groups['groups']:,} groups by {groups['algorithm']}, of "
+            f"{groups['smallest']:,} to {groups['largest']:,} records"
+        )
     if "blocks" not in search:
         return f"search        {how(search)}"
     after = search["placed_afterwards"]
@@ -99,16 +141,30 @@ def checked(found: Mapping[str, Any]) -> str:
     risk_ = found["risk"]
     head = (
         f"{found['release']}: the spec fits its data ({found['source_rows']:,} records"
-        f"{_of_subjects(found)}, {found['lattice_size']:,} transformations to choose from)"
+        f"{_of_subjects(found)}{_to_choose(found)})"
     )
     rows = [(c["name"], c["role"], c["type"], _hierarchy(c)) for c in found["columns"]]
     lines = [
         head,
-        f"  as it is: k = {risk_['k']}, {risk_['unique_records']:,} unique records, "
-        f"{risk_['records_at_risk']:,} at risk (NULL: {risk_['null_policy']})",
+        *([_as_it_is(risk_)] if risk_ else []),
         grid(("column", "role", "type", "hierarchy"), rows),
     ]
     return "\n".join([*lines, *(f"  note: {text}" for text in found["warnings"])])
+
+
+def _as_it_is(found: Mapping[str, Any]) -> str:
+    return (
+        f"  as it is: k = {found['k']}, {found['unique_records']:,} unique records, "
+        f"{found['records_at_risk']:,} at risk (NULL: {found['null_policy']})"
+    )
+
+
+def _to_choose(found: Mapping[str, Any]) -> str:
+    if "bits" in found:
+        return f", policies of {found['bits']:,} bits to choose from"
+    if found["lattice_size"] is None:
+        return ""
+    return f", {found['lattice_size']:,} transformations to choose from"
 
 
 def _of_subjects(found: Mapping[str, Any]) -> str:
@@ -118,7 +174,9 @@ def _of_subjects(found: Mapping[str, Any]) -> str:
 
 def _hierarchy(column: Mapping[str, Any]) -> str:
     if column["hierarchy"] is None:
-        return ""
+        return f"{column['values']} values" if column["values"] is not None else ""
+    if column["levels"] is None:
+        return f"{column['values']} values ({column['hierarchy']})"
     return f"{column['levels']} levels, {column['values']} values ({column['hierarchy']})"
 
 
@@ -159,6 +217,8 @@ def _kept(promise: Promise, digits: int = 4) -> str:
 
 def _flat(value: Any, digits: int = 4) -> str:
     if isinstance(value, Mapping):
+        if not value:
+            return "none"
         return ", ".join(f"{key} {_flat(item, digits)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return " and ".join(_flat(item, digits) for item in value)
@@ -175,6 +235,8 @@ def evaluated(found: Mapping[str, Any]) -> str:
         lines += ["  local recoding: levels differ between classes"]
     if found["queries"]:
         lines += ["", workload(found["queries"])]
+    if found["models"]:
+        lines += ["", compared(found["models"], found["models_overall"])]
     return "\n".join(lines)
 
 

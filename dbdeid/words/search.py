@@ -12,7 +12,7 @@ from dbdeid.report.proof import apart, at_least, briefly, decimals, percent
 from dbdeid.words.layout import grid
 
 if TYPE_CHECKING:
-    from dbdeid.release.clock import BestSoFar, Placed, Progress
+    from dbdeid.release.clock import BestSoFar, Placed, Progress, Weighed
 
 
 def how(search: Mapping[str, Any], objective: str = "score") -> str:
@@ -40,14 +40,16 @@ def proven(search: Mapping[str, Any], objective: str) -> str:
     return f"not proven optimal{apart(search, objective)}"
 
 
-def following(phase: str, found: Progress | Placed | None) -> str:
+def following(phase: str, found: Progress | Placed | Weighed | None) -> str:
     """One line on what a command is doing, with the best so far and what is proven of it."""
-    from dbdeid.release.clock import Placed
+    from dbdeid.release.clock import Placed, Weighed
 
     if found is None:
         return phase
     if isinstance(found, Placed):
         return f"{phase}: {found.records:,} of {found.total:,} records have a class"
+    if isinstance(found, Weighed):
+        return f"{phase}: {found.evaluated:,} of {found.budget:,} policies evaluated"
     line = f"{phase}: {found.checked:,} checked, {found.open:,} open"
     if math.isinf(found.best):
         return f"{line}, nothing found yet"

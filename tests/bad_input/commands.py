@@ -66,7 +66,7 @@ USAGE = tuple(
         (("search", "spec.yml", "--limit", "0.05"), "--limit"),
         (("search", "spec.yml", "--explain"), "--explain"),
         (("query", "spec.yml", "SELECT 1"), "query", "not yet available"),
-        (("frontier", "spec.yml"), "frontier", "not yet available"),
+        (("frontier", "spec.yml"), "method full_domain has no frontier", "method: policy"),
     )
 )
 

@@ -292,12 +292,12 @@ ABSURD = tuple(
         ("columns/zip/domain", ["00501"], "column 'zip'", "add a row", 2),
         ("columns/zip/domain", ["10000", "10000"], "column 'zip'", "exactly one row", 2),
         ("columns/age/domain", ["1"], "columns.age", "columns: {age", 2),
-        ("columns/wage/weight", 2.0, "columns.wage", "columns: {age", 2),
+        ("columns/wage/weight", 2.0, "columns.wage", "drop the key", 2),
         (
             "columns/wage",
             {"role": "sensitive", "hierarchy": "suppress", "min_level": 1},
             "columns.wage: min_level only go with role quasi_identifier",
-            "columns: {age",
+            "drop the key",
             2,
         ),
         (
@@ -344,10 +344,8 @@ ABSURD = tuple(
             3,
         ),
         ("seed", -1, "seed", "seed: 7", 2),
-        ("method", "condensation", "method", "this is dbdeid", 2),
         ("method", "full-domain", "method", "did you mean 'full_domain'?", 2),
         ("privacy/0/model", "k-anonymity", "privacy[0]", "did you mean 'k_anonymity'?", 2),
-        ("privacy/0/model", "cluster_size", "privacy[0]", "this is dbdeid", 2),
         (
             "privacy",
             [{"column": "wage", "model": "alpha_k", "k": 1, "alpha": 1e-9}],

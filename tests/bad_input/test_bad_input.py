@@ -15,9 +15,11 @@ from bad_input import (
     methods,
     models,
     names,
+    policies,
     populations,
     sources,
     spec,
+    synthetic,
     yaml_text,
 )
 from bad_input.runner import Case, check
@@ -27,11 +29,13 @@ ROOMS = {
     "spec": spec.CASES,
     "methods": methods.CASES,
     "models": models.CASES,
+    "synthetic": synthetic.CASES,
     "yaml": yaml_text.CASES,
     "hierarchies": hierarchies.CASES,
     "data": data.CASES,
     "sources": sources.CASES,
     "populations": populations.CASES,
+    "policies": policies.CASES,
     "commands": commands.CASES,
     "files": files.CASES,
 }

@@ -200,6 +200,61 @@ METHODS = (
         )
         for algorithm in ("dealing", "paper", "mondrian")
     ),
+    # Nobody is suppressed; what a policy does not merge is released as it is, so none of the
+    # planted numbers is a quasi-identifier.
+    Method(
+        "policy",
+        output={"bounds": True, "export": FLAT},
+        more={
+            "method": {
+                "name": "policy",
+                "search": "random_chain",
+                "budget": 2000,
+                "safe_harbor": {"age": "age"},
+                "choose": {"max_risk": 0.5},
+            },
+            "seed": 2**90,
+        },
+        columns={
+            "hours_per_week": "drop",
+            "account": "drop",
+            "postcode": "drop",
+            "age": {"role": "quasi_identifier", "domain": [10, 130]},
+            "education": {"role": "quasi_identifier", "hierarchy": "education.csv"},
+            "sex": {"role": "quasi_identifier", "order": ["Female", "Male"]},
+        },
+        shows=(SUPPRESSED,),
+        datasets=("adult",),
+    ),
+    # Nobody is suppressed; categories are those of the source, and numbers are drawn between them.
+    *(
+        Method(
+            f"condensation-{variant}",
+            output={"export": FLAT},
+            more={
+                "privacy": [{"model": "cluster_size", "k": 50}],
+                "method": {
+                    "name": "condensation",
+                    "variant": variant,
+                    "strata": ["sex"],
+                    "response": "account",
+                },
+                "seed": 2**90,
+            },
+            columns={
+                "postcode": "drop",
+                **{
+                    name: {"role": "synthesize", "reason": "made up"}
+                    for name in ("age", "education", "sex", "account", "note", "income")
+                },
+                "hours_per_week": "synthesize",
+            },
+            target=variant == "recipient",
+            shows=(SUPPRESSED,),
+            datasets=("adult",),
+        )
+        for variant in ("recipient", "improved")
+    ),
     *(
         Method(
             f"full_domain-{policy}",

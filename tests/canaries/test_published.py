@@ -37,8 +37,9 @@ def test_no_canary_leaves(
     caplog.set_level("DEBUG")
     made = released(dataset, method, SEEDS[0])
     assert made.result.verified
-    # the planted records, at least; where records are padded, nobody is suppressed
+    # the planted records, at least; where records are padded or drawn, nobody is suppressed
     whole = made.result.recoding == "local" or made.result.padding is not None
+    whole |= made.result.policy is not None or made.result.synthetic is not None
     assert made.result.suppressed_rows >= 12 or whole
     scanner = scan(made.canaries)
     leaks = scanner.search_all(part for path in made.public.values() for part in opened(path))
@@ -53,7 +54,7 @@ def test_no_canary_leaves(
     [
         (m.name, d)
         for m in METHODS
-        if not m.name.startswith(("counterfeit", "local_recoding"))
+        if not m.name.startswith(("condensation", "counterfeit", "local_recoding", "policy"))
         for d in m.datasets
     ],
 )
@@ -93,6 +94,50 @@ def test_the_private_book_names_nobody_of_a_locally_recoded_release(
     withheld = [c for c in made.dataset.canaries if c.why == IDENTIFIER]
     shown = (part for part in opened(private) if not part[0].startswith("bytes"))
     assert scan(withheld).search_all(shown) == []
+
+
+def test_the_private_frontier_names_nobody_and_leaves_with_nothing(
+    released: Released, scan: Callable
+) -> None:
+    made = released("adult", "policy", SEEDS[0])
+    private = made.folder / "public.private.duckdb"
+    withheld = [
+        c for c in made.dataset.canaries if c.column in ("name", "ssn", "account", "postcode")
+    ]
+    shown = (part for part in opened(private) if not part[0].startswith("bytes"))
+    assert scan(withheld).search_all(shown) == []
+    with duckdb.connect(str(private), read_only=True) as con:
+        ((policy,),) = con.execute(
+            "SELECT policy FROM released_frontier WHERE point = 2"
+        ).fetchall()
+    assert policy.startswith("age: ")
+    for path in made.public.values():
+        for name, part in opened(path):
+            assert b"released_frontier" not in part, name
+            assert b"released_evaluations" not in part, name
+
+
+def test_clusters_stay_in_the_private_book(released: Released, scan: Callable) -> None:
+    made = released("adult", "condensation-recipient", SEEDS[0])
+    private = made.folder / "public.private.duckdb"
+    withheld = [c for c in made.dataset.canaries if c.column in ("name", "ssn", "postcode")]
+    shown = (part for part in opened(private) if not part[0].startswith("bytes"))
+    assert scan(withheld).search_all(shown) == []
+    with duckdb.connect(str(private), read_only=True) as con:
+        (records,) = con.execute("SELECT sum(records) FROM deid.clusters").fetchall()[0]
+    assert records == 2 * made.result.source_rows
+    columns = ["age", "education", "sex", "account", "note", "income", "hours_per_week"]
+    with duckdb.connect(str(made.folder / "public.duckdb"), read_only=True) as con:
+        tables = con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        rows = con.sql("FROM released")
+        assert rows.columns == columns
+        # in the order of their values: none is left that could be that of the clusters
+        assert rows.fetchall() == con.sql("FROM released ORDER BY ALL NULLS LAST").fetchall()
+    assert tables == [("released",)]
+    for path in made.public.values():
+        for name, part in opened(path):
+            assert b"cluster_id" not in part, name
+            assert b"deid_clusters" not in part, name
 
 
 def test_the_owners_log_of_queries_quotes_no_cell(released: Released, scan: Callable) -> None:

@@ -51,6 +51,16 @@ def test_constraint_errors_quote_no_cell(session) -> None:
     assert "secret" not in str(refused.value)
 
 
+def test_ctrl_c_inside_a_function_of_python_is_an_interrupt() -> None:
+    def interrupted(x: object) -> object:
+        raise KeyboardInterrupt
+
+    with duckdb.connect() as con:
+        con.create_function("f", interrupted, ["BIGINT"], "BIGINT", type="arrow")
+        with Session.over(con, None, read_only=False) as session, pytest.raises(KeyboardInterrupt):
+            session.rows("SELECT f(1)")
+
+
 def doomed(session: Session, last: str) -> None:
     with session.transaction():
         session.execute("CREATE TABLE x AS SELECT 1")

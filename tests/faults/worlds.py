@@ -191,7 +191,14 @@ class World:
         expected = ["other", "seen", "source"]
         if released and self.layout == "inside":
             expected += ["released", "released_dictionary"]
-            expected += ["counterfeits", "files", "hierarchies", "releases"]
+            expected += [
+                "clusters",
+                "counterfeits",
+                "files",
+                "frontiers",
+                "hierarchies",
+                "releases",
+            ]
         assert [name for (name,) in objects] == sorted(expected)
         known = _PRINTS.setdefault(self.folder, prints)
         assert prints == known

@@ -184,17 +184,8 @@ target: x.db
 @pytest.mark.parametrize(
     ("place", "value", "where"),
     [
-        *((("method",), name, "method") for name in (
-            "policy", "condensation", "microaggregation", "external",
-        )),
-        *((("evaluate", "metrics"), [name], "evaluate.metrics[0]") for name in (
-            "moments",
-        )),
-        (("privacy", 0), {"model": "cluster_size", "k": 5}, "privacy[0]"),
-        (("columns", "sex", "order"), ["a"], "columns.sex.order"),
-        (("columns", "sex", "role"), "synthesize", "columns.sex.role"),
+        (("method",), "external", "method"),
         (("columns",), "from_comments", "columns"),
-        (("evaluate", "models"), [], "evaluate.models"),
         *(((key,), 1, key) for key in ("expect", "rerelease", "preset")),
     ],
 )  # fmt: skip
@@ -238,6 +229,10 @@ def test_words_of_the_contract_that_come_later(place: Any, value: Any, where: st
         (("output", "export"), ["a.csv", "a.csv"]),
         (("output", "as"), "view"),
         (("columns",), {"a": "drop"}),
+        (("evaluate", "models"), [{"kind": "linear", "response": "pay", "covariates": []}]),
+        (("evaluate", "models"), [{"kind": "linear", "covariates": ["age"]}]),
+        (("evaluate", "models"), [{"kind": "probit", "response": "pay", "covariates": ["age"]}]),
+        (("evaluate", "models"), ["pay ~ age"]),
     ],
 )
 def test_values_that_are_refused(place: Any, value: Any) -> None:
@@ -379,3 +374,20 @@ def test_a_misspelt_word_is_no_path() -> None:
     (mistake,) = refused.value.mistakes
     assert mistake.place == "columns.sex.hierarchy"
     assert "did you mean 'suppress'" in mistake.hint
+
+
+def test_a_model_of_the_recipient_tells_what_is_wrong_at_its_place() -> None:
+    models = [
+        {"kind": "coxx", "duration": "pay", "event": "sex = 'f'", "covariates": ["age"]},
+        {"duration": "pay", "event": "sex = 'f'", "covariates": ["age"]},
+        {"kind": "cox", "duration": "pay", "evnt": "sex = 'f'", "covariates": []},
+    ]
+    found = mistakes(changed("evaluate", "models", to=models))
+    assert set(found) == {
+        "evaluate.models[0].kind",
+        "evaluate.models[1].kind",
+        "evaluate.models[2].evnt",
+        "evaluate.models[2].covariates",
+    }
+    assert found["evaluate.models[0].kind"] == "unknown kind of model"
+    assert found["evaluate.models[1].kind"] == "the key 'kind' is missing"

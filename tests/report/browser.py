@@ -44,6 +44,14 @@ class Page:
         while self._next().get("method") != "Page.loadEventFired":
             pass
 
+    def mouse(self, kind: str, x: float, y: float) -> None:
+        """Move, press or release the left button of the mouse at a place in the window."""
+        self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def scripts(self, on: bool) -> None:
+        """Whether pages that are opened from now on may run their scripts."""
+        self._call("Emulation.setScriptExecutionDisabled", value=not on)
+
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
         found = self._call("Runtime.evaluate", expression=expression, returnByValue=True)

@@ -165,10 +165,80 @@ def full() -> Record:
                 {"name": "ranks", "sql": "SELECT rank() OVER ()", "refused": "window functions"},
             ],
         },
+        "models": recipients(),
         "seconds": {"search": 0.0712, "total": 1.2345},
         "exports": ["/home/owner/adult_public.parquet", "/home/owner/adult_public.duckdb"],
         "spec_text": "release: adult_public\nseed: 918273645\n",
     }
+
+
+def recipients() -> dict[str, Any]:
+    """The recipient's models of a release: one with a fit on it, and one without."""
+    rows = [
+        ("age", (0.0133, 0.0097, 0.17), (0.0023, 0.0091, 0.8), (False, False, False, False)),
+        (
+            "sex: <female>",
+            (-0.589, 0.1757, 0.0008),
+            (0.71, 0.18, 0.0001),
+            (False, True, True, False),
+        ),
+        ("race: other", (0.35, 0.2, 0.08), None, (True, False, True, True)),
+    ]
+
+    def estimate(values: Any) -> Any:
+        if values is None:
+            return None
+        value, error, p = values
+        ends = {"lower": value - 1.96 * error, "upper": value + 1.96 * error}
+        return {"estimate": value, "error": error, "p": p, **ends}
+
+    changes = ("changed_significance", "changed_direction", "outside", "near")
+    coefficients = [
+        {"name": name, "original": estimate(a), "released": estimate(b)}
+        | dict(zip(changes, told, strict=True))
+        for name, a, b, told in rows
+    ]
+    summary = {
+        "coefficients": 3,
+        "significant": 1,
+        "unfitted": 1,
+        "near": 1,
+        "changed_significance": 1 / 3,
+        "changed_near": 1 / 3,
+        "changed_direction": 1.0,
+        "outside": 2 / 3,
+        "outside_significant": 1.0,
+        "rmsz": 5.2851,
+        "error_ratio": 0.9813,
+    }
+    terms = [
+        {"text": "age", "entered": "expected", "told": False, "reference": None},
+        {"text": "sex", "entered": "value", "told": True, "reference": "male"},
+    ]
+    cox = {
+        "kind": "cox",
+        "response": "months",
+        "event": "status = 2",
+        "where": None,
+        "terms": terms,
+        "source": {"used": 213, "missing": 14},
+        "release": {"used": 204.5, "missing": 0},
+        "coefficients": coefficients,
+        "summary": summary,
+        "reason": None,
+    }
+    gone = [{**c, "released": None} for c in coefficients]
+    linear = {
+        **cox,
+        "kind": "linear",
+        "event": None,
+        "where": "status = 2",
+        "release": None,
+        "coefficients": gone,
+        "reason": "the response has one value",
+        "summary": {**summary, "rmsz": None, "error_ratio": None, "changed_direction": None},
+    }
+    return {"models": [cox, linear], "overall": summary}
 
 
 def failing() -> Record:

@@ -25,6 +25,7 @@ EVERY = {
     "classes": "Class sizes",
     "search": "How it was found",
     "queries": "Query errors",
+    "recipients": "The recipient's models",
     "verify": "Verify it yourself",
     "glossary": "Terms",
     "specification": "Specification",
@@ -93,9 +94,9 @@ def test_leaves_out_what_a_minimal_record_does_not_have() -> None:
     assert set(sections(render(minimal(), "public"))) == {"protection", "glossary"}
 
 
-def test_public_leaves_out_search_queries_specification_and_the_risk_before() -> None:
+def test_public_leaves_out_search_queries_models_specification_and_the_risk_before() -> None:
     shown = sections(render(full(), "public"))
-    assert set(EVERY) - set(shown) == {"search", "queries", "specification"}
+    assert set(EVERY) - set(shown) == {"search", "queries", "recipients", "specification"}
     assert shown["risk"] == "Risk"
 
 

@@ -1,0 +1,286 @@
+"""The recipient's models, held against the columns of the source.
+
+A variable of a model is a column, or an SQL expression of columns that are released: one that is
+computed from the values of one record, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dbdeid.engine.failure import EngineError
+from dbdeid.engine.relation import NUMBERS, Column, cast, column, identifier
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import statements
+from dbdeid.errors import Mistake, did_you_mean
+from dbdeid.query.question import SCALARS, named
+from dbdeid.release.model_spec import Analysis, Cox
+from dbdeid.release.specfile import SpecFile
+from dbdeid.utility.model_fit import Kind
+
+if TYPE_CHECKING:
+    from dbdeid.release.bind import BoundColumn
+
+Place = tuple[str | int, ...]
+Scale = Literal["number", "boolean", "category"]
+
+# What may be computed from one record's values, besides what a query of a workload may.
+_FUNCTIONS = (
+    *(exp.Ln, exp.Log, exp.Exp, exp.Sqrt, exp.Pow, exp.Sign, exp.Greatest, exp.Least),
+    *(exp.DateDiff, exp.TimeToUnix, exp.RegexpLike, exp.Contains, exp.Replace, exp.IsNan),
+)
+_SCALES: dict[str, Scale] = {
+    **dict.fromkeys((*NUMBERS, "date", "timestamp"), "number"),
+    "boolean": "boolean",
+    **dict.fromkeys(("text", "enum"), "category"),
+}
+_SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a model.
+
+    Attributes:
+        text: as declared.
+        place: where in the spec.
+        value: its value on a record: a number (of dates and moments days since 1970), a condition
+            as 1 and 0, or a category as text. Columns have no table and are spelled as in the
+            source.
+        columns: the columns that it is computed from.
+        scale: what it is.
+        hidden: whether its categories are values of a sensitive column, which are not named.
+    """
+
+    text: str
+    place: Place
+    value: exp.Expr
+    columns: tuple[str, ...]
+    scale: Scale
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAnalysis:
+    """A model whose variables were found.
+
+    Attributes:
+        number: its place in `evaluate.models`.
+        kind: of model.
+        response: what is explained; of cox the duration.
+        event: of cox.
+        covariates: in order.
+        where: which records; None: all.
+    """
+
+    number: int
+    kind: Kind
+    response: Variable
+    event: Variable | None
+    covariates: tuple[Variable, ...]
+    where: Variable | None
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return f"evaluate.models[{self.number}]"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All of them: the response, the event and the condition where there are, covariates."""
+        known = (self.response, self.event, self.where)
+        return (*(v for v in known if v is not None), *self.covariates)
+
+    @property
+    def measured(self) -> tuple[Variable, ...]:
+        """The variables that are no condition on the records."""
+        return tuple(v for v in self.variables if v is not self.where)
+
+    @property
+    def several(self) -> str | None:
+        """A variable that depends on several columns, so that the model is not calibrated."""
+        return next((v.text for v in self.measured if len(v.columns) > 1), None)
+
+
+def bound(
+    file: SpecFile, columns: Mapping[str, BoundColumn], source: exp.Query, session: Session
+) -> tuple[tuple[BoundAnalysis, ...], list[Mistake]]:
+    """The declared models with their variables, and what is wrong with them.
+
+    Args:
+        file: the spec.
+        columns: those of the source, by name in lower case.
+        source: its rows.
+        session: where it can be described.
+    """
+    binder = _Binder(file, columns, source, session)
+    found = [binder.model(i, model) for i, model in enumerate(file.spec.evaluate.models)]
+    return tuple(model for model in found if model is not None), binder.mistakes
+
+
+class _Binder:
+    """Looks at one variable after the other, and gathers what is wrong."""
+
+    def __init__(
+        self,
+        file: SpecFile,
+        columns: Mapping[str, BoundColumn],
+        source: exp.Query,
+        session: Session,
+    ) -> None:
+        self.mistakes: list[Mistake] = []
+        self._file, self._columns = file, columns
+        self._source, self._session = source, session
+
+    def model(self, number: int, given: Analysis) -> BoundAnalysis | None:
+        """A model; None where a variable is wrong."""
+        before, at = len(self.mistakes), ("evaluate", "models", number)
+        event = None
+        if isinstance(given, Cox):
+            response = self._variable(given.duration, (*at, "duration"), ("number",))
+            event = self._variable(given.event, (*at, "event"), ("boolean", "number"))
+        else:
+            response = self._variable(given.response, (*at, "response"), ("number", "boolean"))
+        covariates = [
+            self._variable(text, (*at, "covariates", i), ("number", "boolean", "category"))
+            for i, text in enumerate(given.covariates)
+        ]
+        where = None
+        if given.where is not None:
+            where = self._variable(given.where, (*at, "where"), ("boolean",))
+        if len(self.mistakes) > before:
+            return None
+        assert response is not None
+        known = tuple(c for c in covariates if c is not None)
+        return BoundAnalysis(number, given.kind, response, event, known, where)
+
+    def _variable(self, text: str, place: Place, scales: Sequence[Scale]) -> Variable | None:
+        try:
+            return self._read(text, place, scales)
+        except _Wrong as wrong:
+            for message, hint in wrong.told:
+                self.mistakes.append(self._file.mistake(message, *place, hint=hint))
+            return None
+
+    def _read(self, text: str, place: Place, scales: Sequence[Scale]) -> Variable:
+        tree = self._parsed(text)
+        names = list(dict.fromkeys(part.name for part in tree.find_all(exp.Column)))
+        if not names:
+            raise _Wrong(("names no column", "a model is about columns of the source"))
+        if unusable := [told for name in names for told in self._unusable(name)]:
+            raise _Wrong(*unusable)
+        known = {name: self._columns[name.lower()] for name in names}
+        tree = tree.transform(
+            lambda n: column(known[n.name].name) if isinstance(n, exp.Column) else n
+        )
+        kind = self._type(tree)
+        scale = _SCALES.get(kind.family)
+        if isinstance(tree, exp.Column) and known[names[0]].spec.type == "categorical":
+            scale = "category"  # numbers that are codes
+        if scale is None or scale not in scales:
+            hint = "cast it, or write a condition, as in `status = 'dead'`"
+            shown = kind.shown_type if scale == _SCALES.get(kind.family) else "of type categorical"
+            raise _Wrong((f"is {shown}, and {_wanted(scales)}", hint))
+        return Variable(
+            text,
+            place,
+            _as_scale(tree, scale, kind),
+            tuple(dict.fromkeys(c.name for c in known.values())),
+            scale,
+            scale == "category" and any(c.spec.role == "sensitive" for c in known.values()),
+        )
+
+    def _parsed(self, text: str) -> exp.Expr:
+        """The text as a tree; a name of a column is one, whatever signs it has."""
+        if text.strip().lower() in self._columns:
+            return column(text.strip())
+        hint = "a column, or one expression of columns, as in `months > 24`"
+        try:
+            trees = statements(text)
+        except SqlglotError:
+            raise _Wrong(("is no SQL expression", hint)) from None
+        tree = trees[0] if len(trees) == 1 else None
+        if tree is None:
+            raise _Wrong(("is not one SQL expression", hint))
+        for part in tree.walk():
+            if not isinstance(part, (*SCALARS, *_FUNCTIONS)):
+                raise _Wrong((f"{named(part)} is not taken: a model reads one record", hint))
+            if isinstance(part, exp.Column) and (
+                len(part.parts) > 1 or not isinstance(part.this, exp.Identifier)
+            ):
+                raise _Wrong(("names columns with a table, or all of them", hint))
+        return tree
+
+    def _unusable(self, name: str) -> Iterator[tuple[str, str]]:
+        """Why a column is not at hand."""
+        found = self._columns.get(name.lower())
+        if found is None:
+            released = [c.name for c in self._columns.values() if c.spec.released]
+            yield f"the source has no column {name!r}", did_you_mean(name, released)
+        elif not found.spec.released:
+            hint = "release the column, or declare the model without it"
+            yield f"the release has no column {name!r}, whose role is {found.spec.role}", hint
+        elif found.spec.pseudonym:
+            yield (
+                f"{name!r} is released as a pseudonym, which tells nothing of its value",
+                "declare the model without it",
+            )
+
+    def _type(self, tree: exp.Expr) -> Column:
+        query = exp.select(labelled(tree.copy(), "value"))
+        try:
+            (found,) = self._session.describe(query.from_(self._source.subquery("source")))
+        except EngineError as error:
+            hint = "look at the types of its columns"
+            raise _Wrong((f"cannot be computed ({error.message})", hint)) from None
+        return found
+
+
+class _Wrong(Exception):
+    """What is wrong with a variable: messages, each with a hint."""
+
+    def __init__(self, *told: tuple[str, str]) -> None:
+        super().__init__(*told)
+        self.told = told
+
+
+def _wanted(scales: Sequence[Scale]) -> str:
+    if len(scales) == 1:
+        return {"number": "a duration is a number", "boolean": "`where` is a condition"}[scales[0]]
+    if "category" in scales:
+        return "a covariate is a number, a condition, a date or text"
+    return "a number or a condition is expected"
+
+
+def _as_scale(tree: exp.Expr, scale: Scale, kind: Column) -> exp.Expr:
+    if scale == "category":
+        return cast(tree, "VARCHAR")
+    if kind.family in ("date", "timestamp"):
+        seconds = exp.Anonymous(this="epoch", expressions=[cast(tree, "TIMESTAMP")])
+        return exp.Div(this=seconds, expression=exp.convert(_SECONDS_A_DAY), typed=False)
+    return cast(tree, "DOUBLE")
+
+
+def renamed(value: exp.Expr, table: str, known: Mapping[str, exp.Expr]) -> exp.Expr:
+    """The value of a variable on the rows of a table.
+
+    Args:
+        value: of a variable.
+        table: whose columns it reads.
+        known: what stands for some of them instead.
+    """
+    return value.transform(
+        lambda n: (
+            known.get(n.name, column(n.name, table)).copy() if isinstance(n, exp.Column) else n
+        )
+    )
+
+
+def labelled(value: exp.Expr, name: str) -> exp.Expr:
+    """A value with a name."""
+    return exp.alias_(value, identifier(name))
