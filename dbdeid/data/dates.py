@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -52,6 +53,44 @@ def build(column: str, values: Sequence[str], calendar: Calendar, *, timed: bool
     levels.append(top_level(len(texts), inside))
     kind = f"dates by {', '.join(calendar.units)}"
     return Hierarchy(column, kind, texts, tuple(levels), declared=False)
+
+
+def labelled(label: str, calendar: Calendar) -> tuple[int, Cell] | None:
+    """The lowest level that has a label, and its days as ordinals; None where no level has it.
+
+    >>> labelled("2019-Q3", Calendar(("month", "quarter")))[0]
+    2
+    """
+    for level, unit in enumerate(calendar.units, start=1):
+        for day in _days_of(label, calendar):
+            cell = _cell(day, unit, calendar)
+            if cell.label == label:
+                return level, cell
+    return None
+
+
+def of_values(cell: Cell, *, timed: bool) -> tuple[str | None, str | None]:
+    """The bounds of the values of a bucket as text; of days they are inside it."""
+    write = _write_timestamp if timed else _write_date
+    level = level_of([cell], Fraction(0), Fraction(0), discrete=not timed, write=write)
+    return level.lower[0], level.upper[0]
+
+
+def _days_of(label: str, calendar: Calendar) -> Iterator[date]:
+    """Days that a label may be of: the first of a bucket, or the first within the limits."""
+    lower, upper = calendar.lower, calendar.upper
+    if lower is not None and lower > date.min and label.startswith("<"):
+        yield lower - timedelta(days=1)
+    if upper is not None and label.startswith(">="):
+        yield upper
+    for pattern, first in _LABELS.items():
+        if found := re.fullmatch(pattern, label):
+            try:
+                day = first(*map(int, found.groups()))
+            except ValueError:
+                continue
+            if day.year < date.max.year:
+                yield day if lower is None else max(day, lower)
 
 
 def _day(column: str, text: str) -> date:
@@ -131,6 +170,16 @@ _BUCKETS: dict[str, Callable[[date], Bucket]] = {
     "quarter": _quarter,
     "year": _year,
     "decade": _decade,
+}
+
+
+# The first day of what reads so.
+_LABELS: dict[str, Callable[..., date]] = {
+    r"(\d{4})-W(\d{2})": lambda year, week: date.fromisocalendar(year, week, 1),
+    r"(\d{4})-(\d{2})": lambda year, month: date(year, month, 1),
+    r"(\d{4})-Q([1-4])": lambda year, quarter: date(year, 3 * quarter - 2, 1),
+    r"(\d{4})": lambda year: date(year, 1, 1),
+    r"(\d{4})s": lambda year: date(max(year, 1), 1, 1),
 }
 
 

@@ -6,6 +6,7 @@ Bounds are exact fractions, so that 0.3 with width 0.1 lies in [0.3, 0.4).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,11 +62,12 @@ def build(column: str, values: Sequence[str], scale: Intervals, *, discrete: boo
     numbers = [_number(column, text) for text in values]
     low, high = _range(numbers, scale)
     texts = tuple(values)
+    write = decimal if discrete else fractional
     levels = [Level(np.arange(len(texts)), texts, np.zeros(len(texts)), texts, texts)]
     for width in scale.widths:
         cells = [_cell(number, width, scale) for number in numbers]
-        levels.append(level_of(cells, low, high, discrete=discrete, write=decimal))
-    inside = within(numbers, scale.lower, scale.upper, discrete=discrete, write=decimal)
+        levels.append(level_of(cells, low, high, discrete=discrete, write=write))
+    inside = within(numbers, scale.lower, scale.upper, discrete=discrete, write=write)
     levels.append(top_level(len(texts), inside))
     return Hierarchy(column, f"intervals of {_words(scale)}", texts, tuple(levels), declared=False)
 
@@ -82,6 +84,35 @@ def _number(column: str, text: str) -> Fraction:
             f"column {column!r}: intervals need finite numbers, and a value is not one",
             hint="remove NaN and infinity in the source, or use another hierarchy",
         ) from None
+
+
+def labelled(label: str, scale: Intervals) -> tuple[int, Cell] | None:
+    """The lowest level that has a label, and its interval; None where no level has it.
+
+    >>> labelled("[20, 30)", Intervals((Fraction(5), Fraction(10))))[0]
+    2
+    """
+    found = re.search(r"-?\d+(?:\.\d+)?", label)
+    if found is None:
+        return None
+    start = Fraction(found[0])
+    inside = start - 1 if label.startswith("<") else start
+    for level, width in enumerate(scale.widths, start=1):
+        cell = _cell(inside, width, scale)
+        if cell.label == label:
+            return level, cell
+    return None
+
+
+def of_values(cell: Cell, *, discrete: bool) -> tuple[str | None, str | None]:
+    """The bounds of the values of an interval as text; discrete ones are inside it.
+
+    >>> of_values(Cell("[20, 30)", Fraction(20), Fraction(30)), discrete=True)
+    ('20', '29')
+    """
+    write = decimal if discrete else fractional
+    level = level_of([cell], Fraction(0), Fraction(0), discrete=discrete, write=write)
+    return level.lower[0], level.upper[0]
 
 
 def _range(numbers: Sequence[Fraction], scale: Intervals) -> tuple[Fraction, Fraction]:
@@ -180,6 +211,16 @@ def _loss(cell: Cell, span: Fraction, unit: Fraction) -> float:
         return 1.0
     width = cell.end - cell.start - unit
     return float(min(width / span, Fraction(1))) if span > 0 else 0.0
+
+
+def fractional(number: Fraction) -> str:
+    """A bound of values that need not be whole numbers, which it tells: 20.0, 0.25.
+
+    >>> fractional(Fraction(1, 4)), fractional(Fraction(20))
+    ('0.25', '20.0')
+    """
+    text = decimal(number)
+    return text if "." in text else f"{text}.0"
 
 
 def decimal(number: Fraction) -> str:

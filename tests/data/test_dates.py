@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdeid.data.dates import Calendar, build
+from dbdeid.data.dates import Calendar, build, labelled, of_values
 from dbdeid.errors import HierarchyError
 
 DAYS = st.lists(st.dates(date(1, 1, 1), date(9998, 12, 31)), min_size=1, max_size=10, unique=True)
@@ -86,3 +86,30 @@ def test_what_no_calendar_holds(unit: str, value: str) -> None:
     with pytest.raises(HierarchyError, match="years 1 to 9998") as refused:
         build("c", ["2019-01-01", value], Calendar((unit,)), timed=False)
     assert value not in str(refused.value).splitlines()[0]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    DAYS,
+    st.sampled_from([("week",), ("month", "quarter", "year"), ("quarter", "decade")]),
+    st.none() | st.dates(date(1, 1, 1), date(1999, 12, 31)),
+    st.none() | st.dates(date(2000, 1, 1), date(9998, 12, 31)),
+    st.booleans(),
+)
+def test_a_label_is_found_again(
+    days: list[date], units: tuple[str, ...], lower: date | None, upper: date | None, timed: bool
+) -> None:
+    calendar = Calendar(units, lower, upper)
+    hierarchy = build("c", [d.isoformat() for d in days], calendar, timed=timed)
+    for number, level in enumerate(hierarchy.levels[1:-1], start=1):
+        for label, low, high in zip(level.labels, level.lower, level.upper, strict=True):
+            found = labelled(label, calendar)
+            assert found is not None
+            assert found[0] <= number
+            assert of_values(found[1], timed=timed) == (low, high)
+
+
+def test_a_label_of_another_calendar_is_none() -> None:
+    calendar = Calendar(("quarter", "year"), date(2019, 3, 1), date(2021, 3, 1))
+    for label in ("2019-05", "2019-Q5", "2018", "2022-Q1", "9999", "0000", "< 2019-03-02", "2010s"):
+        assert labelled(label, calendar) is None

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdeid.data.intervals import Intervals, build, decimal
+from dbdeid.data.intervals import (
+    Intervals,
+    build,
+    decimal,
+    fractional,
+    labelled,
+    of_values,
+)
 from dbdeid.errors import HierarchyError
 
 VALUES = st.lists(st.decimals(-1000, 1000, places=2).map(str), min_size=1, max_size=12, unique_by=F)
@@ -66,8 +73,9 @@ def test_every_label_is_the_exact_interval(values: list[str], drawn: tuple) -> N
         for value, group in zip(values, level.groups, strict=True):
             start, end = expected(F(value), width, scale)
             assert parsed(level.labels[group]) == (start, end)
-            assert level.lower[group] == (None if start is None else decimal(start))
-            assert level.upper[group] == (None if end is None else decimal(end))
+            assert level.lower[group] == (None if start is None else fractional(start))
+            assert level.upper[group] == (None if end is None else fractional(end))
+            assert all("." in bound for bound in (level.lower[group], level.upper[group]) if bound)
 
 
 @settings(deadline=None, max_examples=50)
@@ -137,3 +145,36 @@ def test_what_is_no_finite_number(value: str) -> None:
     with pytest.raises(HierarchyError, match="finite numbers") as refused:
         build("c", ["1", value], Intervals((F(5),)), discrete=False)
     assert "secret" not in str(refused.value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, SCALES)
+def test_a_label_is_found_again(
+    values: list[str], drawn: tuple[F, list[int], F, F | None, F | None]
+) -> None:
+    scale = scale_of(drawn)
+    hierarchy = build("x", values, scale, discrete=False)
+    for number, level in enumerate(hierarchy.levels[1:-1], start=1):
+        for label, low, high in zip(level.labels, level.lower, level.upper, strict=True):
+            found = labelled(label, scale)
+            assert found is not None
+            lowest, cell = found
+            assert lowest <= number
+            assert of_values(cell, discrete=False) == (low, high)
+
+
+def test_a_label_of_another_scale_is_none() -> None:
+    scale = Intervals((F(5), F(10)), lower=F(10), upper=F(60))
+    for label in (
+        "[12, 17)",
+        "[20, 25]",
+        "[5, 10)",
+        "< 11",
+        "> 60",
+        ">= 70",
+        "20",
+        "",
+        "*",
+        "[x, y)",
+    ):
+        assert labelled(label, scale) is None

@@ -89,7 +89,7 @@ def best_scores(
     return min(scores, default=None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=25),
     st.integers(1, 4),

@@ -179,7 +179,7 @@ def outcomes(rows: list[Key], case: Case) -> dict[Key, tuple[float, Counter[Key]
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=14), cases)
 def test_a_release_is_the_best_that_its_models_allow(rows: list[Key], case: Case) -> None:
     expected = outcomes(rows, case)

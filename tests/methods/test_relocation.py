@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import duckdb
 import pytest
 
 import dbdeid
@@ -37,6 +38,22 @@ def test_outliers_join_the_nearest_and_then_the_largest_class() -> None:
     assert sorted(rows.n) == list(range(9))
     assert result.verified
     assert result.smallest_class == 3
+
+
+def test_the_dictionary_says_that_values_may_be_those_of_others() -> None:
+    with duckdb.connect() as con:
+        dbdeid.run(spec(), con)
+        told = "SELECT DISTINCT truthful FROM moved_dictionary"
+        assert con.execute(told).fetchall() == [(False,)]
+        assert dbdeid.verify(spec(), con).verified
+        for change in ("truthful = true WHERE level = 0", "truthful = NULL WHERE level = 0"):
+            con.execute(f"UPDATE moved_dictionary SET {change}")
+            (failed,) = [c for c in dbdeid.verify(spec(), con).hygiene if not c.holds]
+            assert failed.check == "dictionary"
+            assert "do not say that records have values of others" in failed.detail
+        con.execute("ALTER TABLE moved_dictionary DROP truthful")
+        (failed,) = [c for c in dbdeid.verify(spec(), con).hygiene if not c.holds]
+        assert "missing 'truthful'" in failed.detail
 
 
 def test_no_more_records_move_than_the_limit_allows() -> None:

@@ -54,7 +54,7 @@ def in_database(
     return pieces(sql_dealing.deal(session, taxonomy, demands, objective=cost, settled=settled))
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, derandomize=True, max_examples=25)
 @given(problem=problems(), cost=st.sampled_from(COSTS))
 def test_the_database_deals_the_same_blocks(problem: Problem, cost: Cost, session: Session) -> None:
     assume(problem.units.subjects is None)
@@ -113,11 +113,9 @@ def diverse(least: float, kind: str) -> tuple[SensitiveModel, ...]:
     [
         (),
         diverse(2, "distinct"),
-        diverse(3, "distinct"),
-        diverse(2, "entropy"),
         diverse(3, "entropy"),
     ],
-    ids=["k", "distinct 2", "distinct 3", "entropy 2", "entropy 3"],
+    ids=["k", "distinct 2", "entropy 3"],
 )
 def test_the_database_deals_the_same_blocks_of_the_reference(
     shared: Path, models: tuple[SensitiveModel, ...], session: Session
