@@ -100,6 +100,15 @@ def column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(identifier(name), table=identifier(table) if table else None)
 
 
+def typed(held: Column, table: str | None = None) -> exp.Column:
+    """A reference to a column that knows its type; ENUM as the text it holds."""
+    reference = column(held.name, table)
+    if held.family != "other":
+        name = "VARCHAR" if held.family == "enum" else held.type
+        reference.type = exp.DataType.build(name, dialect="duckdb")
+    return reference
+
+
 def cast(value: exp.Expr, duckdb_type: str) -> exp.Cast:
     """A cast to a type as DuckDB spells it."""
     return exp.cast(value, exp.DataType.build(duckdb_type, dialect="duckdb"))

@@ -1,286 +1,341 @@
-"""Rewrite an analyst's COUNT(*) on the source into plain SQL on the release and its dictionary.
+"""Rewrite an analyst's question of the source into plain SQL on the release and its dictionary.
 
-The answer is the expected count when every generalized value spreads uniformly over its leaves,
-independently in each column. For each generalized column that the query uses, one small table made
-from the dictionary says what share of a released value passes the conditions on that column alone.
-The release is grouped before it meets these tables, except where many columns only filter: those
-weigh the records first. Columns that a key or a condition mixes (an OR, a comparison of two
-columns) hand on the parts of it that they decide alone.
+Each aggregate `x` becomes `x`, its expected value when every generalized value spreads uniformly
+over its leaves, independently in each column; and `x_lower`, `x_upper`, the least and greatest that
+it can be, whatever the leaves are. Bounds read every record that may or may not satisfy the
+conditions as all or nothing. `records` tells which records an aggregate looks at; here they are
+added up.
 
-Suppressed records are missing from the answer; kept ones are `*` and spread like any `*`. Where
-some records are counterfeit, a record counts with the probability that it is real.
-Uniform spread: Lee, Kim & Chung 2017, section 5; LeFevre et al. 2006, section 6.
+Suppressed records are missing from the answer, unless they are spread by what is released; kept
+ones are `*` and spread like any `*`. Where some records are counterfeit, a record counts with the
+probability that it is real, and only one that is real for sure can be certain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
-from dbdeid.query.question import Answerable, Question, parse, replaced
-from dbdeid.query.spread import LEAF, VALUE, Spread, leaves, refusal, source_type, spread, values
+from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.sqltext import step
+from dbdeid.query.answerable import Answerable
+from dbdeid.query.common_tables import CommonTables
+from dbdeid.query.meaning import is_number, require_meaning, require_order
+from dbdeid.query.question import (
+    Aggregate,
+    Kind,
+    Question,
+    aggregate_name,
+    key_name,
+)
+from dbdeid.query.records import WHOLE, Need, Records, key_names
+from dbdeid.query.shares import aliased
+
+_NEEDS: dict[Kind, Need] = {
+    "count": "presence",
+    "sum": "moments",
+    "avg": "moments",
+    "min": "order",
+    "max": "order",
+    "distinct": "values",
+}
+_STEPS: dict[Kind, str] = {
+    "count": "query_count",
+    "sum": "query_sum",
+    "avg": "query_avg",
+    "distinct": "query_distinct",
+}
+_COUNTS = ("count", "distinct")
 
 
-def rewrite(text: str, target: Answerable) -> exp.Expr:
-    """The plain DuckDB query on the release that answers one query on the source.
+@dataclass(frozen=True)
+class Missing:
+    """Records that were suppressed, to be spread like those that are released.
 
-    The count is a DOUBLE, keys have the source's type (ENUM as VARCHAR). It raises an error of
-    the engine rather than guess where the dictionary does not tell what a value stands for;
-    `answer.refuse_unanswerable` gives the reason before.
+    Attributes:
+        suppressed: how many.
+        of: how many records the source has.
+    """
+
+    suppressed: int
+    of: int
+
+
+def estimate(question: Question, target: Answerable, missing: Missing | None = None) -> exp.Select:
+    """The plain DuckDB query on the release that answers a question on the source.
+
+    Counts are DOUBLE and their bounds BIGINT, sums and means DOUBLE, keys have the source's type
+    (ENUM as VARCHAR). It raises an error of the engine rather than guess where the dictionary does
+    not tell what a value stands for; `answer.refuse_unanswerable` gives the reason before.
+
+    Args:
+        question: what is asked.
+        target: the release.
+        missing: suppressed records to be spread; None: they are missing.
 
     Raises:
-        DataError: the query is not of the supported form.
+        DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
+            a table is joined on several generalized columns.
     """
-    return estimate(parse(text, target), target)
+    require_order(question, target)
+    return _Rewriting(question, target, missing, _tables(question, target)).query()
 
 
-def estimate(question: Question, target: Answerable) -> exp.Select:
-    """The query of `rewrite` for a question that is already read."""
-    return _Plan.of(question, target).query()
+def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
+    """The records that each aggregate, and the list of groups, looks at."""
+    asked = (Aggregate("count"), *question.aggregates)
+    return tuple(_records(question, target, aggregate) for aggregate in asked)
 
 
-def spreads(question: Question, target: Answerable) -> tuple[Spread, ...]:
-    """The generalized columns whose values the question needs."""
-    return _Plan.of(question, target).spreads
+def _tables(question: Question, target: Answerable) -> CommonTables:
+    joined = [join.table for join in question.joins]
+    known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
+    return CommonTables.beside(known)
 
 
-EXACT = ""
-
-# Grouping the release by so many columns leaves few groups and is cheaper than joining records
-# with shares; grouping by more would leave nearly as many groups as records.
-FEW = 2
-
-
-def is_exact(source: Column, target: Answerable) -> bool:
-    """Whether the release holds the column's own values, seen from its type alone."""
-    released = target.release.find(source.name)
-    generalized = {name.lower() for name in target.quasi_identifiers}
-    return source.name.lower() not in generalized or (
-        released is not None and released.family != "text"
+def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
+    return Records.of(
+        question,
+        target,
+        aggregate.argument,
+        aggregate.condition,
+        _NEEDS[aggregate.kind],
     )
 
 
-@dataclass
-class _Part:
-    """One spread column, or all exact columns together: its own conditions, what it hands on."""
-
-    conditions: list[exp.Expr] = field(default_factory=list)
-    features: list[exp.Expr] = field(default_factory=list)
-
-
-@dataclass
-class _Plan:
-    """The question taken apart by the columns that own its pieces."""
-
+@dataclass(frozen=True)
+class _Rewriting:
     question: Question
     target: Answerable
-    parts: dict[str, _Part]
-    keys: list[exp.Expr]
-    mixed: list[exp.Expr]
-
-    @classmethod
-    def of(cls, question: Question, target: Answerable) -> _Plan:
-        plan = cls(question, target, {EXACT: _Part()}, [], [])
-        plan.keys = [plan._taken_apart(key.copy()) for key in question.keys]
-        for condition in _conjuncts(question.where):
-            owners = plan._owners(condition)
-            if len(owners) > 1:
-                plan.mixed.append(plan._taken_apart(condition.copy()))
-            else:
-                plan._part(next(iter(owners), EXACT)).conditions.append(condition)
-        return plan
-
-    def _part(self, owner: str) -> _Part:
-        return self.parts.setdefault(owner, _Part())
-
-    def _owners(self, node: exp.Expr) -> set[str]:
-        return {self._owner(reference.name) for reference in node.find_all(exp.Column)}
-
-    def _owner(self, name: str) -> str:
-        source = self.target.find(name)
-        return EXACT if source is None or is_exact(source, self.target) else source.name
-
-    def _taken_apart(self, node: exp.Expr) -> exp.Expr:
-        """The expression with its largest one-owner pieces replaced by references to them."""
-        owners = self._owners(node)
-        if len(owners) == 1:
-            return self._feature(owners.pop(), node)
-        for child in list(node.iter_expressions()):
-            if self._owners(child):
-                child.replace(self._taken_apart(child.copy()))
-        return node
-
-    def _feature(self, owner: str, node: exp.Expr) -> exp.Column:
-        features = self._part(owner).features
-        if node not in features:
-            features.append(node)
-        table = f"share_{self._place(owner)}" if owner else "released"
-        return column(f"part_{features.index(node)}", table)
-
-    def _place(self, owner: str) -> int:
-        return list(self.parts).index(owner)
-
-    @property
-    def spreads(self) -> tuple[Spread, ...]:
-        """The spread columns in the order of their tables share_1, share_2, …"""
-        return tuple(
-            spread(source, [*part.conditions, *part.features])
-            for owner, part in self.parts.items()
-            if owner and (source := self.target.find(owner)) is not None
-        )
-
-    # -- emission --------------------------------------------------------------------------
+    missing: Missing | None
+    tables: CommonTables
 
     def query(self) -> exp.Select:
-        """All shares, the release weighted and grouped by them, and the answer from both."""
-        tables: dict[str, exp.Expr] = {}
-        weighing: list[_Share] = []
-        handing_on: list[_Share] = []
-        for place, used in enumerate(self.spreads, start=1):
-            part = self.parts[used.column.name]
-            tables[f"values_{place}"] = values(used.column, self.target.dictionary)
-            tables[f"leaves_{place}"] = leaves(self._named(f"values_{place}"), used)
-            tables[f"share_{place}"] = _shares(self._named(f"leaves_{place}"), part)
-            share = _Share(used.column, place, self._named(f"share_{place}"))
-            weighs = not part.features and len(self.spreads) > FEW
-            (weighing if weighs else handing_on).append(share)
-        tables["released"] = self._released(weighing, handing_on)
-        select = exp.select().from_(_aliased(self._named("released"), "released"))
-        records: exp.Expr = column("records", "released")
-        for share in handing_on:
-            select = share.joined(select, column(f"value_{share.place}", "released"))
-            records = records * share.weight
-        select = self._answered(select, exp.cast(_total(records), "DOUBLE"))
-        for name, query in tables.items():
-            select = select.with_(identifier(self._named(name).name), as_=query)
-        return select
+        """The groups, each aggregate beside them, and what is asked of both."""
+        keys = key_names(self.question)
+        groups = self._aggregated(Aggregate("count"))
+        whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
+        table = aliased(groups, "groups") if self.question.keys else whole
+        select = exp.select().from_(table)
+        for place, aggregate in enumerate(self.question.aggregates):
+            if self._holder(place) == "groups":
+                continue
+            answer, alias = self._aggregated(aggregate), aggregate_name(place)
+            same = [
+                exp.NullSafeEQ(this=column(key, "groups"), expression=column(key, alias))
+                for key in keys
+            ]
+            select = select.join(
+                aliased(answer, alias), on=exp.and_(*same), join_type="LEFT", copy=False
+            )
+        if self.question.keys:  # where nothing is expected, nothing is said
+            select = select.where(column("mass", "groups") > 0)
+        return self.tables.before(self._answered(select))
 
-    def _answered(self, select: exp.Select, count: exp.Expr) -> exp.Select:
-        meaning: dict[int | None, exp.Expr] = {None: count, **dict(enumerate(self.keys))}
+    def _holder(self, place: int) -> str:
+        """The table that holds an aggregate: COUNT(*) stands beside the keys already."""
+        plain = self.question.keys and self.question.aggregates[place] == Aggregate("count")
+        return "groups" if plain else aggregate_name(place)
+
+    # -- one aggregate -----------------------------------------------------------------------
+
+    def _aggregated(self, aggregate: Aggregate) -> Relation:
+        """A table of the keys with `estimate`, `lower` and `upper`."""
+        require_meaning(aggregate, self.question, self.target)
+        return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
+
+    def _made(self, aggregate: Aggregate) -> exp.Expr:
+        records = _records(self.question, self.target, aggregate)
+        outcomes = records.outcomes(self.tables)
+        keys = {"key": key_names(self.question)}
+        single = not records.needs_values
+        step_of = "query_single_items" if single else "query_items"
+        items = self.tables.named(
+            "items", outcomes, lambda: _step(step_of, {"outcomes": outcomes}, keys)
+        )
+        if aggregate.kind in ("min", "max"):
+            return self._extremes(outcomes, items, aggregate, keys, records)
+        given = {"items": items}
+        if aggregate.kind == "distinct":
+            given["outcomes"] = outcomes
+        return _step(_STEPS[aggregate.kind], given, keys)
+
+    def _extremes(
+        self,
+        outcomes: Relation,
+        items: Relation,
+        aggregate: Aggregate,
+        keys: dict[str, list[str]],
+        records: Records,
+    ) -> exp.Select:
+        """The first of the values in order, and between which it lies."""
+        least = aggregate.kind == "min"
+        first, last = (exp.Min, exp.Max) if least else (exp.Max, exp.Min)
+        near, far = ("low", "high") if least else ("high", "low")
+        certain = exp.case().when(column("certain"), column(far))
+        beyond = exp.Coalesce(this=first(this=certain), expressions=[last(this=column(far))])
+        names = [column(name) for name in keys["key"]]
+        ends = exp.select(
+            *names,
+            exp.alias_(first(this=column(near)), "lower" if least else "upper"),
+            exp.alias_(beyond, "upper" if least else "lower"),
+        ).from_(items.table)
+        grouped_ends = ends.group_by(*(n.copy() for n in names))
+        held = self.tables.named("ends", aggregate, lambda: grouped_ends)
+        if records.ends_only:  # how the least of intervals spreads is not told by shares
+            nothing = exp.alias_(exp.cast(exp.null(), "DOUBLE"), "estimate")
+            wanted = [column(n) for n in (*keys["key"], "lower", "upper")]
+            return exp.select(*wanted, nothing).from_(held.table)
+        order = exp.Ordered(this=column("x"), desc=not least, nulls_first=False)
+        rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[order]))
+        kept = [*names, *(column(name) for name in ("item", "x", "records", "weight", "mass"))]
+        ranked = exp.select(*kept, exp.alias_(rank, "place")).from_(outcomes.table)
+        placed = self.tables.named("placed", aggregate, lambda: ranked)
+        chances = self.tables.named(
+            "chances", aggregate, lambda: _step("query_chances", {"outcomes": placed}, keys)
+        )
+        x = column("x")
+        assert aggregate.argument is not None
+        if is_number(aggregate.argument, self.question, self.target):
+            guess: exp.Expr = exp.Sum(this=exp.cast(x, "DOUBLE") * column("chance"))
+        else:
+            half = column("reached") >= exp.Literal.number("0.499999999999")
+            guess = first(this=exp.case().when(half, x))
+        grouped = (
+            exp.select(*(n.copy() for n in names), exp.alias_(guess, "estimate"))
+            .from_(chances.table)
+            .group_by(*(n.copy() for n in names))
+        )
+        expected = self.tables.named("expected", aggregate, lambda: grouped)
+        same = [
+            exp.NullSafeEQ(this=column(name, "held"), expression=column(name, "expected"))
+            for name in keys["key"]
+        ]
+        return (
+            exp.select(
+                *(column(name, "held") for name in (*keys["key"], "lower", "upper")),
+                column("estimate", "expected"),
+            )
+            .from_(aliased(held, "held"))
+            .join(aliased(expected, "expected"), on=exp.and_(*same), join_type="LEFT")
+        )
+
+    # -- the answer --------------------------------------------------------------------------
+
+    def _answered(self, select: exp.Select) -> exp.Select:
         for output in self.question.outputs:
-            item = meaning[output.key].copy()
-            select = select.select(exp.alias_(item, identifier(output.name)))
-        for condition in self.mixed:
-            select = select.where(condition)
-        if self.keys:
-            select = select.group_by(*(key.copy() for key in self.keys))
+            if output.key is not None:
+                key = column(key_name(output.key), "groups")
+                select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
+                continue
+            assert output.aggregate is not None
+            shown = self._shown(output.aggregate, output.shown)
+            for ending, node in zip(("", "_lower", "_upper"), shown, strict=True):
+                named = exp.alias_(node, identifier(f"{output.name}{ending}"))
+                select = select.select(named, copy=False)
+        if self.question.having is not None:
+            select = select.where(exp.paren(self._of_groups(self.question.having)))
         for order in self.question.order:
             term = exp.Ordered(
-                this=meaning[order.key].copy(),
+                this=self._of_groups(order.term),
                 desc=order.descending,
                 nulls_first=order.nulls_first,
             )
             select = select.order_by(term)
         return select if self.question.limit is None else select.limit(self.question.limit)
 
-    def _released(self, weighing: list[_Share], handing_on: list[_Share]) -> exp.Select:
-        """The release grouped by what is handed on, each record weighted by the other shares."""
-        part = self.parts[EXACT]
-        groups = {
-            **{f"value_{s.place}": column(s.column.name, "source") for s in handing_on},
-            **{f"part_{i}": self._of_release(node) for i, node in enumerate(part.features)},
+    def _of_groups(self, node: exp.Expr) -> exp.Expr:
+        """An expression of keys and aggregates, over the tables that hold them."""
+        names = {
+            aggregate_name(place): self._values(place)[0]
+            for place in range(len(self.question.aggregates))
         }
-        select = exp.select(
-            *(exp.alias_(group, identifier(label)) for label, group in groups.items())
-        ).from_(_aliased(self.target.release, "source"))
-        for condition in part.conditions:
-            select = select.where(self._of_release(condition))
-        for share in weighing:
-            select = share.joined(select, column(share.column.name, "source"))
-        weights = [share.weight for share in weighing]
-        if self.target.weight is not None:
-            weights.append(column(self.target.weight, "source"))
-        records = exp.Sum(this=_product(weights)) if weights else exp.Count(this=exp.Star())
-        select = select.select(exp.alias_(records, "records"))
-        return select.group_by(*(g.copy() for g in groups.values())) if groups else select
+        keys = {key_name(place) for place in range(len(self.question.keys))}
 
-    def _of_release(self, node: exp.Expr) -> exp.Expr:
-        """An expression of exact columns, in the types of the source."""
-        return replaced(node, self._exact)
+        def held(n: exp.Expr) -> exp.Expr:
+            if not isinstance(n, exp.Column) or n.table:
+                return n
+            return column(n.name, "groups") if n.name in keys else names[n.name].copy()
 
-    def _exact(self, name: str) -> exp.Expr:
-        reference = column(name, "source")
-        source, released = self.target.find(name), self.target.release.find(name)
-        if source is None or released is None or source.type == released.type:
-            return reference
-        return exp.cast(reference, source_type(source))
+        return exp.paren(node.copy()).transform(held)
 
-    def _named(self, name: str) -> Relation:
-        """A table of the query, named apart from the release and the dictionary."""
-        taken = {self.target.release.name.lower(), self.target.dictionary.name.lower()}
-        while name in taken:
-            name = f"{name}_"
-        return Relation(name)
+    def _values(self, place: int) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """An aggregate's expected value and bounds, suppressed records spread where asked."""
+        kind, alias = self.question.aggregates[place].kind, self._holder(place)
+        found: list[exp.Expr] = [column(n, alias) for n in ("estimate", "lower", "upper")]
+        if kind in _COUNTS:
+            nothing = ("DOUBLE", "BIGINT", "BIGINT")
+            counts = [
+                exp.Coalesce(this=node, expressions=[exp.cast(exp.Literal.number(0), kind_of)])
+                for node, kind_of in zip(found, nothing, strict=True)
+            ]
+            found = [exp.cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
+        value, lower, upper = found
+        if self.missing is not None and self.missing.suppressed:
+            value, lower, upper = self._with_missing(kind, self.missing, value, lower, upper)
+        if not self.target.truthful:
+            return value, exp.null(), exp.null()
+        return value, lower, upper
 
+    def _with_missing(
+        self, kind: str, missing: Missing, value: exp.Expr, lower: exp.Expr, upper: exp.Expr
+    ) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """Spread like what is released; what they are is not known, only how many."""
+        if kind in ("count", "sum"):
+            there = exp.Literal.number(missing.of - missing.suppressed)
+            value = value * exp.Literal.number(missing.of) / exp.cast(there, "DOUBLE")
+        if kind in _COUNTS:
+            return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
+        return value, exp.null(), exp.null()
 
-def _aliased(relation: Relation, name: str) -> exp.Table:
-    table = relation.table
-    table.set("alias", exp.TableAlias(this=identifier(name)))
-    return table
-
-
-def _total(records: exp.Expr) -> exp.Expr:
-    return exp.func("COALESCE", exp.Sum(this=records), exp.Literal.number(0))
-
-
-def _product(weights: list[exp.Expr]) -> exp.Expr:
-    return reduce(lambda left, right: left * right, weights)
-
-
-@dataclass(frozen=True)
-class _Share:
-    """The table of one column's shares, as it is joined to released values."""
-
-    column: Column
-    place: int
-    table: Relation
-
-    @property
-    def weight(self) -> exp.Expr:
-        """The share of a value; a value that the dictionary lacks stops the query."""
-        unknown = refusal(self.column, "is not in the dictionary")
-        return exp.Coalesce(this=column("share", self._alias), expressions=[unknown])
-
-    @property
-    def _alias(self) -> str:
-        return f"share_{self.place}"
-
-    def joined(self, select: exp.Select, value: exp.Expr) -> exp.Select:
-        """The query with the share of each value, without the values that have none."""
-        same = exp.NullSafeEQ(this=value, expression=column("value", self._alias))
-        joined = select.join(_aliased(self.table, self._alias), on=same, join_type="LEFT")
-        return joined.where(self.weight > 0)
+    def _shown(self, place: int, shown: exp.Expr | None) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        value, lower, upper = self._values(place)
+        if shown is None:
+            return value, lower, upper
+        if _falls(shown):
+            lower, upper = upper, lower
+        value, lower, upper = (_put(shown, node) for node in (value, lower, upper))
+        return value, lower, upper
 
 
-def _shares(spread_over: Relation, part: _Part) -> exp.Select:
-    """What share of each value passes the column's conditions, by the parts it hands on."""
-    groups = [VALUE.copy(), *(_of_leaf(feature) for feature in part.features)]
-    weight: exp.Expr = column("weight", "spread")
-    if part.conditions:
-        passes = exp.and_(*(_of_leaf(condition) for condition in part.conditions))
-        weight = exp.case().when(passes, weight).else_(exp.Literal.number(0))
-    share = exp.Sum(this=weight) / exp.AnyValue(this=column("size", "spread"))
-    parts = [exp.alias_(g.copy(), f"part_{i}") for i, g in enumerate(groups[1:])]
-    return (
-        exp.select(VALUE.copy(), *parts, exp.alias_(share, "share"))
-        .from_(_aliased(spread_over, "spread"))
-        .group_by(*groups)
-    )
+def _put(shown: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """An output's expression of one aggregate, with that in its place."""
+    if isinstance(node, exp.Null):
+        return node
+    whole = exp.paren(shown.copy())
+    for place in list(whole.find_all(exp.Column)):
+        place.replace(exp.paren(node.copy()))
+    inside = whole.this
+    assert isinstance(inside, exp.Expr)
+    return inside.copy()
 
 
-def _of_leaf(node: exp.Expr) -> exp.Expr:
-    return replaced(node, lambda _: LEAF.copy())
+def _falls(shown: exp.Expr) -> bool:
+    """Whether a monotone expression falls where its value rises."""
+    falls = False
+    node: exp.Expr | None = next(iter(exp.paren(shown.copy()).find_all(exp.Column)), None)
+    while node is not None and node.parent is not None:
+        parent = node.parent
+        if isinstance(parent, exp.Neg) or (
+            isinstance(parent, exp.Sub) and parent.expression is node
+        ):
+            falls = not falls
+        elif isinstance(parent, exp.Mul | exp.Div | exp.IntDiv):
+            other = parent.expression if parent.this is node else parent.this
+            falls = falls != _negative(other)
+        node = parent
+    return falls
 
 
-def _conjuncts(where: exp.Expr | None) -> Iterable[exp.Expr]:
-    if where is None:
-        return ()
-    if isinstance(where, exp.Paren):
-        return _conjuncts(where.this)
-    if isinstance(where, exp.And):
-        return (*_conjuncts(where.this), *_conjuncts(where.expression))
-    return (where,)
+def _negative(constant: exp.Expr) -> bool:
+    while isinstance(constant, exp.Paren):
+        constant = constant.this
+    return isinstance(constant, exp.Neg) and not _negative(constant.this)
+
+
+def _step(name: str, tables: dict[str, Relation], keys: dict[str, list[str]]) -> exp.Expr:
+    query = step(name, tables, keys)
+    for node in query.walk():
+        node.pop_comments()
+    return query

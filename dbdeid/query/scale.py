@@ -15,6 +15,7 @@ from math import floor
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column
+from dbdeid.query.expressions import bare
 
 Cut = int | Decimal | date
 Cutter = Callable[[exp.Expr], "tuple[Cut, ...] | None"]
@@ -76,11 +77,13 @@ def _compared(use: exp.Expr) -> list[exp.Expr] | None:
     """What an expression compares the column with; None when it does anything else with it."""
     others: list[exp.Expr] = []
     for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
-        parent: exp.Expr | None = reference.parent
+        node: exp.Expr = reference
+        while isinstance(node.parent, exp.Paren):
+            node = node.parent
+        parent = node.parent
         if not isinstance(parent, _COMPARISONS):
             return None
-        parts: list[exp.Expr] = list(parent.iter_expressions())
-        others.extend(part for part in parts if part is not reference)
+        others.extend(bare(part) for part in parent.iter_expressions() if part is not node)
     return others
 
 

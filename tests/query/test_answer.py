@@ -10,7 +10,7 @@ import pytest
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.answer import answer
-from dbdeid.query.question import Answerable
+from dbdeid.query.answerable import Answerable
 
 MakeRelease = Callable[..., Answerable]
 
@@ -24,13 +24,14 @@ def refusal(session: Session, text: str, target: Answerable) -> DataError:
 def test_an_answer_carries_columns_rows_and_sql(session: Session, people: Answerable) -> None:
     text = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 30 GROUP BY sex ORDER BY n DESC"
     found = answer(session, text, people)
-    assert found.columns == ("sex", "n")
+    assert found.columns == ("sex", "n", "n_lower", "n_upper")
     assert [row[0] for row in found.rows] == ["F", "M"]
     assert [row[1] for row in found.rows] == pytest.approx([1.5, 0.8])
+    assert [row[2:] for row in found.rows] == [(1, 2), (0, 2)]
     assert session.rows(found.sql) == list(found.rows)
     shown = found.to_dict()
     assert list(shown) == ["columns", "rows", "sql"]
-    assert shown["rows"][0] == {"sex": "F", "n": found.rows[0][1]}
+    assert shown["rows"][0] == {"sex": "F", "n": found.rows[0][1], "n_lower": 1, "n_upper": 2}
 
 
 @pytest.mark.parametrize(
@@ -45,14 +46,14 @@ def test_a_column_without_leaves_or_bounds_is_refused(
         "the query cannot be answered from the release: it uses zip; some released values have "
         "neither listed leaves nor two bounds"
     )
-    assert refused.hint.startswith("declare the domain of zip in its hierarchy")
+    assert refused.hint.startswith("ask without zip; its owner can declare the domain of zip")
 
 
 def test_a_release_is_asked_around_a_column_without_leaves(
     session: Session, people: Answerable
 ) -> None:
     found = answer(session, "SELECT COUNT(*) FROM people WHERE age < 100", people)
-    assert found.rows == ((4.0,),)
+    assert found.rows == ((4.0, 3, 4),)  # the age of * may be unknown
 
 
 @pytest.mark.parametrize(
@@ -79,14 +80,69 @@ def one_column(
     return make_release({"x": (kind, "VARCHAR")}, rows, dictionary, sources=("t",))
 
 
-def test_an_open_interval_is_refused(session: Session, make_release: MakeRelease) -> None:
-    target = one_column(
-        make_release,
-        "INTEGER",
-        [("x", "[0, 5)", 1, "0", "4", None), ("x", ">= 5", 1, "5", None, None)],
-    )
-    refused = refusal(session, "SELECT COUNT(*) FROM t WHERE x < 3", target)
-    assert "it uses x; some released values have neither" in refused.message
+OPEN = [
+    ("x", "< 5", 1, None, "4", None),
+    ("x", "[5, 90)", 1, "5", "89", None),
+    ("x", ">= 90", 1, "90", None, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("x < 5", (1.0, 1, 1)),
+        ("x >= 90", (1.0, 1, 1)),
+        ("x BETWEEN 5 AND 89", (1.0, 1, 1)),
+        ("x > 4 AND x < 48", (43 / 85, 0, 1)),
+        ("x <= 4 OR x > 89", (2.0, 2, 2)),
+        ("x IS NULL", (0.0, 0, 0)),
+        ("(x) < (5) AND ((x) IS NULL OR NOT (x >= (5)))", (1.0, 1, 1)),
+    ],
+)
+def test_an_open_end_is_answered_where_it_does_not_matter(
+    condition: str,
+    expected: tuple[float, int, int],
+    session: Session,
+    make_release: MakeRelease,
+) -> None:
+    target = one_column(make_release, "INTEGER", OPEN)
+    found = answer(session, f"SELECT COUNT(*) FROM t WHERE {condition}", target)
+    assert found.rows == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT x, COUNT(*) FROM t GROUP BY x", "have an open end"),
+        ("SELECT COUNT(*) FROM t WHERE x % 2 = 0", "have an open end"),
+        ("SELECT SUM(x) FROM t", "depends on where it ends"),
+        ("SELECT COUNT(*) FROM t WHERE x = 90", "depends on where it ends"),
+        ("SELECT COUNT(*) FROM t WHERE x > 90", "depends on where it ends"),
+        ("SELECT COUNT(*) FROM t WHERE x BETWEEN 1 AND 3", "depends on where it ends"),
+        ("SELECT COUNT(*) FROM t WHERE x <> 0", "depends on where it ends"),
+    ],
+)
+def test_an_open_end_is_refused_where_it_matters(
+    text: str, reason: str, session: Session, make_release: MakeRelease
+) -> None:
+    refused = refusal(session, text, one_column(make_release, "INTEGER", OPEN))
+    assert "it uses x; " in refused.message
+    assert reason in refused.message
+    assert refused.hint
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DOUBLE", "DECIMAL(5,1)", "DATE"])
+@pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
+def test_what_has_no_end_has_no_bounds(
+    aggregate: str, kind: str, session: Session, make_release: MakeRelease
+) -> None:
+    moment = kind in ("TIMESTAMP", "DATE")
+    low, high = ("2024-01-01", "2024-02-01") if moment else ("1", "2")
+    told = [("x", "low", 1, None, low, None), ("x", "high", 1, high, None, None)]
+    target = one_column(make_release, kind, told)
+    refused = refusal(session, f"SELECT {aggregate}(x) FROM t", target)
+    assert "open end" in refused.message
+    assert answer(session, "SELECT COUNT(x) FROM t", target).rows == ((2.0, 2, 2),)
 
 
 def test_leaves_of_another_type_are_refused(session: Session, make_release: MakeRelease) -> None:
@@ -111,7 +167,7 @@ def test_endless_lists_are_refused_but_ranges_answered(
     refused = refusal(session, "SELECT x, COUNT(*) FROM t GROUP BY x", target)
     assert "its released values stand for 999999999999 single values" in refused.message
     found = answer(session, "SELECT COUNT(*) FROM t WHERE x < 250000000000", target)
-    assert found.rows == ((0.25,),)
+    assert found.rows == ((0.25, 0, 1),)
 
 
 def test_listed_leaves_come_before_bounds(session: Session, make_release: MakeRelease) -> None:
@@ -121,9 +177,9 @@ def test_listed_leaves_come_before_bounds(session: Session, make_release: MakeRe
         [("x", "some", 1, "1", "9", ["1", "2", "9", "3"]), ("x", "7", 0, "7", "7", None)],
     )
     found = answer(session, "SELECT COUNT(*) FROM t WHERE x BETWEEN 2 AND 7", target)
-    assert found.rows == ((1.5,),)
+    assert found.rows == ((1.5, 1, 2),)
     found = answer(session, "SELECT x, COUNT(*) FROM t WHERE x > 2 GROUP BY x ORDER BY x", target)
-    assert found.rows == ((3, 0.25), (7, 1.0), (9, 0.25))
+    assert found.rows == ((3, 0.25, 0, 1), (7, 1.0, 1, 1), (9, 0.25, 0, 1))
 
 
 def test_timestamps_count_by_length(session: Session, make_release: MakeRelease) -> None:

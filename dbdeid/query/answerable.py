@@ -1,0 +1,40 @@
+"""A release as a place to ask questions that were written for its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbdeid.engine.relation import Column, Relation
+
+
+@dataclass(frozen=True)
+class Answerable:
+    """A release as a place to ask questions that were written for its source.
+
+    Attributes:
+        source_names: how a query may name the source: as the spec spells it; a file
+            also by its stem.
+        columns: the released columns whose values mean what they mean in the source, with their
+            **source** types (no pseudonyms, no `_lower` and `_upper` companions).
+        quasi_identifiers: those of them that may be generalized.
+        release: the released table, with its columns.
+        dictionary: its dictionary (column, released_value, level, lower, upper, leaves); None
+            where released values stand for themselves.
+        weight: the column of `release` with the probability that a record is real; None: all are.
+        truthful: whether each released record is a generalized record of the source, so that
+            bounds hold; not so where records are synthetic, masked or moved.
+        tables: ordinary tables, with their columns, that a query may join the release with.
+    """
+
+    source_names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    quasi_identifiers: tuple[str, ...]
+    release: Relation
+    dictionary: Relation | None
+    weight: str | None = None
+    truthful: bool = True
+    tables: tuple[Relation, ...] = ()
+
+    def find(self, name: str) -> Column | None:
+        """The answerable column of that name, compared without case."""
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)

@@ -1,0 +1,255 @@
+"""Expressions of one record: what may stand in them, and what the names in them mean.
+
+An expression is taken when every node of it is known to be deterministic and free of side effects.
+Reading it replaces each column by what the column stands for, so that subqueries disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbdeid.errors import DataError, did_you_mean
+
+SUPPORTED = (
+    "supported: SELECT keys, COUNT, SUM, AVG, MIN, MAX [FILTER] FROM <source> "
+    "[JOIN table ON …] [WHERE …] [GROUP BY keys] [HAVING …] [ORDER BY …] [LIMIT n] over released "
+    "columns; WITH and subqueries in FROM may rename, compute and filter"
+)
+
+# No more nodes take the place of names in one expression: each link of a chain of subqueries may
+# double what it is given.
+MOST_GROWN = 10_000
+
+# Deterministic and free of side effects: what may be computed from one row's values.
+SCALARS = (
+    *(exp.And, exp.Or, exp.Not, exp.Paren),
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Between, exp.In, exp.Like, exp.ILike, exp.Escape, exp.Is),
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+    *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Case, exp.If, exp.Coalesce),
+    *(exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Substring, exp.Left, exp.Right),
+    *(exp.DPipe, exp.Concat, exp.StartsWith, exp.EndsWith, exp.Contains, exp.Replace, exp.Nullif),
+    *(exp.RegexpLike, exp.RegexpFullMatch, exp.RegexpExtract, exp.RegexpReplace, exp.SimilarTo),
+    *(exp.Glob, exp.SplitPart, exp.StrPosition, exp.Greatest, exp.Least),
+    *(exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Abs, exp.Sign, exp.IsNan),
+    *(exp.Ln, exp.Log, exp.Exp, exp.Sqrt, exp.Cbrt, exp.Pow),
+    *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.Hour, exp.Minute, exp.Second),
+    *(exp.DayOfWeek, exp.DayOfWeekIso, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear),
+    *(exp.Dayname, exp.Monthname, exp.Extract, exp.LastDay),
+    *(exp.TimestampTrunc, exp.DateDiff, exp.DateAdd),
+    *(exp.DateFromParts, exp.TimeToStr, exp.TimeToUnix),
+)
+# The same of functions that the parser knows by name only, with their number of arguments: age of
+# one date is counted from today.
+_NAMED = {
+    **{"date_part": 2, "datepart": 2, "date_sub": 3, "datesub": 3, "age": 2, "weekday": 1},
+    **{"century": 1, "decade": 1, "yearweek": 1, "strlen": 1, "prefix": 2, "suffix": 2},
+}
+
+
+def is_scalar(node: exp.Expr) -> bool:
+    """Whether a node may stand in an expression of one record, whatever is below it."""
+    if isinstance(node, exp.Anonymous):
+        return _NAMED.get(node.name.lower()) == len(node.expressions)
+    return isinstance(node, SCALARS)
+
+
+def refused(what: str, hint: str = SUPPORTED) -> DataError:
+    """The error that says what of a query is not taken."""
+    return DataError(f"the query cannot be answered from the release: {what}", hint=hint)
+
+
+def named(node: exp.Expr) -> str:
+    """What a refused node is called; never its text."""
+    if isinstance(node, exp.IgnoreNulls):
+        return named(node.this)
+    if node.key in _WORDS:
+        return _WORDS[node.key]
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name}"
+    if isinstance(node, exp.AggFunc):
+        return f"the aggregate {node.sql_name()}"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name()}"
+    return node.key.upper()
+
+
+_WORDS = {
+    "similarto": "SIMILAR TO",
+    "regexplike": "the function REGEXP_MATCHES",
+    "rand": "the function RANDOM",
+    "logicalor": "the aggregate BOOL_OR",
+    "logicaland": "the aggregate BOOL_AND",
+    "select": "a subquery",
+    "subquery": "a subquery",
+    "window": "a window",
+    "star": "*",
+    "groupingsets": "GROUPING SETS",
+    "bracket": "a list or a part of one",
+    "order": "ORDER BY",
+    "tuple": "a row (…, …)",
+    **dict.fromkeys(("eq", "neq", "gt", "gte", "lt", "lte"), "a comparison"),
+    **{"add": "+", "sub": "-", "mul": "*", "div": "/", "intdiv": "//", "mod": "%"},
+}
+
+
+def bare(node: exp.Expr) -> exp.Expr:
+    """The expression without the parentheses around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def substituted(found: Sequence[tuple[exp.Column, exp.Expr]], clause: str) -> None:
+    """Put in the place of each reference a copy of what it means.
+
+    Raises:
+        DataError: the expression becomes too long.
+    """
+    grown = sum(len(list(v.walk())) for _, v in found if not isinstance(v, exp.Column))
+    if grown > MOST_GROWN:
+        raise refused(f"{clause} is too long", "ask several shorter queries")
+    for reference, value in found:
+        reference.replace(_meant(value))
+
+
+def _meant(value: exp.Expr) -> exp.Expr:
+    """A copy of an expression that can stand where a name stood."""
+    return value.copy() if isinstance(value, _ATOMS) else exp.Paren(this=value.copy())
+
+
+_ATOMS = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column as a query may name it: how it is spelled, and what it stands for."""
+
+    name: str
+    value: exp.Expr
+
+
+@dataclass(frozen=True)
+class Range:
+    """One table of FROM: its qualifiers and the columns it shows, both in lower case."""
+
+    qualifiers: frozenset[str]
+    columns: Mapping[str, Named]
+
+    @classmethod
+    def of(cls, qualifiers: Sequence[str], columns: Sequence[Named]) -> Range:
+        """The range of named columns."""
+        by_name = {column.name.lower(): column for column in columns}
+        return cls(frozenset(q.lower() for q in qualifiers), by_name)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The tables of FROM, the source first.
+
+    Attributes:
+        ranges: the tables.
+        shared: columns of a USING, in lower case, which unqualified are those of the source.
+    """
+
+    ranges: tuple[Range, ...]
+    shared: frozenset[str] = frozenset()
+
+    def scalar(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """A checked copy of an expression of one record, its columns replaced by what they mean.
+
+        Raises:
+            DataError: it holds something that is not taken, or a name that is not known.
+        """
+        copy = exp.Paren(this=node.copy())
+        for part in copy.walk():
+            refuse_strange(part, clause)
+        found = [(r, self.find(r, clause).value) for r in copy.find_all(exp.Column)]
+        substituted(found, clause)
+        for paren in list(copy.this.find_all(exp.Paren)):
+            if paren.parent is not copy and isinstance(paren.this, _ATOMS):
+                paren.replace(paren.this)
+        return bare(copy).copy()
+
+    def knows(self, reference: exp.Column) -> bool:
+        """Whether an unqualified name is a column of a table of FROM."""
+        return any(reference.name.lower() in known.columns for known in self.ranges)
+
+    def all_columns(self, qualifier: str, clause: str) -> list[Named]:
+        """What `*` shows, or `qualifier.*`.
+
+        Raises:
+            DataError: the qualifier is not known.
+        """
+        if qualifier:
+            ranges = [r for r in self.ranges if qualifier.lower() in r.qualifiers]
+            if not ranges:
+                raise refused(f"{clause} names {qualifier}.*: unknown table")
+            return [c for r in ranges for c in r.columns.values()]
+        first, *others = self.ranges
+        once = [c for r in others for n, c in r.columns.items() if n not in self.shared]
+        return [*first.columns.values(), *once]
+
+    def find(self, reference: exp.Column, clause: str) -> Named:
+        """The column that a reference means.
+
+        Raises:
+            DataError: there is none, or more than one.
+        """
+        if not isinstance(reference.this, exp.Identifier):
+            raise refused(f"* in {clause}")
+        written = ".".join(part.name for part in reference.parts)
+        qualifier = written.removesuffix(reference.name).removesuffix(".")
+        name = reference.name.lower()
+        ranges = self.ranges
+        if qualifier:
+            ranges = tuple(r for r in ranges if qualifier.lower() in r.qualifiers)
+            if not ranges:
+                raise refused(f"{clause} names {written}: unknown table")
+        elif name in self.shared:
+            ranges = ranges[:1]
+        found = [r.columns[name] for r in ranges if name in r.columns]
+        if len(found) > 1:
+            hint = "write the table's name before the column's"
+            raise refused(f"{clause} names {written}, which several tables have", hint)
+        if not found:
+            hint = did_you_mean(
+                reference.name, {c.name for r in ranges for c in r.columns.values()}
+            )
+            raise refused(f"{clause} names {written}, which is not released", hint)
+        return found[0]
+
+
+def refuse_strange(part: exp.Expr, clause: str) -> None:
+    """Refuse a node that may not stand in an expression, whatever is below it.
+
+    Raises:
+        DataError: what it is.
+    """
+    if not is_scalar(part):
+        raise refused(f"{named(part)} in {clause}")
+    if isinstance(part, exp.DataType) and part.this not in _TYPES:
+        raise refused(f"a type other than numbers, text, BOOLEAN, dates and times in {clause}")
+    if isinstance(part, exp.In) and any(part.args.get(k) for k in ("query", "unnest", "field")):
+        what = "a subquery" if part.args.get("query") else "IN with something else than a list"
+        raise refused(f"{what} in {clause}")
+
+
+NUMERIC_TYPES = frozenset(
+    {
+        *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT),
+        *(exp.DType.INT128, exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT),
+        *(exp.DType.UBIGINT, exp.DType.UINT128, exp.DType.DECIMAL),
+        *(exp.DType.FLOAT, exp.DType.DOUBLE),
+    }
+)
+_TYPES = NUMERIC_TYPES | {
+    *(exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.BOOLEAN, exp.DType.DATE),
+    *(exp.DType.TIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ),
+    *(exp.DType.TIMESTAMP_S, exp.DType.TIMESTAMP_MS, exp.DType.TIMESTAMP_NS),
+    *(exp.DType.DATETIME, exp.DType.INTERVAL),
+}
