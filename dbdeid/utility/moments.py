@@ -58,6 +58,18 @@ def of_all(found: Mapping[str, Moments]) -> float:
     return sum(errors) / len(errors) if errors else 0.0
 
 
+def flat(found: Mapping[str, Moments]) -> dict[str, float]:
+    """The mean error and each one, by the names under which they are told."""
+    if not found:
+        return {}
+    of_columns = {
+        f"moments.{name}.{moment}": error
+        for name, of_column in found.items()
+        for moment, error in of_column.errors.items()
+    }
+    return {"moments": of_all(found)} | of_columns
+
+
 def numeric(source: Relation, released: Relation) -> list[str]:
     """The columns that are numbers on both sides."""
     both = ((c, released.find(c.name)) for c in source.columns)

@@ -138,7 +138,7 @@ LOCAL = st.lists(
     max_size=25,
 )
 slow = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
