@@ -61,13 +61,37 @@ def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
 
 def parquet(session: Session, path: Path, name: str) -> Relation:
     """The rows of a Parquet file as a temporary table, in the order of the file."""
-    return _load(session, path, name, "read_parquet", {"hive_partitioning": exp.false()})
+    return _load(session, path, name, parquet_rows(path))
 
 
 def exported_csv(session: Session, path: Path, name: str) -> Relation:
     """The rows of a CSV file that COPY wrote, as text, in the order of the file."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        header = next(csv.reader(lines), [])
+    return _load(session, path, name, csv_rows(path))
+
+
+def foreign_csv(session: Session, path: Path, name: str) -> Relation:
+    """The rows of anyone's CSV file with a header, as text; separator and quotes are sniffed."""
+    return _load(session, path, name, _rows("read_csv", path, {"all_varchar": exp.true()} | _TEXT))
+
+
+def parquet_rows(path: Path) -> exp.Select:
+    """A query for the rows of a Parquet file."""
+    return _rows("read_parquet", path, {"hive_partitioning": exp.false()})
+
+
+def csv_rows(path: Path) -> exp.Select:
+    """A query for the rows of a CSV file that COPY wrote, as text.
+
+    Raises:
+        DataError: its header is no text.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            header = next(csv.reader(lines), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError(
+            f"{path}: cannot be read as CSV (not UTF-8 text)", hint="give a whole CSV file"
+        ) from None
     fields = [
         exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string("VARCHAR"))
         for n in header
@@ -79,35 +103,34 @@ def exported_csv(session: Session, path: Path, name: str) -> Relation:
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
     }
-    return _load(session, path, name, "read_csv", options | _AS_TEXT)
+    return _rows("read_csv", path, options | _TEXT)
 
 
-def foreign_csv(session: Session, path: Path, name: str) -> Relation:
-    """The rows of anyone's CSV file with a header, as text; separator and quotes are sniffed."""
-    return _load(session, path, name, "read_csv", {"all_varchar": exp.true()} | _AS_TEXT)
-
-
-_AS_TEXT: dict[str, exp.Expr] = {
+_TEXT: dict[str, exp.Expr] = {
     "header": exp.true(),
     "allow_quoted_nulls": exp.false(),
     "hive_partitioning": exp.false(),
 }
 
 
-def _load(
-    session: Session, path: Path, name: str, function: str, options: dict[str, exp.Expr]
-) -> Relation:
+def _rows(function: str, path: Path, options: dict[str, exp.Expr]) -> exp.Select:
     named = [exp.EQ(this=identifier(key), expression=v.copy()) for key, v in options.items()]
     location = exp.Literal.string(unglobbed(path))
-    rows = exp.select("*").from_(exp.Anonymous(this=function, expressions=[location, *named]))
+    return exp.select("*").from_(exp.Anonymous(this=function, expressions=[location, *named]))
+
+
+def _load(session: Session, path: Path, name: str, rows: exp.Select) -> Relation:
     try:
         return session.run(Step(name, rows))
     except EngineError as error:
-        what = "Parquet" if function == "read_parquet" else "CSV"
-        why = error.message.removeprefix("DuckDB: ")
-        raise DataError(
-            f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file"
-        ) from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: EngineError) -> DataError:
+    """Why a Parquet or CSV file cannot be read."""
+    what = "CSV" if kind(path) == TEXT else "Parquet"
+    why = error.message.removeprefix("DuckDB: ")
+    return DataError(f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file")
 
 
 def typed(

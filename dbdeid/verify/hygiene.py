@@ -32,6 +32,10 @@ DICTIONARY = (
     Column("leaves", "VARCHAR[]"),
 )
 
+# Beside them, false in every row, where records have values of others.
+TRUTHFUL = Column("truthful", "BOOLEAN")
+MARKED = (*DICTIONARY, TRUTHFUL)
+
 # What companions of a release may hold beside plain values.
 LISTS = ("VARCHAR[]", "BIGINT[]")
 
@@ -194,10 +198,10 @@ def dictionary(
     hierarchies: Relation | None,
 ) -> Check:
     """Whether the dictionary has its shape, and lists the released values and no others."""
-    wrong = [
-        f"{c.detail}" for c in (columns(listed, DICTIONARY, ()), _same_types(listed)) if c.detail
-    ]
+    shape = DICTIONARY if declared.relocated is None else MARKED
+    wrong = [f"{c.detail}" for c in (columns(listed, shape, ()), _same_types(listed)) if c.detail]
     if not wrong:
+        wrong += _unmarked(session, listed)
         wrong += _unlike_release(session, values, listed, declared)
         wrong += _told_by_data(session, listed, declared)
         wrong += _unlike_top(session, listed, declared)
@@ -209,10 +213,18 @@ def dictionary(
 def _same_types(listed: Relation) -> Check:
     wrong = [
         f"{c.name!r} is not {c.type}"
-        for c in DICTIONARY
+        for c in MARKED
         if (w := listed.find(c.name)) and w.type != c.type
     ]
     return Check("types", not wrong, "; ".join(wrong))
+
+
+def _unmarked(session: Session, listed: Relation) -> Iterator[str]:
+    if listed.find(TRUTHFUL.name) is not None:
+        true = exp.NullSafeNEQ(this=column(TRUTHFUL.name), expression=exp.false())
+        count = exp.select(exp.Count(this=exp.Star())).from_(listed.table).where(true)
+        if wrong := session.row(count)[0]:
+            yield f"{wrong} entries do not say that records have values of others"
 
 
 def _unlike_release(
@@ -304,4 +316,4 @@ def _unlike_hierarchies(
 
 def readable(listed: Relation) -> bool:
     """Whether a table has the shape of a dictionary, so that levels and bounds can be looked up."""
-    return listed.columns == DICTIONARY
+    return listed.columns in (DICTIONARY, MARKED)

@@ -9,6 +9,7 @@ maximum flow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,22 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import sql
 from dbdeid.verify.classes import as_text
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import as_written, names_of, renamed
 
-RAW, SOURCE, RELEASED, LEVELS = (
-    "verify_source",
-    "verify_source_kinds",
-    "verify_released_kinds",
-    "verify_value_levels",
-)
+RAW, SOURCE, RELEASED = "verify_source", "verify_source_kinds", "verify_released_kinds"
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How many records there are of the source and of the release, and pairs of one of each."""
+
+    source: int
+    released: int
+    pairs: int
 
 
 def matched(
@@ -48,14 +52,40 @@ def matched(
         source: the records as released at level 0.
         places: what each value reads on each level, from `verify.places`.
     """
+    of = counted(session, real, declared, source, places)
+    wanted = {"source_rows": declared.source_rows, "missing_records": 0, "invented_records": 0}
+    found = {
+        "source_rows": of.source,
+        "missing_records": of.source - of.pairs,
+        "invented_records": of.released - of.pairs,
+    }
+    return Promise("truthfulness", wanted, found, found == wanted)
+
+
+def counted(
+    session: Session,
+    real: Relation,
+    declared: Declared,
+    source: exp.Query | Relation,
+    places: Relation,
+) -> Matched:
+    """How many records of the source can stand behind released ones of their own, at once.
+
+    Args:
+        session: sees all tables.
+        real: the released records, described.
+        declared: the shape of the release; its columns are compared.
+        source: the records as released at level 0.
+        places: name, level, value, shown: what each value may read; a released value stands for
+            what it does on its lowest level.
+    """
     wanted_names = [c.name for c in declared.columns if c.name not in declared.bounds]
     columns = [c for name in wanted_names if (c := real.find(name))]
     keys = [c for c in columns if c.name in declared.quasi_identifiers]
     try:
         raw = session.run(Step(RAW, renamed(source, columns)))
         sources = session.run(Step(SOURCE, _kinds(_of_source(raw, columns, keys), keys)))
-        session.run(Step(LEVELS, _levels(places)))
-        released = session.run(Step(RELEASED, _with_levels(_of_release(real, columns, keys), keys)))
+        released = session.run(Step(RELEASED, _kinds(_of_release(real, columns, keys), keys)))
         flow = _flow(
             _numbers(session, sources),
             _numbers(session, released),
@@ -63,16 +93,10 @@ def matched(
         )
         rows = int(_numbers(session, sources).sum())
         records = int(_numbers(session, released).sum())
+        return Matched(rows, records, flow)
     finally:
-        for name in (RAW, SOURCE, RELEASED, LEVELS):
+        for name in (RAW, SOURCE, RELEASED):
             session.drop_temp(name)
-    wanted = {"source_rows": declared.source_rows, "missing_records": 0, "invented_records": 0}
-    found = {
-        "source_rows": rows,
-        "missing_records": rows - flow,
-        "invented_records": records - flow,
-    }
-    return Promise("truthfulness", wanted, found, found == wanted)
 
 
 def _texts(keys: Sequence[Column]) -> list[str]:
@@ -106,36 +130,13 @@ def _list(values: Sequence[exp.Expr]) -> exp.Expr:
     return cast(exp.Array(expressions=list(values)), "VARCHAR[]")
 
 
-def _kinds(rows: exp.Select, keys: Sequence[Column], *more: str) -> exp.Select:
+def _kinds(rows: exp.Select, keys: Sequence[Column]) -> exp.Select:
     """Equal records as one, numbered from 0."""
-    names = [column(name) for name in (*_texts(keys), "others", *more)]
+    names = [column(name) for name in (*_texts(keys), "others")]
     grouped = exp.select(*names, exp.alias_(exp.Count(this=exp.Star()), "records"))
     grouped = grouped.from_(rows.subquery("rows")).group_by(*(n.copy() for n in names))
     number = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.convert(1))
     return exp.select("*", exp.alias_(number, "id")).from_(grouped.subquery("grouped"))
-
-
-def _levels(places: Relation) -> exp.Select:
-    """The lowest level of each released value: where it names the same leaves on others."""
-    names = [column("name"), column("shown")]
-    lowest = exp.alias_(exp.Min(this=column("level")), "level")
-    return exp.select(*names, lowest).from_(places.table).group_by(*(n.copy() for n in names))
-
-
-def _with_levels(rows: exp.Select, keys: Sequence[Column]) -> exp.Select:
-    """The kinds of released records with `signature`, the levels of their values."""
-    kinds = _kinds(rows, keys)
-    query = exp.select("kinds.*").from_(kinds.subquery("kinds"))
-    found: list[exp.Expr] = []
-    for key, text in zip(keys, _texts(keys), strict=True):
-        alias = f"l_{text}"
-        of_key = exp.select(column("shown"), column("level"))
-        of_key = of_key.from_(Relation(LEVELS, schema="main", catalog="temp").table)
-        of_key = of_key.where(column("name").eq(exp.Literal.string(key.name)))
-        same = exp.NullSafeEQ(this=column(text, "kinds"), expression=column("shown", alias))
-        query = query.join(of_key.subquery(alias), on=same, join_type="left")
-        found.append(column("level", alias))
-    return query.select(exp.alias_(exp.Array(expressions=found), "signature"))
 
 
 def _numbers(session: Session, kinds: Relation) -> Ints:
@@ -151,46 +152,140 @@ def _pairs(
     keys: Sequence[Column],
     places: Relation,
 ) -> tuple[Ints, Ints]:
-    """Which kinds of source records can stand behind which released ones, by their numbers."""
-    signatures = exp.select(column("signature")).distinct().from_(released.table)
+    """Which kinds of source records can stand behind which released ones, by their numbers.
+
+    Of each released class the records are looked for in the column that leaves the fewest, and
+    then in the others.
+    """
+    columns = [
+        _Fitting.of(session, sources, released, key.name, text, places)
+        for key, text in zip(keys, _texts(keys), strict=True)
+    ]
+    other_sources, other_released = _coded_others(session, sources, released)
+    shown = np.stack([c.shown for c in columns] or [np.zeros(len(other_released), np.int64)], 1)
+    classes, members = np.unique(shown, axis=0, return_inverse=True)
+    members = members.reshape(-1)
+    order = np.lexsort((other_released, members))
+    starts = np.searchsorted(members[order], np.arange(len(classes) + 1))
     before, after = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    of_signature = sql(_of_signature(sources, released, keys, places))  # written once for all
-    for (signature,) in session.rows(signatures.order_by(column("signature"))):
-        if None in signature:
-            continue  # a value that no hierarchy shows stands for no record
-        found = session.arrays(of_signature, [*signature, *signature])
-        before.append(found["source"].astype(np.int64))
-        after.append(found["released"].astype(np.int64))
+    everyone = np.arange(len(other_sources))
+    for i, values in enumerate(classes):
+        own = order[starts[i] : starts[i + 1]]
+        fitting = _fitting(columns, values) if columns else everyone
+        held = other_released[own]
+        place = np.minimum(np.searchsorted(held, other_sources[fitting]), len(own) - 1)
+        same = held[place] == other_sources[fitting]
+        before.append(fitting[same])
+        after.append(own[place[same]])
     return np.concatenate(before), np.concatenate(after)
 
 
-def _of_signature(
-    sources: Relation,
-    released: Relation,
-    keys: Sequence[Column],
-    places: Relation,
-) -> exp.Select:
-    """The pairs at one signature: `?` are its levels, twice."""
-    query = exp.select(exp.alias_(column("id", "s"), "source"))
-    query = query.select(exp.alias_(column("id", "r"), "released"))
-    query = query.from_(exp.alias_(sources.table, "s", table=True))
-    levels = exp.Array(expressions=[exp.Placeholder() for _ in keys])
-    same: list[exp.Expr] = [
-        column("signature", "r").eq(levels),
-        column("others", "r").eq(column("others", "s")),
-    ]
-    for key, text in zip(keys, _texts(keys), strict=True):
-        alias = f"p_{text}"
-        at_level = (
-            exp.select(column("value"), column("shown"))
-            .from_(places.table)
-            .where(column("name").eq(exp.Literal.string(key.name)))
-            .where(column("level").eq(exp.Placeholder()))
+def _fitting(columns: Sequence[_Fitting], values: Ints) -> Ints:
+    """The kinds of source records that fit one value of each column."""
+    number = [int(c.reached[v]) for c, v in zip(columns, values, strict=True)]
+    ordered = sorted(range(len(columns)), key=lambda i: number[i])
+    found = columns[ordered[0]].records(int(values[ordered[0]]))
+    for i in ordered[1:]:
+        if not len(found):
+            break
+        found = found[columns[i].mask(int(values[i]))[columns[i].value[found]]]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """One quasi-identifier: which of its values can read as which released ones.
+
+    Attributes:
+        value: (sources,) the place of each kind's value among the different ones.
+        shown: (released,) the same of released kinds.
+        below: of each released value the places of the values that can read so.
+        order: the kinds of source records by their value.
+        starts: where in `order` each value begins, and where it ends.
+        reached: how many kinds of source records each released value can stand for.
+    """
+
+    value: Ints
+    shown: Ints
+    below: tuple[Ints, ...]
+    order: Ints
+    starts: Ints
+    reached: Ints
+
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        sources: Relation,
+        released: Relation,
+        name: str,
+        text: str,
+        places: Relation,
+    ) -> _Fitting:
+        """The column of that name, which both kinds of records have as `text`."""
+        value, values = _coded(session, sources, text)
+        shown, labels = _coded(session, released, text)
+        listed: list[list[int]] = [[] for _ in labels]
+        for one, reads in session.rows(_readings(places, name)):
+            if one in values and reads in labels:
+                listed[labels[reads]].append(values[one])
+        below = tuple(np.unique(np.array(found, np.int64)) for found in listed)
+        counts = np.bincount(value, minlength=len(values))
+        return cls(
+            value,
+            shown,
+            below,
+            np.argsort(value, kind="stable"),
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.array([counts[found].sum() for found in below], np.int64),
         )
-        own = exp.NullSafeEQ(this=column(text, "s"), expression=column("value", alias))
-        query = query.join(at_level.subquery(alias), on=own)
-        same.append(exp.NullSafeEQ(this=column(text, "r"), expression=column("shown", alias)))
-    return query.join(exp.alias_(released.table, "r", table=True), on=exp.and_(*same))
+
+    def records(self, shown: int) -> Ints:
+        """The kinds of source records that a released value can stand for."""
+        parts = (self.order[self.starts[v] : self.starts[v + 1]] for v in self.below[shown])
+        return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def mask(self, shown: int) -> NDArray[np.bool_]:
+        """Which values can read as a released one."""
+        found = np.zeros(len(self.starts) - 1, np.bool_)
+        found[self.below[shown]] = True
+        return found
+
+
+def _coded(session: Session, kinds: Relation, name: str) -> tuple[Ints, dict[str | None, int]]:
+    """The place of each kind's text among the different ones, and that of each text."""
+    texts = exp.select(column(name)).distinct().from_(kinds.table).order_by(column(name))
+    places = {text: place for place, (text,) in enumerate(session.rows(texts))}
+    order = exp.Order(expressions=[exp.Ordered(this=column(name), nulls_first=False)])
+    rank = exp.Sub(this=exp.Window(this=exp.DenseRank(), order=order), expression=exp.convert(1))
+    codes = exp.select(exp.alias_(rank, "code")).from_(kinds.table).order_by(column("id"))
+    return session.arrays(codes)["code"].astype(np.int64), places
+
+
+def _coded_others(session: Session, sources: Relation, released: Relation) -> tuple[Ints, Ints]:
+    """The other columns of each kind as one number, the same on both sides."""
+    sides = [
+        exp.select(exp.alias_(exp.convert(side), "side"), column("id"), column("others")).from_(
+            kinds.table
+        )
+        for side, kinds in enumerate((sources, released))
+    ]
+    order = exp.Order(expressions=[exp.Ordered(this=column("others"), nulls_first=False)])
+    rank = exp.alias_(exp.Window(this=exp.DenseRank(), order=order), "code")
+    both = exp.union(*sides, distinct=False).subquery("both")
+    query = exp.select("side", rank).from_(both).order_by("side", column("id"))
+    found = session.arrays(query)
+    first = found["side"] == 0
+    codes = found["code"].astype(np.int64)
+    return codes[first], codes[~first]
+
+
+def _readings(places: Relation, name: str) -> exp.Select:
+    """What each value of a column may read: of a released value, on its lowest level."""
+    own = column("name").eq(exp.Literal.string(name))
+    lowest = exp.Window(this=exp.Min(this=column("level")), partition_by=[column("shown")])
+    query = exp.select("value", "shown").from_(places.table).where(own)
+    return query.qualify(column("level").eq(lowest))
 
 
 def _flow(before: Ints, after: Ints, pairs: tuple[Ints, Ints]) -> int:
@@ -206,6 +301,9 @@ def _flow(before: Ints, after: Ints, pairs: tuple[Ints, Ints]) -> int:
 
     if not len(before) or not len(after) or not len(pairs[0]):
         return 0
+    if len(np.unique(pairs[0])) == len(pairs[0]):  # each kind fits one other: no choice
+        reached = np.bincount(pairs[1], before[pairs[0]], minlength=len(after))
+        return int(np.minimum(reached, after).sum())
     first, second = 1, 1 + len(before)
     sink = second + len(after)
     starts = np.concatenate(

@@ -421,7 +421,7 @@ def _csv(
     listed = counts = None
     if dictionary:
         text = files.exported_csv(session, dictionary, "verify_dictionary_text")
-        listed, _ = files.typed(session, text, hygiene.DICTIONARY, "verify_dictionary")
+        listed, _ = files.typed(session, text, hygiene.MARKED, "verify_dictionary")
     if catalog:
         text = files.exported_csv(session, catalog, "verify_groups_text")
         counts, _ = files.typed(session, text, CATALOG, "verify_groups")

@@ -301,8 +301,9 @@ class Release:
         """What may leave, by name: all files that the run made, but for the private book."""
         before = {DATABASE, SPEC, *self.dataset.files}
         made = [path for path in self.folder.iterdir() if path.name not in before]
-        kept = [p for p in made if not p.name.endswith((".private.duckdb", ".html"))]
-        return {path.name: path for path in (*sorted(kept), self.report)}
+        kept = [p for p in made if not p.name.endswith((".private.duckdb", ".html", ".json"))]
+        pages = (self.report, self.report.with_suffix(".json"))
+        return {path.name: path for path in (*sorted(kept), *pages)}
 
 
 def release(dataset: str, method: Method, seed: int, folder: Path, shared: Path) -> Release:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -160,6 +161,10 @@ def test_an_export_made_later_is_the_same(released: Released, tmp_path: Path) ->
         assert later.read_bytes() == made.public[name].read_bytes()
 
 
+# Of a manifest what tells of the loss: of all columns, and of those with a declared domain.
+LOSSES = ("loss", "column_loss")
+
+
 def test_fewer_values_in_a_class_change_nothing_but_the_rounded_loss(
     tmp_path: Path, shared: Path
 ) -> None:
@@ -174,14 +179,19 @@ def test_fewer_values_in_a_class_change_nothing_but_the_rounded_loss(
         for row in many.rows
     ]
     pages, files = [], []
+    manifests: list[dict[str, Any]] = []
     for name, source in (("many", many), ("few", replace(many, rows=rows))):
         spec = source.write(tmp_path / name, method.spec(source))
         made = Release(source, method, tmp_path / name, dbdeid.run(spec), ())
         pages.append(published_bytes(made.report))
-        files.append([p.read_bytes() for p in made.public.values() if p.suffix != ".html"])
+        others = [p for p in made.public.values() if p.suffix not in (".html", ".json")]
+        files.append([p.read_bytes() for p in others])
+        told = json.loads(made.public[f"{made.report.stem}.json"].read_text(encoding="utf-8"))
+        manifests.append({key: part for key, part in told.items() if key not in LOSSES})
     assert files[0] == files[1]
     assert pages[0] != pages[1]
     assert _without_loss(pages[0]) == _without_loss(pages[1])
+    assert manifests[0] == manifests[1]
 
 
 def _without_loss(page: bytes) -> bytes:

@@ -62,8 +62,8 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
     seconds = time.monotonic() - started
     assert world.judge(finished=True) == 5
     before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
-    for number in range(6):
-        after = 0.7 * seconds * (number + draw.random()) / 6  # the rest is starting
+    for number in range(4):
+        after = 0.7 * seconds * (number + draw.random()) / 4  # the rest is starting
         code, out, err = interrupt(world, 10, after, place)
         assert not list(temporary.iterdir())
         if {p.name: p.read_bytes() for p in world.folder.iterdir()} == before:
