@@ -37,7 +37,7 @@ _COLUMN = (
     *("labels", "reason", "accept"),
 )
 _PARAMETERS = (
-    *("suppression_limit", "suppressed", "limit"),
+    *("suppression_limit", "suppressed", "limit", "truthful"),
     *("h", "max_counterfeits", "catalog", "recoding", "strict"),
 )
 # Of counterfeit records: what was declared, and what the published catalog and its release tell.
@@ -169,9 +169,11 @@ def about(suppressed: int, limit: float | None) -> str:
 
 def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | None:
     """Loss without the removed records (each counts 1), rounded; None where it is unknown."""
+    if loss is None:
+        return None
     released, source = int(record["released_rows"]), int(record["source_rows"])
     removed = source - released
-    if loss is None or released <= 0 or removed < 0:
+    if released <= 0 or removed < 0:
         return None
     kept = (loss * source - removed) / released
     return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP

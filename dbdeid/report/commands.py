@@ -12,12 +12,16 @@ def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
     columns = record.get("columns") or ()
     names = [c["name"] for c in columns if c.get("role") == "quasi_identifier"]
     k = k_of(record)
-    if not names or k is None:
+    made_elsewhere = record["method"] == "external"
+    released = _foreign(record) if made_elsewhere else record["release"]
+    if not names or k is None or released is None:
         return None
     exports = list(record.get("exports") or ())
-    table, listed = _text(record["release"]), ", ".join(_text(name) for name in names)
-    file = next((name for name in exports if name.endswith((".parquet", ".csv"))), None)
-    relation = _text(file) if file else _name(record["release"])
+    if made_elsewhere and released.endswith(_FILES):
+        exports = [released]
+    table, listed = _text(released), ", ".join(_text(name) for name in names)
+    file = next((name for name in exports if name.endswith(_FILES)), None)
+    relation = _text(file) if file else _name(released)
     policy, subject = record.get("null_policy") or "own_category", pseudonym_of(record)
     options = [f"--qi {shlex.quote(name)}" for name in names]
     more = ""
@@ -27,17 +31,28 @@ def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
     if policy != "own_category":
         options.append(f"--null-policy {policy}")
         more += f", null_policy := {_text(policy)}"
-    found = {
-        "macros": f"SELECT deid.k({table}, [{listed}]{more});\n"
-        f"FROM deid.risk({table}, [{listed}], k := {k}{more});\n"
-        f"SELECT deid.check({table}, [{listed}], {k}{more});",
-    }
+    found = {}
+    if not made_elsewhere:  # which brings no macros along
+        found["macros"] = (
+            f"SELECT deid.k({table}, [{listed}]{more});\n"
+            f"FROM deid.risk({table}, [{listed}], k := {k}{more});\n"
+            f"SELECT deid.check({table}, [{listed}], {k}{more});"
+        )
     if policy != "wildcard":
         found["sql"] = _plain(relation, [_name(name) for name in names], policy, subject)
     if exports:
         words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
         found["shell"] = _fill(words, "", "  ", end=" \\")
     return found
+
+
+_FILES = (".parquet", ".csv")
+
+
+def _foreign(record: Mapping[str, Any]) -> str | None:
+    """The table or file of a release made elsewhere; None where it is not told, or has a schema."""
+    name = (record.get("method_parameters") or {}).get("table")
+    return None if name is None or ("." in name and not name.endswith(_FILES)) else str(name)
 
 
 def _plain(relation: str, names: list[str], policy: str, subject: str | None) -> str:

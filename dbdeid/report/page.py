@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE = Path(__file__).parent
+# A workload of more queries is told by those with the greatest errors; the rest is folded.
+LONG_WORKLOAD, WORST = 15, 10
 # Methods that take no record out.
 _WHOLE = ("local_recoding", "policy", "condensation", "microaggregation")
 
@@ -53,7 +55,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     view = {
         "r": shown,
         "audience": audience,
-        "suppressed": count(suppressed) if audience == "internal" else about(suppressed, limit),
+        "suppressed": _suppressed(suppressed, limit, audience),
         "padding": padding,
         "synthetic": shown.get("synthetic"),
         "moved": moved,
@@ -72,6 +74,8 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "search": _search(shown),
         "frontier": _frontier(shown),
         "queries": queries,
+        "worst": _worst(queries),
+        "distributions": _distributions(shown),
         "recipients": recipients(shown),
         "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
@@ -81,6 +85,13 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     }
     view["sections"] = _sections(view)
     return environment().get_template("page.html.j2").render(view)
+
+
+def _suppressed(records: int | None, limit: float | None, audience: Audience) -> str | None:
+    """How many records were suppressed, as far as the audience may know; None: nobody knows."""
+    if records is None:
+        return None
+    return count(records) if audience == "internal" else about(records, limit)
 
 
 def _sections(view: Mapping[str, Any]) -> dict[str, str]:
@@ -101,6 +112,7 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
             ("risk", "Risk before and after" if compared else "Risk", risks),
             ("recipients", "The recipient's models", view["recipients"]),
             ("loss", "Information loss", view["losses"] or view["metrics"]),
+            ("distributions", "Before and after", view["distributions"]),
             ("classes", "Class sizes", view["charts"]),
             ("search", "How it was found", searched),
             ("frontier", "What it was chosen from", view["frontier"]),
@@ -357,8 +369,36 @@ def _search(record: Mapping[str, Any]) -> dict[str, Any] | None:
 def _queries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The workload's queries as declared, with every key present."""
     keys = ("sql", "groups", "lost", "invented", "relative_error", "mean_group_error", "refused")
-    blank = dict.fromkeys((*keys, "seconds_source", "seconds_release"))
-    return [blank | query for query in (record.get("queries") or {}).get("queries") or ()]
+    blank = dict.fromkeys((*keys, "within_bounds", "seconds_source", "seconds_release"))
+    return [
+        blank | {"aggregates": []} | query
+        for query in (record.get("queries") or {}).get("queries") or ()
+    ]
+
+
+def _worst(queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a long workload what is read first: refusals, and the greatest errors; else all of it."""
+    if len(queries) <= LONG_WORKLOAD:
+        return queries
+    order = sorted(queries, key=lambda q: (q["refused"] is None, -(q["relative_error"] or 0.0)))
+    return order[:WORST]
+
+
+def _distributions(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The columns before and after, each with the length of a full bar and its distance."""
+    metrics = record.get("metrics") or {}
+    roles = {c["name"]: c.get("role") for c in record.get("columns") or ()}
+    return [
+        {
+            "name": drawn["column"],
+            "rows": drawn["rows"],
+            "longest": max(max(row["source"], row["released"]) for row in drawn["rows"]) or 1.0,
+            "distance": metrics.get(f"distribution.{drawn['column']}"),
+            "open": roles.get(drawn["column"]) == "quasi_identifier",
+        }
+        for drawn in record.get("distributions") or ()
+        if drawn["rows"]
+    ]
 
 
 def _longest(queries: list[dict[str, Any]]) -> float:

@@ -5,7 +5,7 @@ Only the keys of `Release` are required; a page leaves out the sections that hav
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Audience = Literal["internal", "public"]
 
@@ -113,6 +113,15 @@ class Bin(TypedDict):
     records: int
 
 
+class AggregateOfQuery(TypedDict):
+    """One aggregate of a query of the workload; what does not exist is None."""
+
+    name: str
+    kind: str
+    relative_error: float | None
+    within_bounds: float | None
+
+
 class Query(TypedDict, total=False):
     """One query of the workload, on source and release; `refused` is the reason, if any."""
 
@@ -123,16 +132,34 @@ class Query(TypedDict, total=False):
     invented: int | None
     relative_error: float | None
     mean_group_error: float | None
+    within_bounds: float | None
+    aggregates: list[AggregateOfQuery]
     refused: str | None
     seconds_source: float | None
     seconds_release: float | None
 
 
 class Workload(TypedDict):
-    """The queries of a workload and their mean relative error."""
+    """The queries of a workload, their mean relative error and share within bounds."""
 
     mean_relative_error: float | None
+    within_bounds: NotRequired[float | None]
     queries: list[Query]
+
+
+class Share(TypedDict):
+    """The shares of a value, or of a range of numbers, in the source and in the release."""
+
+    label: str
+    source: float
+    released: float
+
+
+class Distribution(TypedDict):
+    """How a column is distributed before and after, as `utility.side_by_side`."""
+
+    column: str
+    rows: list[Share]
 
 
 class Estimate(TypedDict):
@@ -188,7 +215,8 @@ class Padding(TypedDict, total=False):
 class Release(TypedDict):
     """The keys that every record has.
 
-    `created` is an ISO 8601 time; `source_subjects` is None where one row is one subject.
+    `created` is an ISO 8601 time; `source_subjects` is None where one row is one subject. Of a
+    release made elsewhere whose original is not at hand `source_rows` and `suppressed_rows` are.
     """
 
     release: str
@@ -196,10 +224,10 @@ class Release(TypedDict):
     version: str
     created: str
     source: str
-    source_rows: int
+    source_rows: int | None
     source_subjects: int | None
     released_rows: int
-    suppressed_rows: int
+    suppressed_rows: int | None
     classes: int
     smallest_class: int | None
     verified: bool
@@ -223,13 +251,14 @@ class Record(Release, total=False):
     suppressed_subjects: int
     counterfeit_rows: int
     relocated_rows: int
-    recoding: Literal["global", "local", "means"]
+    recoding: Literal["global", "local", "means", "none", "unknown"]
     padding: Padding | None
     masked: dict[str, Any] | None
     risk: RiskChange | None
     histogram: list[Bin]
     queries: Workload | None
     models: Recipients | None
+    distributions: list[Distribution]
     seconds: dict[str, float]
     exports: list[str]
     spec_text: str

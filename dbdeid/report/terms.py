@@ -160,6 +160,39 @@ METRICS = {
         "0.5 (nobody can tell) to 1 (everybody can)",
         "lower",
     ),
+    "distribution": Metric(
+        "Distributions",
+        "How far each column is distributed from the source, every generalized value spread evenly "
+        "over what it stands for: of categories the total variation, of numbers and dates the "
+        "earth mover's distance as a share of the range of the source; the mean over the released "
+        "columns. What is missing is a value too; removed records are simply missing.",
+        "0 (unchanged) to 1",
+        "lower",
+    ),
+    "association": Metric(
+        "Associations",
+        "How far Cramér's V of each pair of columns is from that in the source, numbers in at most "
+        "ten bins; of generalized values the expected table is taken. The mean over the pairs.",
+        "0 (unchanged) to 1",
+        "lower",
+    ),
+    "propensity": Metric(
+        "Propensity",
+        "How well a logistic model tells released records from those of the source, pMSE / c(1 − "
+        "c); what a generalized value stands for is drawn. The ratio is pMSE by what the source "
+        "drawn anew would have: 1 is chance. Woo et al. 2009; Snoke et al. 2018.",
+        "0 (nothing tells them apart) to 1 (all are told)",
+        "lower",
+    ),
+    "classification": Metric(
+        "Classification",
+        "Balanced accuracy that is lost, on records of the source, where a logistic model of a "
+        "sensitive column is trained on the release instead of the source (train on synthetic, "
+        "test on real; cross-validated). The mean over the columns; without sensitive ones, of "
+        "all that are categories. In detail both accuracies, and those of the most frequent class.",
+        "about 0 (as good) to 1 − 1 / classes",
+        "lower",
+    ),
     "class_entropy_change": Metric(
         "Class entropy change",
         "Bits by which the sensitive column is less certain given the class of the release than "
@@ -320,7 +353,11 @@ SEARCH_PARAMETERS = frozenset(
 # Shown where counterfeit records are, not among the other settings.
 PADDING_PARAMETERS = frozenset({"h", "max_counterfeits", "catalog", "recoding", "strict"})
 
-PARAMETERS = {"limit": "Most that may be moved"}
+PARAMETERS = {
+    "limit": "Most that may be moved",
+    "table": "Released table",
+    "types": "Types of the original",
+}
 
 RISK = (
     ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
@@ -394,7 +431,14 @@ SEARCH_GLOSSARY = (
 QUERY_GLOSSARY = (
     (
         "Relative error",
-        "The sum over all groups of |estimate − truth|, divided by the sum of the truths.",
+        "The sum over all groups of |estimate − truth|, divided by the sum of the truths. Of "
+        "several aggregates, the mean of theirs.",
+    ),
+    (
+        "Within bounds",
+        "The share of the groups of both answers whose true value is within the bounds that the "
+        "estimate comes with. Where records were suppressed, counts may be higher by all of them, "
+        "and other aggregates have no bounds.",
     ),
     ("Lost group", "A group of the true answer that the estimate does not have."),
     ("Invented group", "A group of the estimate that the true answer does not have."),

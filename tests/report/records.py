@@ -148,6 +148,7 @@ def full() -> Record:
         ],
         "queries": {
             "mean_relative_error": 0.6137,
+            "within_bounds": 0.8819,
             "queries": [
                 {
                     "name": "sales_by_age",
@@ -157,6 +158,13 @@ def full() -> Record:
                     "invented": 21,
                     "relative_error": 0.4123,
                     "mean_group_error": 0.6345,
+                    "within_bounds": 0.8819,
+                    "aggregates": [
+                        {"name": "n", "kind": "count", "relative_error": 0.7246}
+                        | {"within_bounds": 1.0},
+                        {"name": "<most>", "kind": "max", "relative_error": None}
+                        | {"within_bounds": 0.7638},
+                    ],
                     "refused": None,
                     "seconds_source": 0.0021,
                     "seconds_release": 0.0114,

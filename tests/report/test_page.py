@@ -100,6 +100,14 @@ def test_public_leaves_out_search_queries_models_specification_and_the_risk_befo
     assert shown["risk"] == "Risk"
 
 
+def test_queries_tell_what_is_within_bounds_and_every_aggregate() -> None:
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render(full()).split('id="queries"')[1]))
+    assert "True values within the bounds of their estimates: 88.2%" in page
+    assert "63.4% mean over groups n: 72.5% &lt;most&gt;: –" in page
+    assert "88.2% n: 100% &lt;most&gt;: 76.4%" in page
+    assert "refused window functions – – – – –" in page
+
+
 @pytest.mark.parametrize("key", OPTIONAL)
 @pytest.mark.parametrize("audience", ["internal", "public"])
 @pytest.mark.parametrize("how", ["absent", "null", "empty"])

@@ -1,0 +1,52 @@
+"""The manifest of a release: what its page shows, for machines.
+
+One JSON document beside the page, made from the same record by the same choice of parts, so that
+the manifest for the public tells no more than the page for the public.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+from dbdeid.report.audience import public
+from dbdeid.report.commands import commands
+from dbdeid.report.record import Audience, Record
+
+SCHEMA = "dbdeid.manifest/1"
+# What a page shows of a record; nothing is passed on because it happens to be there.
+_SHOWN = tuple(get_type_hints(Record))
+
+
+def manifest(record: Mapping[str, Any] | Record, audience: Audience) -> str:
+    """The manifest of one release as JSON text, the same for the same record.
+
+    Args:
+        record: as the page takes it.
+        audience: `internal`, or `public`: what `audience.public` lets through.
+    """
+    shown = dict(record) if audience == "internal" else public(record)
+    if audience == "public":  # which only says whether rows or people are counted
+        shown.pop("source_subjects", None)
+    parts = {key: shown[key] for key in _SHOWN if shown.get(key) not in (None, [], {}, "")}
+    document = {"schema": SCHEMA, "audience": audience, **parts, "verify": commands(shown)}
+    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's own words; what is not a finite number is null."""
+    match value:
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
+        case float():
+            return float(f"{value:.12g}")  # 0.15, not 0.15000000000000002
+        case None | bool() | int() | str():
+            return value
+        case _:
+            return str(value)
