@@ -23,7 +23,7 @@ from dbdeid.errors import (
 )
 
 if TYPE_CHECKING:
-    from dbdeid.api import check, evaluate, frontier, install, run, verify
+    from dbdeid.api import check, evaluate, frontier, install, query, run, verify
 
 __version__ = "0.1.0"
 
@@ -45,6 +45,7 @@ __all__ = [
     "evaluate",
     "frontier",
     "install",
+    "query",
     "run",
     "verify",
 ]

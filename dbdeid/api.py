@@ -6,6 +6,7 @@ from dbdeid.release.check import check
 from dbdeid.release.existing import evaluate, verify
 from dbdeid.release.frontier import frontier
 from dbdeid.release.install import install
+from dbdeid.release.query import query
 from dbdeid.release.run import run
 
-__all__ = ["check", "evaluate", "frontier", "install", "run", "verify"]
+__all__ = ["check", "evaluate", "frontier", "install", "query", "run", "verify"]

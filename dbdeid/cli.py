@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from dbdeid import __version__
-from dbdeid.commands import Options, command, following, frontier_texts, search_texts, show, texts
+from dbdeid import __version__, cli_sql
+from dbdeid.commands import (
+    Options,
+    command,
+    following,
+    frontier_texts,
+    search_texts,
+    show,
+    texts,
+)
 from dbdeid.errors import DataError
 
 app = typer.Typer(
@@ -19,8 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-macros_app = typer.Typer(help="The SQL macros: install them, or print them.", no_args_is_help=True)
-app.add_typer(macros_app, name="macros")
+app.add_typer(cli_sql.macros_app, name="macros")
 
 # -- commands ------------------------------------------------------------------------------------
 
@@ -272,6 +278,40 @@ def evaluate(spec: SpecPath, *, options: Options) -> None:
 
     found = run_evaluate(spec, database=options.database, settings=options.settings)
     show(options, found, texts().evaluated(found))
+    if found["queries"] and not found["queries"]["answered"]:
+        raise DataError(
+            "no query of the workload was answered", hint="the reason stands beside each of them"
+        )
+
+
+command(app, explains=True)(cli_sql.query)
+
+
+@command(app)
+def workload(
+    spec: SpecPath,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    *,
+    queries: Annotated[int, typer.Option(min=1, max=100_000, help="How many.")] = 100,
+    dimensions: Annotated[int, typer.Option(min=1, help="Columns that each asks for.")] = 2,
+    selectivity: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of even data that each counts.")
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 7,
+    options: Options,
+) -> None:
+    """Write random range queries for `evaluate`, one file each.
+
+    Each counts the records in a part of the domains of a few columns. The files are private: they
+    hold values of the columns.
+
+    dbdeid workload visits.yml queries --dimensions 3
+    """
+    from dbdeid.release.workload import Drawing, write
+
+    drawing = Drawing(queries, dimensions, selectivity, seed)
+    made = write(spec, directory, drawing, database=options.database, settings=options.settings)
+    show(options, made.to_dict(), texts().drawn(made))
 
 
 @command(app)
@@ -384,72 +424,7 @@ def report(
     show(options, {"report": str(path), "audience": audience}, f"{audience} report: {path}")
 
 
-@command(macros_app, name="install")
-def macros_install(
-    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
-    *,
-    options: Options,
-) -> None:
-    """Install the macros in a database.
-
-    Any DuckDB client can then use them, without Python. A published release has its own already.
-    """
-    from dbdeid.engine import macros
-    from dbdeid.engine.session import Session
-
-    if not target.exists():
-        raise DataError(f"{target}: no such database file", hint="give a DuckDB database")
-    with Session.open(target, read_only=False, settings=options.settings) as session:
-        macros.install(session.cursor, session.catalog)
-    names = [macro.signature for macro in macros.MACROS]
-    show(options, {"installed": names}, f"{len(names)} macros in schema deid of {target}")
-
-
-@command(macros_app, name="print")
-def macros_print(*, options: Options) -> None:
-    """Print the macros as one SQL script."""
-    from dbdeid.engine import macros
-
-    show(options, {"sql": macros.script()}, macros.script())
-
-
-@command(app)
-def sql(
-    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="SQL to run.")] = None,
-    *,
-    statement: Annotated[str | None, typer.Option("-c", help="SQL to run.")] = None,
-    options: Options,
-) -> None:
-    """Run DuckDB SQL with all macros and UDFs registered.
-
-    SQL is read from -c, a file, or standard input. The macros are installed in the database; a
-    published release is only read, with the macros that it carries.
-
-    dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
-    """
-    from dbdeid.engine.console import is_release, run_script
-    from dbdeid.release.install import install, register_udfs
-
-    text = statement if statement is not None else _script(file)
-    results = []
-    released = is_release(target)
-    register = register_udfs if released else install
-    for result in run_script(target, text, options.settings, register, read_only=released):
-        results.append(result.to_dict() if options.json else None)
-        show(options, None, texts().table(result))
-    if options.json:
-        show(options, results, "")
-
-
-def _script(file: Path | None) -> str:
-    if file is None:
-        return sys.stdin.read()
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise DataError(f"{file} cannot be read ({why})", hint="give a file of SQL") from None
+command(app)(cli_sql.sql)
 
 
 def explain(specs: list[Path], options: Options) -> None:
@@ -462,20 +437,6 @@ def explain(specs: list[Path], options: Options) -> None:
         documents.append({"steps": [{"name": s.name, "sql": s.text()} for s in found]})
         shown += [f"-- step {s.name}\n{s.text()};" for s in found]
     show(options, documents if len(specs) > 1 else documents[0], "\n\n".join(shown))
-
-
-def _later(name: str) -> None:
-    """A command of the plan that this version does not have."""
-
-    def refuse(context: typer.Context) -> None:
-        context.fail(f"'{name}' is not yet available in dbdeid {__version__}")
-
-    settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.command(name, hidden=True, context_settings=settings, add_help_option=False)(refuse)
-
-
-for _name in ("query",):
-    _later(_name)
 
 
 def main() -> None:

@@ -68,7 +68,7 @@ _COMMON: dict[str, Any] = {
         ),
     ],
     "explain": Annotated[
-        bool, typer.Option("--explain", help="run, check: print the SQL steps, execute none.")
+        bool, typer.Option("--explain", help="run, check, query: print the SQL, execute none.")
     ],
     "database": Annotated[
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
@@ -118,7 +118,7 @@ def command(
             shared["json"] = shared.pop("json_")
             if shared["explain"] and not explains:
                 raise typer.BadParameter(
-                    "only run and check show their steps; -vv logs the SQL of any command",
+                    "only run, check and query show their SQL; -vv logs that of any command",
                     param_hint="--explain",
                 )
             code = _ending(functools.partial(function, **given), Options(**shared))
@@ -153,6 +153,13 @@ def frontier_texts() -> Any:
     from dbdeid.words import frontier
 
     return frontier
+
+
+def query_texts() -> Any:
+    """Those of answers."""
+    from dbdeid.words import query
+
+    return query
 
 
 def show(options: Options, document: Any, text: str) -> None:

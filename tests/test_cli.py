@@ -18,10 +18,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
 from specs import PEOPLE, small
 
+from dbdeid.cli import app
 from dbdeid.commands import interruptible
 
 QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
@@ -87,6 +89,11 @@ def call(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return done
 
 
+def inside(*words: str) -> Any:
+    """The command in this process, where none of its own is needed."""
+    return CliRunner().invoke(app, words)
+
+
 def document(*words: str, code: int = 0) -> Any:
     done = call(*words, "--json")
     assert done.returncode == code, done.stderr
@@ -127,6 +134,19 @@ def test_the_life_of_a_release(place: Path) -> None:
     evaluated = document("evaluate", "a.yml")
     assert set(evaluated) == {"recoding", "metrics", "queries", "models", "models_overall"}
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
+
+    made = document("workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1")
+    assert set(made) == {
+        "directory",
+        "queries",
+        "dimensions",
+        "selectivity",
+        "seed",
+        "columns",
+        "left_out",
+        "reached",
+    }
+    assert sorted(p.name for p in Path("drawn").iterdir()) == ["q001.sql", "q002.sql", "q003.sql"]
 
     exported = document("export", "a.yml", "out.csv")["exported"]
     assert exported == ["out.csv", "out_dictionary.csv"]
@@ -292,7 +312,9 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
         ["verify", "a.yml", "--null-policy", "exclude"],
         ["search", "a.yml", "--k", "3,3"],
         ["search", "a.yml", "--suppression", "2"],
-        ["query", "a.yml", "SELECT 1"],
+        ["query", "a.yml", "SELECT count(*) FROM people"],  # never run
+        ["query", "a.yml", "missing.sql"],
+        ["query", "owner.duckdb", "SELECT count(*) FROM people"],
         ["frontier", "a.yml"],
         ["demo", "a.yml"],
         ["demo", "/proc/nowhere"],
@@ -347,8 +369,58 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()
 
 
-def test_commands_to_come_are_named(place: Path) -> None:
-    assert "not yet available" in call("query", "a.yml", "SELECT 1", "--json").stderr
+def test_a_release_answers_what_its_source_was_asked(place: Path) -> None:
+    assert call("run", "a.yml", "b.yml").returncode == 0
+    before = prints()
+    found = document("query", "a.yml", QUERY)
+    assert set(found) == {"columns", "rows", "sql", "notes", "suppressed"}
+    assert found["columns"] == ["sex", "n", "n_lower", "n_upper"]
+    assert {frozenset(row) for row in found["rows"]} == {frozenset(found["columns"])}
+    Path("asked.sql").write_text(f"{QUERY};")
+    done = call("query", "a.duckdb", "-", "--json", stdin=QUERY)
+    assert done.returncode == 0, done.stderr
+    write("moved", database="owner.duckdb", release="inside")
+    for answer in (
+        json.loads(done.stdout),
+        document("query", "a.yml", "asked.sql"),
+        document("query", "moved.yml", QUERY, "--database", "owner.duckdb"),
+    ):
+        assert sorted(map(str, answer["rows"])) == sorted(map(str, found["rows"]))
+    told = call("query", "a.duckdb", QUERY).stdout
+    assert "n_lower" in told
+    assert "note: people is taken for the source of a" in told
+    refused = call("query", "a.yml", "SELECT name FROM people")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "name, which is not released" in refused.stderr
+    now = prints()
+    assert {name: now[name] for name in before} == before
+    assert now.keys() - before.keys() == {"asked.sql", "moved.yml"}
+
+
+def test_a_workload_of_which_nothing_was_answered_is_a_mistake(place: Path) -> None:
+    assert inside("run", "a.yml").exit_code == 0
+    for query in Path("queries").glob("*.sql"):
+        query.write_text("SELECT median(age) FROM people")
+    found = inside("evaluate", "a.yml", "--json")
+    assert found.exit_code == 2
+    assert json.loads(found.stdout)["queries"]["answered"] == 0
+    assert "no query of the workload was answered" in found.stderr
+
+
+def test_the_sql_of_a_question_is_shown_and_not_run(place: Path) -> None:
+    assert inside("run", "a.yml").exit_code == 0
+    asked = ("query", "a.yml", QUERY)
+    found = json.loads(inside(*asked, "--json").stdout)
+    assert inside(*asked, "--explain").stdout.rstrip("\n") == found["sql"]
+    assert json.loads(inside(*asked, "--explain", "--json").stdout) == {"sql": found["sql"]}
+    for dialect, quote in (("spark", "`"), ("postgres", '"')):
+        told = inside(*asked, "--explain", "--dialect", dialect).stdout
+        assert f"{quote}a_dictionary{quote}" in told
+        assert "a.main" not in told
+    assert inside(*asked, "--dialect", "spark").exit_code == 2
+    assert inside(*asked, "--explain", "--dialect", "cobol").exit_code == 2
+    spread = json.loads(inside(*asked, "--spread-suppressed", "--json").stdout)
+    assert sum(row["n"] for row in spread["rows"]) == pytest.approx(200)
 
 
 FRONTIER_KEYS = {

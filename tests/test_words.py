@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from dbdeid.release.clock import BestSoFar, Placed, Progress
-from dbdeid.utility.query_error import QueryError, Workload
+from dbdeid.release.workload import Drawing, Written
+from dbdeid.utility.query_error import AggregateError, QueryError, Workload
 from dbdeid.verify import Promise, Verification
-from dbdeid.words import verified, workload
+from dbdeid.words import checked, verified
 from dbdeid.words.models import compared
+from dbdeid.words.queries import drawn, workload
 from dbdeid.words.search import best_so_far, following, found, levels, proven
 
 
@@ -17,7 +20,8 @@ def query(name: str, **given: Any) -> QueryError:
     return QueryError(name, "SELECT 1", **given)
 
 
-ANSWERED = query("ages", groups=3, lost=1, invented=0, relative_error=0.25)
+COUNT = AggregateError("n", "count", relative_error=0.25)
+ANSWERED = query("ages", groups=3, lost=1, invented=0, aggregates=(COUNT,))
 REFUSED = query("sums", refused="it cannot be answered: SUM\n  Hint: supported: COUNT(*)")
 
 
@@ -32,9 +36,40 @@ def test_a_refused_query_is_told_in_full_under_the_table() -> None:
     ]
 
 
+def test_every_aggregate_is_told_and_how_many_true_values_are_within_bounds() -> None:
+    first = AggregateError("first", "min", equal=0, within_bounds=1)
+    total = AggregateError("total", "sum", relative_error=0.5, within_bounds=0.75)
+    several = query("stays", groups=8, lost=0, invented=2, aggregates=(first, total))
+    assert workload(Workload((ANSWERED, several)).to_dict()).splitlines() == [
+        "  query    groups  relative error  within bounds  lost  invented",
+        "  ages     3       25.00%                         1     0",
+        "  stays    8       50.00%          87.50%         0     2",
+        "    first                          100.00%",
+        "    total          50.00%          75.00%",
+        "  mean relative error 37.50%, 87.50% of the true values within their bounds",
+    ]
+
+
 def test_a_workload_without_or_with_nothing_but_refusals() -> None:
     assert workload(Workload((ANSWERED,)).to_dict()).endswith("mean relative error 25.00%")
     assert "  no query was answered\n" in workload(Workload((REFUSED,)).to_dict())
+    dates = query("days", groups=1, aggregates=(AggregateError("first", "min"),))
+    assert workload(Workload((dates,)).to_dict()).endswith("  no relative errors")
+
+
+def test_a_drawn_workload_is_told_with_what_it_leaves_out() -> None:
+    drawing = Drawing(queries=1200, dimensions=2, selectivity=0.05, seed=7)
+    left_out = {"zip": "its domain is not declared (prefixes of 3)"}
+    made = Written(Path("asked"), drawing, ("age", "sex"), left_out, (0.04, 0.0625))
+    assert drawn(made).splitlines() == [
+        "asked: 1,200 queries",
+        "  columns      age, sex; 2 for each query",
+        "  selectivity  4.00% to 6.25% of records spread evenly, where 5.00% is asked for",
+        "  left out     zip: its domain is not declared (prefixes of 3)",
+        "  private      the queries hold values of the columns",
+        "  next         evaluate: {queries: asked/*.sql} in the spec, then dbdeid "
+        "evaluate; dbdeid run has it in the report too",
+    ]
 
 
 def test_every_promise_of_a_model_is_told() -> None:
@@ -192,3 +227,29 @@ def test_models_are_told_with_what_changed_and_why_one_has_no_fit() -> None:
         "  1 of 8 coefficients are near the limit of significance; 25.0% of all are near and "
         "changed",
     ]
+
+
+def test_a_release_made_elsewhere_is_told_by_what_explains_its_values() -> None:
+    column = {"name": "age", "role": "quasi_identifier", "type": "INTEGER", "values": 7}
+    column |= {"explained_by": "its dictionary", "without_meaning": 2, "not_listed": 1}
+    name = {"name": "name", "role": "identifier", "type": "VARCHAR", "values": None}
+    name |= dict.fromkeys(("explained_by", "without_meaning", "not_listed"))
+    found = {
+        "release": "anon",
+        "method": "external",
+        "source_rows": 1200,
+        "released_rows": 1100,
+        "risk": {"k": 3, "unique_records": 0, "records_at_risk": 9, "null_policy": "exclude"},
+        "columns": [name, column],
+        "warnings": ["mind this"],
+    }
+    assert checked(found).splitlines() == [
+        "anon, made elsewhere: the spec fits its table (1,100 of 1,200 records)",
+        "  as it is: k = 3, 0 unique records, 9 at risk (NULL: exclude)",
+        "  column  role              type     values",
+        "  name    identifier        VARCHAR",
+        "  age     quasi_identifier  INTEGER  7 values, explained by its dictionary; "
+        "2 without one meaning; 1 stand for what is not listed",
+        "  note: mind this",
+    ]
+    assert "(1,100 records)" in checked(found | {"source_rows": None})

@@ -18,7 +18,7 @@ from dbdeid.engine.relation import NUMBERS, Column, cast, column, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import Mistake, did_you_mean
-from dbdeid.query.question import SCALARS, named
+from dbdeid.query.expressions import is_scalar, named
 from dbdeid.release.model_spec import Analysis, Cox
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.model_fit import Kind
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 Place = tuple[str | int, ...]
 Scale = Literal["number", "boolean", "category"]
 
-# What may be computed from one record's values, besides what a query of a workload may.
-_FUNCTIONS = (
-    *(exp.Ln, exp.Log, exp.Exp, exp.Sqrt, exp.Pow, exp.Sign, exp.Greatest, exp.Least),
-    *(exp.DateDiff, exp.TimeToUnix, exp.RegexpLike, exp.Contains, exp.Replace, exp.IsNan),
-)
 _SCALES: dict[str, Scale] = {
     **dict.fromkeys((*NUMBERS, "date", "timestamp"), "number"),
     "boolean": "boolean",
@@ -208,7 +203,7 @@ class _Binder:
         if tree is None:
             raise _Wrong(("is not one SQL expression", hint))
         for part in tree.walk():
-            if not isinstance(part, (*SCALARS, *_FUNCTIONS)):
+            if not is_scalar(part):
                 raise _Wrong((f"{named(part)} is not taken: a model reads one record", hint))
             if isinstance(part, exp.Column) and (
                 len(part.parts) > 1 or not isinstance(part.this, exp.Identifier)

@@ -16,7 +16,7 @@ from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
 from dbdeid.release import drawn
-from dbdeid.release.bind import BoundColumn
+from dbdeid.release.bind import Bound, BoundColumn
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
@@ -142,22 +142,28 @@ def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> bool:
 
 
 def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:
-    if prepared.bound.spec.accept == "rows" or prepared.bound.subject is not None:
+    for name, how_often in repeating(prepared.bound, session):
+        yield prepared.bound.file.mistake(
+            f"identifier {name!r} repeats ({how_often}): one person may have several rows, and k "
+            "would count rows",
+            "columns",
+            name,
+            hint=_whose_rows(prepared, name),
+        )
+
+
+def repeating(bound: Bound, session: Session) -> Iterator[tuple[str, str]]:
+    """Identifiers that several rows of the source share, unless that is settled; and how often."""
+    if bound.spec.accept == "rows" or bound.subject is not None:
         return
-    for name in prepared.bound.names("identifier"):
+    for name in bound.names("identifier"):
         value = column(name, "source")
         counted = exp.select(
             exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value.copy()]))
-        ).from_(prepared.bound.source.subquery("source"))
+        ).from_(bound.source.subquery("source"))
         known, distinct = session.row(counted)
         if distinct < known:
-            yield prepared.bound.file.mistake(
-                f"identifier {name!r} repeats ({known - distinct} of {known} values): one person "
-                "may have several rows, and k would count rows",
-                "columns",
-                name,
-                hint=_whose_rows(prepared, name),
-            )
+            yield name, f"{known - distinct} of {known} values"
 
 
 def _whose_rows(prepared: Prepared, name: str) -> str:

@@ -116,15 +116,20 @@ class Bound:
         return tuple(c.name for c in self.columns if not c.spec.released)
 
 
-def bind(file: SpecFile, session: Session) -> Bound:
+def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> Bound:
     """Find the source and its columns.
+
+    Args:
+        file: the spec.
+        session: where the source is.
+        source: in place of the source that the spec names.
 
     Raises:
         SpecError: columns missing in the source or in the spec, types that cannot be released.
         DataError: the source cannot be read.
     """
     with reading_source():
-        source = resolve_source(file, session)
+        source = resolve_source(file, session) if source is None else source
         found = session.describe(source)
     mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)

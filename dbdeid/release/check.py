@@ -12,10 +12,11 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import Unsatisfiable
 from dbdeid.methods import condensation, masked_rows
 from dbdeid.methods.full_domain import lattice_of
-from dbdeid.release import answers, policies, recipients
+from dbdeid.release import answers, external_work, policies, recipients
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
+from dbdeid.release.external import is_external
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
@@ -35,13 +36,16 @@ def check(
     Returns:
         release, source_rows, source_subjects, lattice_size (of method policy None, and how many
         `bits` a policy has; None where nothing is generalized), risk of the source (None where all
-        is synthesized), a description of each column, warnings.
+        is synthesized), a description of each column, warnings. Of a release made elsewhere see
+        `external_work.check`.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
         Unsatisfiable: k is larger than the table.
     """
     file = read(source)
+    if is_external(file):
+        return external_work.check(file, connection, database=database, settings=settings)
     queries_of(file)
     with (
         workplace(file, connection, database=database, settings=settings, writing=False) as work,

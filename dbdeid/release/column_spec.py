@@ -69,7 +69,8 @@ class ColumnSpec(Part):
             self._check_quasi_identifier()
         else:
             used = [k for k in _QI_KEYS if k in self.model_fields_set]
-            if self.role == "sensitive" and "hierarchy" in used:
+            labels = self.hierarchy is not None and self.hierarchy.labels is not None
+            if self.role == "sensitive" and "hierarchy" in used and not labels:
                 used.remove("hierarchy")
             if self.role == "synthesize":
                 used = [k for k in used if k not in ("type", "weight")]
@@ -110,6 +111,21 @@ def ungeneralized(column: ColumnSpec) -> Iterator[tuple[str, str]]:
             "a quasi-identifier needs a hierarchy",
             "a CSV path, suppress, or {intervals: [5, 10]}",
         )
+    elif column.hierarchy.labels is not None:
+        yield (
+            "labels say how a release made elsewhere reads, and go with method external",
+            "give a CSV path, suppress, or {intervals: [5, 10]}",
+        )
+
+
+def foreign(column: ColumnSpec) -> Iterator[tuple[str, str]]:
+    """What method external does not take, which generalizes nothing."""
+    if column.order is not None or column.domain == FROM_POPULATION:
+        key = "domain: from_population" if column.order is None else "order"
+        yield f"{key} goes with method policy", "list the values: `domain: [a, b, c]`"
+    given = [key for key in ("weight", "min_level", "max_level") if key in column.model_fields_set]
+    if given:
+        yield f"method external chooses no levels: {', '.join(given)} say nothing", "drop them"
 
 
 def unmasked(column: ColumnSpec) -> Iterator[tuple[str, str]]:

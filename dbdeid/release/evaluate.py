@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
+from dbdeid.engine.relation import column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.release.bind import FILES, Bound
+from dbdeid.release.answerable import answerable
+from dbdeid.release.bind import Bound
 from dbdeid.release.public import Public
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Declared
+
+if TYPE_CHECKING:
+    from dbdeid.query.answerable import Answerable
 
 
 def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
@@ -23,15 +31,24 @@ def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
     if pattern is None:
         return ()
     try:
-        paths = sorted(path for path in file.folder.glob(pattern) if path.is_file())
-    except (OSError, ValueError, NotImplementedError, IndexError):
+        paths = _matching(file.folder, Path(pattern).expanduser())
+    except (OSError, ValueError, IndexError, RuntimeError):
         paths = []
     if not paths:
         raise DataError(
             f"evaluate.queries: {pattern} matches no file",
-            hint="a pattern like queries/*.sql, relative to the spec",
+            hint="a pattern like queries/*.sql, relative to the spec, or an absolute one; "
+            "`dbdeid workload` writes random queries",
         )
     return tuple((path.stem, _text(path)) for path in paths)
+
+
+def _matching(folder: Path, pattern: Path) -> list[Path]:
+    """The files that match a pattern; the folder itself is taken as it is spelled."""
+    if pattern.is_absolute():
+        folder = Path(pattern.anchor)
+        pattern = pattern.relative_to(folder)
+    return sorted(path for path in folder.glob(str(pattern)) if path.is_file())
 
 
 def _text(path: Path) -> str:
@@ -43,19 +60,6 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def source_names(source: str) -> tuple[str, ...]:
-    """How queries may name the source: as the spec spells it; a file also without its folder.
-
-    >>> source_names("../visits.csv.gz")
-    ('../visits.csv.gz', 'visits.csv.gz', 'visits')
-    """
-    ending = max((end for end in FILES if source.lower().endswith(end)), key=len, default="")
-    if not ending:
-        return (source,)
-    file = Path(source).name
-    return tuple(dict.fromkeys((source, file, file[: -len(ending)] or file)))
-
-
 def evaluate_workload(
     bound: Bound, session: Session, public: Public, declared: Declared
 ) -> Workload | None:
@@ -63,18 +67,16 @@ def evaluate_workload(
     queries = queries_of(bound.file)
     if not queries:
         return None
-    from dbdeid.query.question import Answerable
     from dbdeid.query.workload import evaluate
 
-    padding = declared.padding
-    released, weight = public.answering(session, padding.sensitive if padding else None)
-    generalized = bound.quasi_identifiers if public.dictionary is not None else ()
-    target = Answerable(
-        source_names=source_names(bound.spec.source_name),
-        columns=tuple(c.column for c in bound.released),
-        quasi_identifiers=tuple(c.name for c in generalized),
-        release=released,
-        dictionary=public.dictionary or public.released,  # which nobody reads then
-        weight=weight,
-    )
-    return evaluate(session, queries, target, bound.source)
+    target = answerable(bound, session, public, declared)
+    suppressed = max(declared.source_rows - _real(session, target), 0)
+    return evaluate(session, queries, target, bound.source, suppressed)
+
+
+def _real(session: Session, target: Answerable) -> int:
+    """How many records of a release are real; all, where nobody is told which are not."""
+    number: exp.Expr = exp.Count(this=exp.Star())
+    if target.weight is not None:
+        number = exp.Sum(this=column(target.weight))
+    return round(session.row(exp.select(number).from_(target.release.table))[0] or 0)

@@ -13,11 +13,21 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError, VerificationError
-from dbdeid.release import export, populations, pseudonyms, recipients
+from dbdeid.release import (
+    export,
+    external_measures,
+    external_work,
+    populations,
+    pseudonyms,
+    recipients,
+)
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.declared import declare
 from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.external import is_external, refuse
+from dbdeid.release.fidelity import fidelity
 from dbdeid.release.journal import put_in_place, recover, staging
+from dbdeid.release.metric_spec import kept_metrics
 from dbdeid.release.public import Public
 from dbdeid.release.spec import EXPORTS, published
 from dbdeid.release.specfile import SpecFile, read, read_text
@@ -91,6 +101,7 @@ def existing(
         DataError: it was never run, or what the run wrote is gone.
     """
     file = read(source)
+    refuse(file, "no run is remembered of it", "verify, evaluate, query and report need none")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
         if work.book is None or entry is None:
@@ -147,6 +158,9 @@ def verify(
     Raises:
         DataError: there is no verifiable release of this spec.
     """
+    file = read(source)
+    if is_external(file):
+        return external_work.verify(file, connection, database=database, settings=settings)
     with existing(source, connection, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
@@ -237,25 +251,32 @@ def evaluate(
         without a workload), models (empty: none are declared) and what changed over all of them,
         models_overall.
     """
+    file = read(source)
+    if is_external(file):
+        return external_measures.evaluate(file, connection, database=database, settings=settings)
     with existing(source, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
         workload, models = None, None
+        metrics = dict(found.entry.metrics)
         if found.entry.kind != "view":
             bound, session = found.bound(), found.work.session
             declared = found.declared(bound)
             workload = evaluate_workload(bound, session, found.public, declared)
+            hierarchies = None
+            if declared.explained:
+                hierarchies = found.book.of_release(found.entry.release)
+            originals = recipients.originals(bound, session)
             models = recipients.compared(
-                bound,
-                session,
-                recipients.originals(bound, session),
-                found.public,
-                found.book.of_release(found.entry.release) if declared.explained else None,
-                declared,
+                bound, session, originals, found.public, hierarchies, declared
             )
+            # what the run was not asked for
+            wanted = {*kept_metrics(bound.spec.evaluate.metrics)} - metrics.keys()
+            alike = fidelity(bound, session, found.public, hierarchies, declared, wanted)
+            metrics |= alike.metrics
         compared = models.to_dict() if models else {"models": [], "overall": None}
         return {
             "recoding": found.entry.record.get("recoding", "global"),
-            "metrics": dict(found.entry.metrics),
+            "metrics": metrics,
             "queries": workload.to_dict() if workload else None,
             "models": compared["models"],
             "models_overall": compared["overall"],
@@ -279,7 +300,9 @@ def export_release(
         raise DataError(
             f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
         )
-    finals = companions(destination, read(source).spec)
+    file = read(source)
+    refuse(file, "is not exported", "give away that table, or a file of it")
+    finals = companions(destination, file.spec)
     for path in finals:
         if path.exists():
             raise DataError(f"{path.name} exists", hint="choose another name or remove it first")

@@ -41,6 +41,7 @@ from dbdeid.privacy.shares import (
 )
 from dbdeid.release import populations, pseudonyms
 from dbdeid.release.bind import Bound, bind
+from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import FullDomain, Relocation
 from dbdeid.release.models import staged
 from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
@@ -65,6 +66,7 @@ def steps(
         SpecError, DataError: the spec does not fit its source.
     """
     file = read(source)
+    refuse(file, "has no steps to show", "-vv logs the SQL of verify, evaluate and query")
     places(file, database)
     with reading(file, database=database, settings=settings) as session:
         bound = bind(file, session)
@@ -132,6 +134,7 @@ def _made(
         named = [q.name for q in quasi_identifiers]
         yield relocation.moved_step(named, [c.name for c in released])
         coded = relocation.MOVED
+        dictionary = relocation.dictionary_step(quasi_identifiers, staged)
     if parameters.rule.linked:
         yield full_domain.kept_rows(quasi_identifiers, parameters).linked_step()
     yield full_domain.release_step(quasi_identifiers, released, node, parameters, coded)

@@ -17,6 +17,7 @@ from dbdeid.methods.policies import Explored
 from dbdeid.release import answers, policies
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.external import refuse
 from dbdeid.release.journal import staging
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.page import place_of, write_page
@@ -59,6 +60,7 @@ def frontier(
         MissingExtra: the search needs a library that is not installed.
     """
     file, clock = read(source), Clock(notify)
+    refuse(file, "has no frontier of policies", "verify, evaluate, query or report it")
     _require_policy(file)
     path = place_of(file, page, database, "frontier")
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:

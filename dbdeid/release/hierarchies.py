@@ -55,16 +55,11 @@ def _build(
         return from_rows(name, "none", rows, declared=False, order=order, fixed_top=True)
     if spec.intervals is not None:
         return intervals.build(
-            name, present, _scale(spec), discrete=quasi_identifier.column.family == "integer"
+            name, present, scale_of(spec), discrete=quasi_identifier.column.family == "integer"
         )
     if spec.dates is not None:
-        calendar = dates.Calendar(
-            spec.dates,
-            typing.cast("date | None", spec.lower),
-            typing.cast("date | None", spec.upper),
-        )
         timed = quasi_identifier.column.family == "timestamp"
-        return dates.build(name, present, calendar, timed=timed)
+        return dates.build(name, present, calendar_of(spec), timed=timed)
     rows, kind, declared = leaf_rows(bound, session, quasi_identifier, spec, present)
     if not rows and not declared:
         return without_leaves(name, kind, 1 + len(spec.prefix or ()))
@@ -93,7 +88,17 @@ def _of_domain(
     )
 
 
-def _scale(spec: HierarchySpec) -> intervals.Intervals:
+def calendar_of(spec: HierarchySpec) -> dates.Calendar:
+    """The units of a hierarchy of dates, and how far it reaches."""
+    return dates.Calendar(
+        spec.dates or (),
+        typing.cast("date | None", spec.lower),
+        typing.cast("date | None", spec.upper),
+    )
+
+
+def scale_of(spec: HierarchySpec) -> intervals.Intervals:
+    """The widths of a hierarchy of intervals, where they start, and how far it reaches."""
     return intervals.Intervals(
         typing.cast("tuple[Fraction, ...]", spec.intervals),
         spec.origin if spec.origin is not None else Fraction(0),

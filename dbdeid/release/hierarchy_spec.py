@@ -96,6 +96,7 @@ class HierarchySpec(Part):
         | None
     ) = None
     table: Text | None = None
+    labels: Literal["intervals"] | None = None
     origin: Number | None = None
     lower: Limit | None = None
     upper: Limit | None = None
@@ -148,18 +149,21 @@ class HierarchySpec(Part):
                 f"give a CSV path, suppress, or one of {', '.join(_KINDS[2:])}",
             )
         limits = [k for k in ("origin", "lower", "upper") if getattr(self, k) is not None]
-        if limits and self.kind not in ("intervals", "dates"):
+        if limits and self.kind not in ("intervals", "dates", "labels"):
             raise problem(f"{', '.join(limits)} only go with intervals or dates")
-        if self.dates and self.origin is not None:
+        if self.intervals is None and self.origin is not None:
             raise problem("origin only goes with intervals")
         if self.intervals:
             _check_limits(self, Fraction, "numbers")
         if self.dates:
             _check_limits(self, datetime.date, "dates like 2019-12-31")
+        if self.labels:
+            number = any(isinstance(limit, Fraction) for limit in (self.lower, self.upper))
+            _check_limits(self, Fraction if number else datetime.date, "both numbers or both dates")
         return self
 
 
-_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table")
+_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table", "labels")
 
 
 def plain(value: Any) -> str:

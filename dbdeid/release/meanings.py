@@ -49,6 +49,51 @@ def generalized(session: Session, dictionary: Relation | None) -> frozenset[str]
     return frozenset(str(name) for (name,) in session.rows(names.where(column("level") > 0)))
 
 
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """What is known of one released value.
+
+    Attributes:
+        value: the released value.
+        leaves: what it stands for; empty where bounds tell, or nothing does.
+        bounds: between which every value is as likely.
+        told: whether the dictionary tells.
+    """
+
+    value: str | None
+    leaves: tuple[str | None, ...]
+    bounds: tuple[str, str] | None
+    told: bool
+
+
+def stands_for(
+    session: Session, source: Column, dictionary: Relation, hierarchies: Relation | None
+) -> Iterator[Stands]:
+    """What the released values of a column stand for.
+
+    Args:
+        session: where the tables are.
+        source: the column with its type in the source.
+        dictionary: of the release.
+        hierarchies: in long form, with `hierarchy`, `level`, `value` and `label`; None: only the
+            dictionary tells.
+
+    Raises:
+        Untold: a value has two meanings.
+    """
+    private = _Leaves(session, source, hierarchies)
+    for value, level, lower, upper, leaves, rows in session.rows(values(source, dictionary)):
+        if rows > 1:
+            raise Untold(f"{source.name}: a released value has two meanings in the dictionary")
+        known = tuple(leaves or ()) or ((None,) if value is None else ())
+        if known:
+            yield Stands(value, known, None, True)
+        elif level and any(True for _ in between(source, lower, upper)):
+            yield Stands(value, (), (lower, upper), True)
+        else:
+            yield Stands(value, private.of(int(level), str(value)), None, level == 0)
+
+
 def meanings(
     session: Session, source: Column, dictionary: Relation, hierarchies: Relation, name: str
 ) -> Meanings:
@@ -64,23 +109,16 @@ def meanings(
     Raises:
         Untold: nothing says what some value stands for.
     """
-    private = _Leaves(session, source, hierarchies)
     found: list[tuple[str | None, str | None]] = []
     told = True
-    for value, level, lower, upper, leaves, rows in session.rows(values(source, dictionary)):
-        if rows > 1:
-            raise Untold(f"{source.name}: a released value has two meanings in the dictionary")
-        known = list(leaves or ())
-        if not known and value is None:
-            known = [None]
-        if not known and level:
-            known = list(between(source, lower, upper))
-        if not known:
-            known = private.of(int(level), str(value))
-            told = told and level == 0
+    for stands in stands_for(session, source, dictionary, hierarchies):
+        known = stands.leaves
+        if stands.bounds is not None:
+            known = tuple(between(source, *stands.bounds))
         if not known:
             raise Untold(f"{source.name} is released without the values that it stands for")
-        found += [(value, leaf) for leaf in known]
+        told = told and stands.told
+        found += [(stands.value, leaf) for leaf in known]
     columns = {"value": [value for value, _ in found], "leaf": [leaf for _, leaf in found]}
     texts = session.upload(f"{name}_texts", columns)
     kind = "DOUBLE" if source.family == "decimal" else source_type(source).sql("duckdb")
@@ -99,19 +137,21 @@ def meanings(
 class _Leaves:
     """The leaves below the labels of a hierarchy, read when one is asked for."""
 
-    def __init__(self, session: Session, source: Column, hierarchies: Relation) -> None:
+    def __init__(self, session: Session, source: Column, hierarchies: Relation | None) -> None:
         self._session, self._source, self._hierarchies = session, source, hierarchies
         self._known: dict[tuple[int, str], list[str]] | None = None
 
-    def of(self, level: int, value: str) -> list[str | None]:
+    def of(self, level: int, value: str) -> tuple[str | None, ...]:
         """Those of a released value, which may tell its level where levels mix."""
         if self._known is None:
             self._known = self._read()
         plain = value.removesuffix(f"@{level}")
-        found = self._known.get((level, value)) or self._known.get((level, plain)) or []
-        return [*found] or ([value] if level == 0 else [])
+        found = self._known.get((level, value)) or self._known.get((level, plain)) or ()
+        return (*found,) or ((value,) if level == 0 else ())
 
     def _read(self) -> dict[tuple[int, str], list[str]]:
+        if self._hierarchies is None:
+            return {}
         rows = (
             exp.select(column("level"), column("label"), column("value"))
             .from_(self._hierarchies.table)

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.errors import did_you_mean
-from dbdeid.release.hierarchy_spec import Part, Text, not_yet
+from dbdeid.release.hierarchy_spec import Part, Text
 from dbdeid.search.measures import LOSSES, RISKS
 from dbdeid.search.searches import SEARCHES
 
-METHODS_NOT_YET = ("external",)
 # Objectives that add up more of a class than a query of the `sql` engine counts.
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
 
@@ -285,6 +285,34 @@ class Microaggregation(Part):
     algorithm: Literal["mdav", "tfrp"] = "mdav"
 
 
+def _plain_type(value: Any) -> Any:
+    families = (*MEASURED, "boolean", "text")
+    if not isinstance(value, str) or Column("", value.strip().upper()).family not in families:
+        raise problem(
+            "expects a type of numbers, dates, moments, truth values or text",
+            "as in INTEGER, DECIMAL(8,2), DOUBLE, DATE, TIMESTAMP, BOOLEAN or VARCHAR",
+        )
+    return value.strip().upper()
+
+
+class External(Part):
+    """A release that was made elsewhere: it is verified, queried and evaluated as it is.
+
+    Attributes:
+        table: the released table, in the database or a file.
+        dictionary: what its values stand for, in the database or a file.
+        types: of columns of the original, where it is not at hand.
+        truthful: whether every record is one of the original, perhaps generalized; not so where
+            records are synthetic, masked or moved.
+    """
+
+    name: Literal["external"]
+    table: Text
+    dictionary: Text | None = None
+    types: dict[str, Annotated[str, BeforeValidator(_plain_type)]] = Field(default_factory=dict)
+    truthful: bool = True
+
+
 METHODS: dict[str, type[Part]] = {
     "full_domain": FullDomain,
     "counterfeit": Counterfeit,
@@ -293,15 +321,12 @@ METHODS: dict[str, type[Part]] = {
     "condensation": Condensation,
     "microaggregation": Microaggregation,
     "relocation": Relocation,
+    "external": External,
 }
 
 
 def _known_method(value: Any) -> Any:
-    if isinstance(value, str):
-        value = {"name": value}
-    if isinstance(value, Mapping) and value.get("name") in METHODS_NOT_YET:
-        raise not_yet(f"method {value['name']!r}")
-    return value
+    return {"name": value} if isinstance(value, str) else value
 
 
 Method: TypeAlias = Annotated[
@@ -311,7 +336,8 @@ Method: TypeAlias = Annotated[
     | Policy
     | Condensation
     | Microaggregation
-    | Relocation,
+    | Relocation
+    | External,
     Field(discriminator="name"),
     BeforeValidator(_known_method),
 ]

@@ -10,6 +10,7 @@ from dbdeid.release.hierarchy_spec import Part
 from dbdeid.release.method_spec import (
     Condensation,
     Counterfeit,
+    External,
     LocalRecoding,
     Microaggregation,
     Objective,
@@ -29,18 +30,37 @@ Metric = Literal[
     "exact_hits",
     "membership",
     "cluster_moments",
+    "distribution",
+    "association",
+    "propensity",
+    "classification",
 ]
 METRICS: tuple[str, ...] = get_args(Metric)
+# Metrics of every release, whatever made it; the dear ones only where they are asked for.
+OF_EVERY = ("distribution", "association", "propensity", "classification")
+ON_REQUEST = OF_EVERY[1:]
+BY_DEFAULT = tuple(name for name in METRICS if name not in ON_REQUEST)
 # Metrics of each sensitive column.
 OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
 # Metrics of a release with counterfeit records.
-OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error")
+OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error", *OF_EVERY)
 # Metrics of synthetic records.
-OF_SYNTHETIC = ("moments", "conditional_privacy", "exact_hits", "membership", "cluster_moments")
+_OF_DRAWN = ("conditional_privacy", "exact_hits", "membership", "cluster_moments")
+OF_SYNTHETIC = ("moments", *_OF_DRAWN, *OF_EVERY)
 # Metrics of quasi-identifiers that means have replaced.
-OF_MASKED = ("discernibility", "average_class_size", "information_loss", "moments")
+OF_MASKED = ("discernibility", "average_class_size", "information_loss", "moments", *OF_EVERY)
+# Metrics of a release made elsewhere, which tells of its values and not how it was made.
+OF_EXTERNAL = (
+    "discernibility",
+    "average_class_size",
+    "ambiguity",
+    "reconstruction_error",
+    *OF_SENSITIVE,
+    "moments",
+    *OF_EVERY,
+)
 # Metrics that only releases without generalized values have.
-_OF_NUMBERS = ("information_loss", *OF_SYNTHETIC[1:])
+_OF_NUMBERS = ("information_loss", *_OF_DRAWN)
 # Why a metric is none of a release whose levels differ between classes.
 NOT_OF_LOCAL = {
     "precision": "adds up the levels of one transformation",
@@ -52,8 +72,19 @@ OF_GENERALIZED = tuple(m for m in METRICS if m not in _OF_NUMBERS)
 OF_LOCAL = tuple(name for name in OF_GENERALIZED if name not in NOT_OF_LOCAL)
 
 
-def require_measured(asked: Sequence[str], method: Part) -> None:
-    """Refuse metrics that a method's releases do not have, and say why."""
+def kept_metrics(asked: Sequence[str] | None) -> Sequence[str]:
+    """The metrics that are measured where a spec asks for some, or for none in particular."""
+    return BY_DEFAULT if asked is None else asked
+
+
+def require_measured(asked: Sequence[str], method: Part, *, view: bool) -> None:
+    """Refuse metrics that the releases of a method do not have, or views, and say why."""
+    compared = [name for name in asked if name in OF_EVERY]
+    if view and compared:
+        raise problem(
+            f"metric {compared[0]!r} compares a release with its source, and a view is a preview",
+            "release it as a table",
+        )
     match method:
         case Condensation():
             _require(asked, OF_SYNTHETIC, "looks at records one by one, and these are nobody's")
@@ -62,6 +93,8 @@ def require_measured(asked: Sequence[str], method: Part) -> None:
         case Counterfeit():
             why = "compares records one by one, and counterfeit ones have no original"
             _require(asked, OF_PADDED, why)
+        case External():
+            _require(asked, OF_EXTERNAL, "is about how a release was made")
         case LocalRecoding():
             for name in asked:
                 if name in NOT_OF_LOCAL:

@@ -123,14 +123,7 @@ def _moments(prepared: Prepared, released: Relation, session: Session) -> dict[s
     columns = moments.numeric(source, released)
     errors = moments.moments(session, source, released, columns)
     session.drop_temp(source.name)
-    if not errors:
-        return {}
-    of_columns = {
-        f"moments.{name}.{moment}": error
-        for name, of_column in errors.items()
-        for moment, error in of_column.errors.items()
-    }
-    return {"moments": moments.of_all(errors)} | of_columns
+    return moments.flat(errors)
 
 
 def _of_labels(

@@ -2,41 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
+from dbdeid.release import external_record
 from dbdeid.release.existing import require_same
+from dbdeid.release.external import is_external
 from dbdeid.release.journal import staging
 from dbdeid.release.specfile import SpecFile, read
 from dbdeid.release.workplace import places, workplace
+from dbdeid.report.manifest import SCHEMA, manifest
 from dbdeid.report.page import render
+from dbdeid.report.record import Audience
 
 MADE_HERE, HEAD = b'<meta name="generator" content="dbdeid">', 400
 
 
 def write_report(
     source: Path,
-    audience: Literal["internal", "public"],
+    audience: Audience,
     output: Path | None = None,
     database: Path | None = None,
     settings: Settings | None = None,
 ) -> Path:
-    """Write the page of the last run of a spec, by default beside the spec.
+    """Write the page of the last run of a spec, or of a release made elsewhere as it is.
+
+    By default it is written beside the spec. A page in a file has its manifest beside it, named
+    like it with the ending `.json`.
 
     Raises:
         DataError: the release was never run, or the page cannot be written.
     """
     file = read(source)
+    path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
+    if is_external(file):
+        require_place(path, file, database)
+        record = external_record.record(file, database=database, settings=settings)
+        return _write(path, record, audience)
     with workplace(file, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
     if entry is None:
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
-    path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
     require_place(path, file, database)
-    return write_page(path, render(entry.record, audience))
+    return _write(path, entry.record, audience)
+
+
+def manifest_of(page: Path) -> Path | None:
+    """Where the manifest of a page is; None where the page is a terminal or a pipe."""
+    return None if page.exists() and not page.is_file() else page.with_suffix(".json")
+
+
+def _write(path: Path, record: Mapping[str, Any], audience: Audience) -> Path:
+    beside = manifest_of(path)
+    if beside is None:
+        return write_page(path, render(record, audience))
+    if beside == path:
+        raise DataError(
+            f"{path.name} is the name of a manifest", hint="name the page as in report.html"
+        )
+    if beside.exists() and not _is_manifest(beside):
+        raise DataError(
+            f"{beside} is there already, and is no manifest of dbdeid",
+            hint="choose another place with -o, or remove the file first",
+        )
+    write_page(beside, manifest(record, audience))
+    return write_page(path, render(record, audience))
+
+
+def _is_manifest(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return SCHEMA.encode() in file.read(HEAD)
+    except OSError:
+        return False
 
 
 def place_of(file: SpecFile, page: Path | bool, database: Path | None, what: str) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -431,16 +431,26 @@ def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
     """
     named = {q.name: q.coding for q in prepared.quasi_identifiers}
     named |= {a.sensitive.columns[0]: a.coding for a in prepared.sensitive if a.coding}
-    parts = []
+    parts = {}
     for i, (name, coding) in enumerate(named.items()):
         rows = as_rows(coding.hierarchy, with_null=coding.null is not None)
         if i < len(prepared.quasi_identifiers):
             others = [population.codings[i] for population in prepared.populations]
             rows = populations.with_others(rows, others)
-        rows["hierarchy"] = np.full(len(rows["level"]), name, np.object_)
-        parts.append(rows)
+        parts[name] = rows
+    return uploaded(session, parts, prepared.bound.spec.release)
+
+
+def uploaded(
+    session: Session, hierarchies: Mapping[str, dict[str, NDArray[np.object_]]], release: str
+) -> Relation:
+    """Hierarchies in long form, by the name of their column, as one temporary table."""
+    parts = [
+        {**rows, "hierarchy": np.full(len(rows["level"]), name, np.object_)}
+        for name, rows in hierarchies.items()
+    ]
     columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    return session.upload(HIERARCHIES, _typed(columns, prepared.bound.spec.release))
+    return session.upload(HIERARCHIES, _typed(columns, release))
 
 
 def _typed(columns: dict[str, NDArray[np.object_]], release: str) -> dict[str, object]:

@@ -17,6 +17,7 @@ from dbdeid.methods.full_domain import Plan
 from dbdeid.methods.outcome import Written
 from dbdeid.release import record
 from dbdeid.release.clock import Clock
+from dbdeid.release.fidelity import Fidelity
 from dbdeid.release.prepare import Prepared, upload_hierarchies
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.workplace import Workplace, previous_objects, require_unchanged
@@ -50,6 +51,7 @@ def publish(
                 session,
                 None,
                 None,
+                Fidelity({}, ()),
                 (*warnings, "a preview view is internal: it is neither verified nor exported"),
                 clock.seconds,
             )

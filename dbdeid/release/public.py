@@ -41,17 +41,28 @@ class Public:
             found[dictionary_name(release)] = self.dictionary
         return found | ({catalog_name(release): self.catalog} if self.catalog else {})
 
-    def answering(self, session: Session, sensitive: str | None) -> tuple[Relation, str | None]:
+    def answering(
+        self, session: Session, sensitive: str | None, *, staged: bool = True
+    ) -> tuple[Relation, str | None]:
         """What queries are answered from, and its column of weights if records have one.
 
         Args:
             session: where the tables are.
             sensitive: the column whose values the catalog counts.
+            staged: whether the weights are staged; otherwise the published view is used.
         """
         if self.catalog is None:
             return self.released, None
+        if not staged:
+            beside = weighted_name(self.released.name)
+            return Relation(beside, (), self.released.schema, self.released.catalog), WEIGHT
         rows = session.run(Step(WEIGHTED, weighted(self.released, self.catalog, sensitive)))
         return rows, WEIGHT
+
+
+def weighted_name(release: str) -> str:
+    """The name of the view of a release with the weights of its records."""
+    return f"{release}_weighted"
 
 
 def views(declared: Declared) -> dict[str, exp.Query]:
@@ -63,6 +74,6 @@ def views(declared: Declared) -> dict[str, exp.Query]:
     catalog = Relation(catalog_name(declared.release))
     columns = [c.name for c in declared.columns]
     return {
-        f"{declared.release}_weighted": weighted(release, catalog, padding.sensitive),
+        weighted_name(declared.release): weighted(release, catalog, padding.sensitive),
         f"{declared.release}_truthful": truthful(release, catalog, padding.sensitive, columns),
     }

@@ -16,8 +16,9 @@ from dbdeid.methods.full_domain import QuasiIdentifier
 from dbdeid.methods.outcome import Outcome, Synthetic, Written
 from dbdeid.privacy import MODELS, risk
 from dbdeid.release.bind import BoundColumn
+from dbdeid.release.fidelity import Fidelity
 from dbdeid.release.journal import remembered
-from dbdeid.release.metric_spec import METRICS
+from dbdeid.release.metric_spec import METRICS, kept_metrics
 from dbdeid.release.metrics import measured, of_masked, of_synthetic
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
@@ -38,15 +39,29 @@ def record_of(
     session: Session,
     verification: Verification | None,
     workload: Workload | None,
+    fidelity: Fidelity,
     warnings: Sequence[str],
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Everything that is known of a release, measured on the written table."""
+    """Everything that is known of a release, measured on the written table.
+
+    Args:
+        prepared: the prepared spec.
+        written: the release.
+        session: where it is.
+        verification: what was verified; None of a view.
+        workload: its queries; None without any.
+        fidelity: how like its source it is.
+        warnings: what a reader should know.
+        seconds: of each phase.
+    """
     spec, outcome = prepared.bound.spec, written.outcome
     if outcome.synthetic is not None:
         found = _of_synthetic(prepared, written, outcome.synthetic, session)
     else:
         found = _of_classes(prepared, written, session)
+    metrics = {**found["metrics"], **fidelity.metrics}
+    found["metrics"] = _in_order(metrics, kept_metrics(spec.evaluate.metrics))
     padding, weighed = outcome.padded, prepared.weighed
     return {
         "release": spec.release,
@@ -76,6 +91,7 @@ def record_of(
         "search": dict(outcome.search),
         "verification": verification.to_dict() if verification else None,
         "queries": workload.to_dict() if workload else None,
+        "distributions": [drawn.to_dict() for drawn in fidelity.distributions],
         "seconds": dict(seconds),
         "exports": list(spec.output.export),
         "spec_text": prepared.bound.file.text,
@@ -95,7 +111,7 @@ def _of_synthetic(
     prepared: Prepared, written: Written, synthetic: Synthetic, session: Session
 ) -> dict[str, Any]:
     """What is known of synthetic records; their classes are the clusters they were drawn from."""
-    asked = prepared.bound.spec.evaluate.metrics or METRICS
+    asked = kept_metrics(prepared.bound.spec.evaluate.metrics)
     metrics = of_synthetic(prepared, written, session, asked)
     return {
         "released_rows": prepared.rows,
@@ -106,7 +122,7 @@ def _of_synthetic(
         ],
         "transformation": {},
         "loss": None,
-        "metrics": _in_order(metrics, asked),
+        "metrics": metrics,
         "column_loss": {},
         "risk": None,
         "histogram": [],
@@ -125,7 +141,7 @@ def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[
     real = counts
     if written.flagged is not None:
         real = value_counts(session, written.real, names)
-    asked = METRICS if spec.evaluate.metrics is None else spec.evaluate.metrics
+    asked = kept_metrics(spec.evaluate.metrics)
     losses: dict[str, float] = {}
     loss = None
     if outcome.masked is not None:
@@ -145,7 +161,7 @@ def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[
         ],
         "transformation": levels,
         "loss": loss,
-        "metrics": _in_order(metrics, asked),
+        "metrics": metrics,
         "column_loss": losses,
         "risk": {
             "before": risk_before(prepared, session).to_dict(),

@@ -30,8 +30,11 @@ from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer
 from dbdeid.release.declared import declared_of
 from dbdeid.release.evaluate import evaluate_workload
+from dbdeid.release.external import refuse
+from dbdeid.release.fidelity import fidelity
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
 from dbdeid.release.method_spec import Policy
+from dbdeid.release.metric_spec import kept_metrics
 from dbdeid.release.policies import Decided
 from dbdeid.release.populations import by_name
 from dbdeid.release.prepare import (
@@ -95,6 +98,7 @@ def run(
         VerificationError: the written table does not keep its promises; nothing was published.
     """
     file = read(source)
+    refuse(file, "is not run again", "verify, evaluate, query or report it")
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
         if file.spec.output.kind == "view" and work.passing:
@@ -184,10 +188,12 @@ def _release(
         compared = recipients.compared(
             prepared.bound, session, models, public, hierarchies, declared
         )
+        asked = kept_metrics(spec.evaluate.metrics)
+        alike = fidelity(prepared.bound, session, public, hierarchies, declared, asked)
     with clock.phase("publish"), staging(work.home) as stage:
         files = _write_files(work, stage, spec, declared, public)
         kept = record.record_of(
-            prepared, written, session, verification, workload, warnings, clock.seconds
+            prepared, written, session, verification, workload, alike, warnings, clock.seconds
         )
         kept |= {"models": compared.to_dict() if compared else None}
         if written.crosswalk is not None:

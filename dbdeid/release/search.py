@@ -23,6 +23,7 @@ from dbdeid.privacy import KAnonymity
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
+from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import (
     Condensation,
     Counterfeit,
@@ -146,6 +147,7 @@ def search(
         Interrupted: by the user.
     """
     file, clock = read(source), Clock(notify)
+    refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
     _require_searchable(file, grid or Grid())
     path = place_of(file, page, database, "search")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:

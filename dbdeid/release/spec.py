@@ -34,7 +34,7 @@ from dbdeid.privacy import (
     population_of,
 )
 from dbdeid.privacy.counting import NullPolicy
-from dbdeid.release.column_spec import ColumnSpec, ungeneralized, unmasked, unordered
+from dbdeid.release.column_spec import ColumnSpec, foreign, ungeneralized, unmasked, unordered
 from dbdeid.release.hierarchy_spec import (
     Part,
     Text,
@@ -43,6 +43,7 @@ from dbdeid.release.hierarchy_spec import (
 from dbdeid.release.method_spec import (
     Condensation,
     Counterfeit,
+    External,
     FullDomain,
     LocalRecoding,
     Method,
@@ -166,7 +167,8 @@ class ReleaseSpec(Part):
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseSpec:
         self._check_family()
-        require_measured(self.evaluate.metrics or (), self.method)
+        asked = self.evaluate.metrics or ()
+        require_measured(asked, self.method, view=self.output.kind == "view")
         if self.output.kind == "view" and self.target is not None:
             raise problem("a view is an internal preview and lives in `database`", "drop `target`")
         if self.subject is not None and self.accept == "rows":
@@ -178,10 +180,10 @@ class ReleaseSpec(Part):
         if any(model.model != "k_anonymity" for model in self.privacy):
             self._check_models()
         self._check_method()
-        asked = [name for name in self.evaluate.metrics or () if name in OF_SENSITIVE]
-        if asked and not any(c.role == "sensitive" for c in self.columns.values()):
+        of_sensitive = [name for name in asked if name in OF_SENSITIVE]
+        if of_sensitive and not any(c.role == "sensitive" for c in self.columns.values()):
             raise problem(
-                f"metric {asked[0]!r} needs a sensitive column", "declare one, or drop it"
+                f"metric {of_sensitive[0]!r} needs a sensitive column", "declare one, or drop it"
             )
         return self
 
@@ -287,6 +289,9 @@ class ReleaseSpec(Part):
         """What a method cannot do: each refusal says why, and what to do instead."""
         if isinstance(self.method, FullDomain):
             return
+        if isinstance(self.method, External):
+            self._check_external()
+            return
         name, local = self.method.name, isinstance(self.method, LocalRecoding)
         if self.subject is not None and not local:
             raise problem(
@@ -313,6 +318,39 @@ class ReleaseSpec(Part):
                 "class",
                 "use method: full_domain for other models",
             )
+
+    def _check_external(self) -> None:
+        given = [key for key in ("target", "output", "seed") if key in self.model_fields_set]
+        if given:
+            raise problem(
+                f"method external releases nothing, and {', '.join(given)} say how",
+                "drop them; the released table is `table` of the method",
+            )
+        if self.subject is not None:
+            self._check_foreign_subject(self.subject)
+        for model in self.privacy:
+            if population_of(model):
+                raise problem(
+                    f"method external does not judge {model.model} over a population: which of its "
+                    "people fit a released class is known where dbdeid generalized it",
+                    "leave the model out",
+                )
+
+    def _check_foreign_subject(self, subject: str) -> None:
+        told = any(c.pseudonym and n.lower() == subject.lower() for n, c in self.columns.items())
+        if not told:
+            raise problem(
+                f"the released table tells whose record it is by a pseudonym, and {subject!r} is "
+                "none",
+                f"declare `{subject}: {{role: identifier, pseudonym: true}}` where the table has "
+                "it; else leave `subject` out: classes then count records",
+            )
+        for model in self.privacy:
+            if isinstance(model, OfSensitive):
+                raise problem(
+                    f"method external does not judge {model.model} where subjects count",
+                    "leave `subject` and the pseudonym out, or the model",
+                )
 
     def _check_recoding(self, method: LocalRecoding) -> None:
         if self.linked:
@@ -396,6 +434,8 @@ class ReleaseSpec(Part):
             if c.role == "quasi_identifier":
                 if isinstance(self.method, Policy):
                     wrong = unordered(c)
+                elif isinstance(self.method, External):
+                    wrong = foreign(c)
                 else:
                     masked = isinstance(self.method, Microaggregation)
                     wrong = unmasked(c) if masked else ungeneralized(c)
@@ -428,8 +468,8 @@ def catalogued(spec: ReleaseSpec) -> bool:
 
 def published(spec: ReleaseSpec) -> tuple[str, ...]:
     """The tables beside a release, by what follows its name."""
-    if isinstance(spec.method, Condensation | Microaggregation):
-        return ()  # a value stands for itself
+    if isinstance(spec.method, Condensation | Microaggregation | External):
+        return ()  # a value stands for itself, or nothing is written
     return ("dictionary", "catalog") if catalogued(spec) else ("dictionary",)
 
 

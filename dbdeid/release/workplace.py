@@ -230,7 +230,9 @@ def workplace(
     read_only = not writing or found.target is not None
     _require_database(file, found)
     if connection is None:
-        session = Session.open(found.database, read_only=read_only, settings=settings)
+        # before the first run on a file there is nothing to open
+        there = found.database if writing or _exists(found.database) else None
+        session = Session.open(there, read_only=read_only and there is not None, settings=settings)
     else:
         session = Session.over(connection, found.database, read_only=read_only)
     with session:
@@ -266,8 +268,12 @@ def _require_database(file: SpecFile, found: Places) -> None:
     # Only a run on a file may start a new database; a misspelt name must not leave an empty one.
     source, path = file.spec.source, found.database
     on_file = isinstance(source, str) and source.lower().endswith(tuple(FILES))
-    if path is not None and not path.exists() and not on_file:
+    if path is not None and not _exists(path) and not on_file:
         raise DataError(f"{path}: no such database file", hint="check `database` in the spec")
+
+
+def _exists(database: Path | None) -> bool:
+    return database is not None and database.exists()
 
 
 def _book(session: Session, found: Places, *, writing: bool) -> Book | None:

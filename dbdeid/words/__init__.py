@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from dbdeid.report.padding import counted
 from dbdeid.report.policies import briefly, pieces
+from dbdeid.words import external
 from dbdeid.words.layout import grid
 from dbdeid.words.models import compared
+from dbdeid.words.queries import drawn as drawn
+from dbdeid.words.queries import share, workload
 from dbdeid.words.search import how
 from dbdeid.words.synthetic import synthesized
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 100
 ALL = 10  # digits of a number that breaks its promise, perhaps by little
+MOST_PAIRS = 5  # of columns whose association changed
 
 
 def released(result: RunResult) -> str:
@@ -138,6 +142,8 @@ def _promised(result: RunResult) -> Iterator[str]:
 
 def checked(found: Mapping[str, Any]) -> str:
     """A checked spec in a few lines."""
+    if found.get("method") == "external":
+        return external.checked(found)
     risk_ = found["risk"]
     head = (
         f"{found['release']}: the spec fits its data ({found['source_rows']:,} records"
@@ -229,8 +235,18 @@ def _flat(value: Any, digits: int = 4) -> str:
 
 def evaluated(found: Mapping[str, Any]) -> str:
     """The utility of a release."""
-    rows = [(name, f"{value:.6g}") for name, value in found["metrics"].items()]
+    metrics = found["metrics"]
+    changed = sorted(
+        (name for name in metrics if name.startswith("association.")), key=metrics.__getitem__
+    )
+    left_out = set(changed[:-MOST_PAIRS])
+    rows = [(name, f"{value:.6g}") for name, value in metrics.items() if name not in left_out]
     lines = [grid(("metric", "value"), rows)]
+    if left_out:
+        lines.append(f"  associations of {len(left_out)} more pairs, which changed less: --json")
+    if found.get("not_measured"):
+        names = ", ".join(found["not_measured"])
+        lines.append(f"  not measured: {names}; a value has no meaning or no original to compare")
     if found["recoding"] == "local":
         lines += ["  local recoding: levels differ between classes"]
     if found["queries"]:
@@ -238,29 +254,6 @@ def evaluated(found: Mapping[str, Any]) -> str:
     if found["models"]:
         lines += ["", compared(found["models"], found["models_overall"])]
     return "\n".join(lines)
-
-
-def workload(found: Mapping[str, Any]) -> str:
-    """The error of each query of a workload."""
-    rows, reasons = [], []
-    for query in found["queries"]:
-        if query["refused"]:
-            rows.append((query["name"], "", "refused", "", ""))
-            reasons.append(f"  {query['name']}: " + query["refused"].replace("\n", "\n  "))
-            continue
-        counts = (str(query[key]) for key in ("lost", "invented"))
-        rows.append((query["name"], str(query["groups"]), _share(query["relative_error"]), *counts))
-    total = f"mean relative error {_share(found['mean_relative_error'])}"
-    if reasons and found["answered"]:
-        total += f" over the {found['answered']} of {len(rows)} queries that were answered"
-    elif reasons:
-        total = "no query was answered"
-    table = grid(("query", "groups", "relative error", "lost", "invented"), rows)
-    return "\n".join([table, f"  {total}", *reasons])
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.2%}"
 
 
 def demo(done: Demo) -> str:
@@ -288,6 +281,8 @@ def demo(done: Demo) -> str:
         f"  {place}/adult_public.parquet the same for people without DuckDB",
         "",
         "Type next",
+        f"  dbdeid query {place}/adult_public.duckdb "
+        '"SELECT sex, AVG(age) AS age FROM adult WHERE age < 60 GROUP BY sex"',
         f"  dbdeid verify {place}/adult_public.yml",
         f"  dbdeid run {place}/adult_public.yml          after changing k, roles or hierarchies",
         f"  dbdeid sql {place}/adult.duckdb -c \"FROM deid.risk('adult', ['age', 'sex'])\"",
@@ -322,8 +317,8 @@ def risk(found: Assessment, asked: Asked) -> str:
         *people,
         ("classes", f"{seen.classes:,}"),
         ("k (smallest class)", str(seen.k)),
-        ("highest risk", _share(seen.highest_risk)),
-        ("average risk", _share(seen.average_risk)),
+        ("highest risk", share(seen.highest_risk)),
+        ("average risk", share(seen.average_risk)),
         ("unique records", f"{seen.unique_records:,}"),
         (f"records in classes below {asked.k}", f"{seen.records_at_risk:,}"),
     ]
@@ -368,7 +363,7 @@ def _disclosure(found: Disclosure) -> str:
         ("entropy l", _number(found.entropy_l)),
         (f"recursive c (l = {found.distinct_l})", f"above {_number(found.recursive_c)}"),
         (f"t ({found.t_distance})", _number(found.t)),
-        ("alpha (greatest confidence)", _share(found.alpha)),
+        ("alpha (greatest confidence)", share(found.alpha)),
         ("basic beta", _number(found.basic_beta)),
         ("enhanced beta", enhanced),
         ("delta", delta),
@@ -394,11 +389,11 @@ def _population(found: PopulationUniqueness) -> str:
     """How much of a population is unique, by each model."""
 
     def chosen(value: float, model: str | None) -> str:
-        return _share(value) + (f" ({_MODELS[model]})" if model else "")
+        return share(value) + (f" ({_MODELS[model]})" if model else "")
 
     rows = [
-        ("of the sample", _share(found.sample_uniqueness)),
-        *((name, _share(getattr(found, key)) or "does not fit") for key, name in _MODELS.items()),
+        ("of the sample", share(found.sample_uniqueness)),
+        *((name, share(getattr(found, key)) or "does not fit") for key, name in _MODELS.items()),
         ("Dankar's choice, as ARX", chosen(found.dankar, found.model)),
     ]
     if found.model_solved != found.model or found.dankar_solved != found.dankar:
@@ -410,8 +405,8 @@ def _population(found: PopulationUniqueness) -> str:
 def _individual(found: IndividualRisk, weight: str) -> str:
     """The individual risks of a weighted sample."""
     rows = [
-        ("highest", _share(found.highest)),
-        ("mean", _share(found.mean)),
+        ("highest", share(found.highest)),
+        ("mean", share(found.mean)),
         ("expected re-identifications", f"{found.expected_reidentifications:,.2f}"),
     ]
     return f"individual risk, weights {weight}\n" + grid(("", ""), rows)
@@ -428,7 +423,7 @@ def _special(found: SpecialUniques, width: int) -> str:
         ("records with one", f"{found.records:,}"),
         ("minimal sample uniques", ", ".join(sizes) or "none"),
         ("highest score", f"{found.highest_score:,.6g}"),
-        (f"highest DIS, at {found.sampling_fraction:.4g}", _share(found.highest_dis_score)),
+        (f"highest DIS, at {found.sampling_fraction:.4g}", share(found.highest_dis_score)),
     ]
     head = f"special uniques by {found.largest_set} of {width} quasi-identifiers or fewer"
     return head + "\n" + grid(("", ""), rows)

@@ -186,8 +186,6 @@ DATA = (
                  "the smallest feasible h with this budget is", code=3, h=0.15, max_counterfeits=0.001),
     _counterfeit("a budget out of reach", "no transformation under h = 0.15 reaches k = 2",
                  "the fewest counterfeit records under h = 0.15 are", code=3, h=0.15, max_counterfeits=0.001),
-    _counterfeit("nothing to borrow", "no transformation under h = 0.01", "the smallest feasible h",
-                 code=3, h=0.01, recoding="borrow"),
     _counterfeit("more values than there are to draw", "illness has 3 values, fewer than l = 4", "at most 3",
                  code=3, more={"privacy": [K, {"model": "l_diversity", "column": "illness", "l": 4}]}),
     _counterfeit("classes larger than the table", "k = 999", "a smaller k", code=3, more={"privacy": [K | {"k": 999}]}),

@@ -10,6 +10,7 @@ import pytest
 from bad_input import (
     commands,
     data,
+    external,
     files,
     hierarchies,
     methods,
@@ -36,6 +37,7 @@ ROOMS = {
     "sources": sources.CASES,
     "populations": populations.CASES,
     "policies": policies.CASES,
+    "external": external.CASES,
     "commands": commands.CASES,
     "files": files.CASES,
 }

@@ -24,6 +24,7 @@ FILES = {
     "hierarchies",
     "queries",
     "report.html",
+    "report.json",
 }
 
 

@@ -23,7 +23,7 @@ from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.methods.mixed_levels import Mixed
 from dbdeid.release import metrics, record
-from dbdeid.release.metric_spec import NOT_OF_LOCAL, OF_GENERALIZED, OF_LOCAL
+from dbdeid.release.metric_spec import NOT_OF_LOCAL, OF_EVERY, OF_GENERALIZED, OF_LOCAL, ON_REQUEST
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import small
@@ -102,19 +102,20 @@ def test_what_applies_is_measured(con: Any) -> None:
     assert named == {
         *("loss", "discernibility", "average_class_size", "precision", "height"),
         *(*SUMMED, "block_entropy", "node_entropy", "reconstruction_error", *OF_ILLNESS),
-        "moments",
+        *("moments", "distribution"),
     }
     assert {name for name in result.metrics if "." in name} == {
         *(f"moments.age.{moment}" for moment in ("mean", "sum", "median")),
         "reconstruction_error.quasi_identifiers",
         *(f"{n}.value" for n in OF_ILLNESS),
+        *(f"distribution.{n}" for n in ("age", "records", "label", "value")),
     }
     again = dbdeid.run(spec("loss"), con)
     assert dict(again.metrics) == dict(result.metrics)  # to the last digit
     no_illness = spec("loss")
     no_illness["columns"] = {**COLUMNS, "value": "drop"}
     metrics = dbdeid.run(no_illness, con).metrics
-    only = [name for name in metrics if "." in name and not name.startswith("moments")]
+    only = [name for name in metrics if "." in name and not name.startswith(("mom", "dist"))]
     assert only == ["reconstruction_error.quasi_identifiers"]
     assert metrics[only[0]] == metrics["reconstruction_error"]
 
@@ -276,7 +277,9 @@ def test_a_crosswalk_tells_what_a_transformation_does(
     result = dbdeid.run(spec("loss", method={"suppression_limit": 0.0}), con)
     assert result.suppressed_rows == 0
     of_one, of_crosswalk = found
-    assert {name.partition(".")[0] for name in of_crosswalk} | {"loss", "moments"} == {*OF_LOCAL}
+    assert {name.partition(".")[0] for name in of_crosswalk} | {"loss", "moments"} == {
+        *OF_LOCAL
+    } - {*OF_EVERY}
     for name, value in of_crosswalk.items():
         expected = of_one.get(name, result.metrics.get(name))
         assert value == pytest.approx(expected, abs=1e-12), name
@@ -315,6 +318,6 @@ def test_a_locally_recoded_release_has_what_applies(con: Any, kind: str) -> None
     asked["method"] = {"name": "local_recoding", "algorithm": "mondrian", "mondrian": kind}
     found = dbdeid.run(asked, con).metrics  # and what the search promised, or the run had failed
     # no number is released as it is
-    assert {name.partition(".")[0] for name in found} | {"moments"} == {*OF_LOCAL}
+    assert {name.partition(".")[0] for name in found} | {"moments"} == {*OF_LOCAL} - {*ON_REQUEST}
     assert min(found["block_entropy"], found["node_entropy"]) > 0
     assert 0 < found["nonuniform_entropy"] < 1

@@ -86,7 +86,7 @@ def the(document: Any) -> dict[str, Any]:
         ({"covariates": ["age + avg(age)"]}, "covariates[0]", "the aggregate AVG is not taken"),
         ({"covariates": ["rank() OVER ()"]}, "covariates[0]", "a window is not taken"),
         ({"covariates": ["getenv('HOME')"]}, "covariates[0]", "the function getenv is not taken"),
-        ({"covariates": ["random()"]}, "covariates[0]", "the function RAND is not taken"),
+        ({"covariates": ["random()"]}, "covariates[0]", "the function RANDOM is not taken"),
         ({"covariates": ["unnest([age])"]}, "covariates[0]", "is not taken"),
         ({"covariates": ["age; DROP TABLE x"]}, "covariates[0]", "is not one SQL expression"),
         ({"covariates": ["age +"]}, "covariates[0]", "is no SQL expression"),

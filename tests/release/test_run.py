@@ -240,17 +240,16 @@ def test_hostile_column_names_are_only_names(tmp_path: Path) -> None:
 # -- what never changes ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_the_source_changes_no_byte(
-    seed: int, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = next(e for e in ORACLE if e["id"] == "adult9_k5_s0.05")
     digests = []
-    for name in ("plain", f"shuffled{seed}"):
+    for name in ("plain", "shuffled"):
         folder = tmp_path / name
         folder.mkdir()
         monkeypatch.chdir(folder)
-        source = "FROM adult" if name == "plain" else f"FROM adult ORDER BY hash(rowid + {seed})"
+        source = "FROM adult" if name == "plain" else "FROM adult ORDER BY hash(rowid + 1)"
         with duckdb.connect("owner.duckdb") as con:
             con.execute(f"CREATE TABLE adult AS FROM '{shared}/data/adult_arx.parquet'")
             con.execute(f"CREATE TABLE source AS {source}")
@@ -424,7 +423,7 @@ def test_a_release_that_fails_its_verification_is_never_written(
 
 def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
     rng = random.Random(7)
-    for trial in range(15):
+    for trial in range(8):
         rows, k = rng.randint(1, 60), rng.randint(1, 5)
         values = [
             (rng.randint(0, 9), rng.choice(["a", "b", None]), rng.randint(0, 3) / 2)

@@ -88,6 +88,17 @@ def test_a_search_finds_what_a_run_chooses_and_writes_nothing(people: Path, engi
     assert (found["k"], found["suppression_limit"]) == (2, 0.1)
 
 
+def test_a_file_is_looked_at_before_its_first_run_makes_a_database(people: Path) -> None:
+    with duckdb.connect(str(people)) as con:
+        con.execute("COPY people TO 'people.csv'")
+    on_file = small(source="people.csv", database="new.duckdb")
+    assert dbdeid.check(on_file)["source_rows"] > 0
+    found = search(on_file)
+    assert not Path("new.duckdb").exists()
+    assert dbdeid.run(on_file).transformation == found["transformation"]
+    assert Path("new.duckdb").exists()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_demand_of_a_grid_is_what_a_run_of_its_own_finds(people: Path, engine: str) -> None:
     grid = Grid((10, 3, 500), (0.1, 0.0))

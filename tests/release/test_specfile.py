@@ -184,7 +184,6 @@ target: x.db
 @pytest.mark.parametrize(
     ("place", "value", "where"),
     [
-        (("method",), "external", "method"),
         (("columns",), "from_comments", "columns"),
         *(((key,), 1, key) for key in ("expect", "rerelease", "preset")),
     ],
