@@ -8,6 +8,7 @@ sexes (3 rows) are left out.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,41 +86,17 @@ QUESTIONS = {
     "Q3": "patients with a procedure",
     "Q4": "their mean length of stay",
 }
-CONDITIONS = {"Q1": "diagnosis = 'circulatory'", "Q3": "operated = 'yes'"}
+_ASKED = {
+    "Q1": ("COUNT(*) AS patients", "diagnosis = 'circulatory'"),
+    "Q2": ("AVG(days) AS stay", "diagnosis = 'circulatory'"),
+    "Q3": ("COUNT(*) AS patients", "operated = 'yes'"),
+    "Q4": ("AVG(days) AS stay", "operated = 'yes'"),
+}
+# Of which patients each mean stay is.
+COUNTED = {"Q1": "Q2", "Q3": "Q4"}
 
-# On a release: each generalized value spread evenly over its leaves, each record by its weight.
-ANSWERS = """
-WITH leaves AS (
-  SELECT "column", released_value, unnest(leaves) AS leaf, 1 / len(leaves) AS share
-  FROM released_dictionary
-), stays AS (
-  SELECT released_value, avg(CAST(leaf AS DOUBLE)) AS days
-  FROM leaves
-  WHERE "column" = 'days'
-  GROUP BY released_value
-), spread AS (
-  SELECT
-    ages.leaf AS age,
-    sexes.leaf AS sex,
-    stays.days,
-    {weight} * ages.share * sexes.share * flags.share AS weight
-  FROM {release} AS released
-  JOIN leaves AS ages ON ages."column" = 'age' AND ages.released_value = released.age
-  JOIN leaves AS sexes ON sexes."column" = 'sex' AND sexes.released_value = released.sex
-  JOIN leaves AS flags
-    ON flags."column" = 'operated' AND flags.released_value = released.operated
-  JOIN stays ON stays.released_value = CAST(released.days AS VARCHAR)
-  WHERE {condition}
-)
-SELECT age, sex, sum(weight) AS patients, sum(weight * days) / sum(weight) AS days
-FROM spread
-WHERE weight > 0
-GROUP BY age, sex
-"""
-# Which leaves of `operated` are counted: of a diagnosis both, so that a record counts once.
-ON_RELEASE = {"Q1": "diagnosis = 'circulatory'", "Q3": "flags.leaf = 'yes'"}
-
-Groups = dict[tuple[str, str], tuple[float, float]]
+# One value of each age group and sex.
+Groups = dict[tuple[str, str], float]
 
 
 def hierarchies(folder: Path) -> dict[str, str]:
@@ -144,53 +121,34 @@ def columns(paths: dict[str, str]) -> dict[str, Any]:
 
 
 def queries() -> dict[str, str]:
-    """The two questions that count, as an analyst asks them."""
+    """The questions as an analyst asks them."""
     return {
-        name: f"SELECT age, sex, COUNT(*) FROM encounters WHERE {condition} GROUP BY age, sex"
-        for name, condition in CONDITIONS.items()
+        name: f"SELECT age, sex, {value} FROM encounters WHERE {condition} GROUP BY age, sex"
+        for name, (value, condition) in _ASKED.items()
     }
 
 
 def truth(file: Path) -> dict[str, Groups]:
-    """Patients and their mean stay by age group and sex, of each condition, in the source."""
-    return {
-        name: _groups(
-            duckdb.connect(),
-            f"SELECT age, sex, count(*), avg(days) FROM ({ENCOUNTERS.format(file=file)}) "
-            f"WHERE {condition} GROUP BY age, sex",
-        )
-        for name, condition in CONDITIONS.items()
-    }
+    """What the source answers to each question."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW encounters AS {ENCOUNTERS.format(file=file)}")
+        return {name: groups(connection.sql(text).fetchall()) for name, text in queries().items()}
 
 
-def answers(database: Path, *, weighted: bool) -> dict[str, Groups]:
-    """The same, estimated from a release."""
-    with duckdb.connect(database, read_only=True) as connection:
-        release, weight = ("released_weighted", "weight") if weighted else ("released", "1")
-        return {
-            name: _groups(
-                connection,
-                ANSWERS.format(release=release, weight=weight, condition=condition),
-            )
-            for name, condition in ON_RELEASE.items()
-        }
+def groups(rows: Iterable[Sequence[Any]]) -> Groups:
+    """The rows of an answer by age group and sex; bounds are left out."""
+    return {(age, sex): float(value) for age, sex, value, *_ in rows}
 
 
-def _groups(connection: duckdb.DuckDBPyConnection, query: str) -> Groups:
-    return {(age, sex): (n, days) for age, sex, n, days in connection.execute(query).fetchall()}
-
-
-def errors(true: Groups, found: Groups, place: int) -> tuple[float, float]:
+def errors(true: Groups, found: Groups, patients: Groups | None = None) -> tuple[float, float]:
     """Mean of |found − true| / true over groups, and Σ|found − true| / Σtrue.
 
-    Counts (place 0) are summed over groups of either; mean stays (place 1) over groups of the
-    source, once for each patient. What a release does not answer counts as 0.
+    Counts are summed over groups of either; mean stays over groups of the source, once for each of
+    their patients, who must be given. What a release does not answer counts as 0.
     """
-    off = {
-        group: abs(found.get(group, (0.0, 0.0))[place] - true.get(group, (0, 0.0))[place])
-        for group in {**true, **(found if place == 0 else {})}
-    }
-    weights = {group: n if place else 1 for group, (n, _) in true.items()}
-    of_groups = sum(off[group] / of[place] for group, of in true.items()) / len(true)
-    total = sum(weights[group] * of[place] for group, of in true.items())
-    return of_groups, sum(weights.get(group, 1) * by for group, by in off.items()) / total
+    groups = {**true, **(found if patients is None else {})}
+    off = {group: abs(found.get(group, 0.0) - true.get(group, 0.0)) for group in groups}
+    of_groups = sum(off[group] / of for group, of in true.items()) / len(true)
+    weights = patients or dict.fromkeys(groups, 1.0)
+    total = sum(weights[group] * of for group, of in true.items())
+    return of_groups, sum(weights[group] * by for group, by in off.items()) / total

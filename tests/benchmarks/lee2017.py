@@ -32,7 +32,9 @@ from shown import save, show
 import dbdeid
 from dbdeid.engine.session import Settings
 from dbdeid.methods import counterfeit
+from dbdeid.query.answer import answer
 from dbdeid.release import run as running
+from dbdeid.release.answerable import answerable
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.existing import existing
 from dbdeid.release.result import RunResult
@@ -399,13 +401,20 @@ def cell(errors: tuple[float, float]) -> str:
 def answered(
     spec: Path, true: dict[str, hospital.Groups], weighted: bool
 ) -> dict[str, tuple[float, float]]:
-    """The errors of Q1 to Q4. Counts are also asked of dbdeid, which must say the same."""
-    found = hospital.answers(spec.parent / "released.duckdb", weighted=weighted)
+    """The errors of Q1 to Q4. Of counts `dbdeid evaluate` must find the same."""
+    with existing(spec) as found:
+        bound, session = found.bound(), found.work.session
+        public = found.public if weighted else replace(found.public, catalog=None)
+        target = answerable(bound, session, public, found.declared(bound))
+        told = {
+            question: hospital.groups(answer(session, text, target).rows)
+            for question, text in hospital.queries().items()
+        }
     by_product = asked(spec, weighted=weighted)
     errors = {}
-    for patients, stays in (("Q1", "Q2"), ("Q3", "Q4")):
-        errors[patients] = hospital.errors(true[patients], found[patients], 0)
-        errors[stays] = hospital.errors(true[patients], found[patients], 1)
+    for patients, stays in hospital.COUNTED.items():
+        errors[patients] = hospital.errors(true[patients], told[patients])
+        errors[stays] = hospital.errors(true[stays], told[stays], true[patients])
         same = by_product[patients]
         assert isclose(errors[patients][0], same.mean_group_error or 0, abs_tol=1e-6)
         assert isclose(errors[patients][1], same.relative_error or 0, abs_tol=1e-6)
