@@ -191,7 +191,7 @@ def _as_text(asked: Any) -> Any:
 
 
 @given(case=cases())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_what_is_found_is_what_the_definition_gives(session: Session, case: Case) -> None:
     measured, whole = Measured(session, case), case.whole
     held = [case.held(c) for c in case.released]
@@ -232,7 +232,7 @@ def test_what_is_found_is_what_the_definition_gives(session: Session, case: Case
 
 
 @given(case=cases())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_risks_are_of_one_over_the_size(session: Session, case: Case) -> None:
     measured = Measured(session, case)
     held = {c: case.held(c).size for c in case.released}

@@ -410,29 +410,53 @@ def answers(con: Con) -> Con:
         """CREATE TABLE e AS FROM (VALUES ('a', 11.5, 0), ('b', 20, 0), (NULL, 5, 1), ('z', 5, 5))
         v(g, n, n_lower)"""
     )
+    con.execute("CREATE TABLE bad AS SELECT g, n, 'many' AS n_upper FROM t")
     return con
 
 
 def test_query_errors(answers: Con) -> None:
     found = rows(answers, "FROM deid.query_error('t', 'e')")
-    assert found == [(4, 1, 1, 11.5 / 40, (0.15 + 1) / 4, 40, 41.5)]
-    assert rows(answers, "FROM deid.query_error('t', 't')") == [(4, 0, 0, 0, 0, 40, 40)]
+    assert found == [(4, 1, 1, 11.5 / 40, (0.15 + 1) / 4, 40, 41.5, 1)]
+    assert rows(answers, "FROM deid.query_error('t', 't')") == [(4, 0, 0, 0, 0, 40, 40, None)]
     call = "deid.query_error('e', 't', value := 'N', keys := ['G', 'g'])"
     ((groups, lost, invented, error, *_),) = rows(answers, f"FROM {call}")
     assert (groups, lost, invented, error) == (4, 1, 1, 11.5 / 41.5)
     single = "WITH o AS (SELECT 5 AS n), p AS (SELECT 4 AS N) FROM deid.query_error('o', 'p')"
-    assert rows(answers, single) == [(1, 0, 0, 0.2, 0.2, 5, 4)]
+    assert rows(answers, single) == [(1, 0, 0, 0.2, 0.2, 5, 4, None)]
     empty = "WITH o AS (SELECT 5 AS n WHERE false), p AS (FROM o) FROM deid.query_error('o', 'p')"
-    assert rows(answers, empty) == [(0, 0, 0, 0, None, 0, 0)]
+    assert rows(answers, empty) == [(0, 0, 0, 0, None, 0, 0, None)]
     zero = "WITH o AS (SELECT 0 AS n), p AS (SELECT 3 AS n) FROM deid.query_error('o', 'p')"
-    assert rows(answers, zero) == [(1, 0, 0, 3, None, 0, 3)]
+    assert rows(answers, zero) == [(1, 0, 0, 3, None, 0, 3, None)]
+
+
+def test_query_errors_tell_the_share_within_bounds(answers: Con) -> None:
+    def within(bounds: str, more: str = "") -> object:
+        answers.execute(f"CREATE OR REPLACE TABLE b AS SELECT g, 1 AS n, {bounds} FROM t")
+        ((found,),) = rows(answers, f"SELECT within_bounds FROM deid.query_error('t', 'b'{more})")
+        return found
+
+    assert within("n AS N_LOWER, n AS n_upper") == 1
+    assert within("CASE g WHEN 'b' THEN 21 WHEN 'a' THEN 1 END AS n_lower") == 1 / 2
+    assert within("NULL AS n_lower, 9 AS n_upper") == 1 / 2
+    assert within("n - 1 AS n_lower, n * (1 - 5e-10) AS n_upper") == 1
+    assert within("n - 1 AS n_lower, n * (1 - 2e-9) AS n_upper") == 0
+    assert within("NULL AS n_lower, NULL AS n_upper") is None
+    # groups of one side only, and those without a true value, are not counted
+    only = "WITH o AS (FROM (VALUES ('a', 1), ('b', NULL), ('l', 3)) v(g, n))"
+    ask = f"{only} SELECT within_bounds FROM deid.query_error('o', 'e')"
+    assert rows(answers, ask) == [(1,)]
+    # a column that names groups is no bound
+    answers.execute("CREATE TABLE k AS SELECT 7 AS n_lower, 5 AS n")
+    keyed = "SELECT within_bounds FROM deid.query_error('k', 'k')"
+    assert rows(answers, keyed) == [(None,)]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         ("'e', 't'", "estimate lacks one of the columns"),
-        ("'t', 'e', value := 'g'", "g is not a number"),
+        ("'t', 'e', value := 'g'", "g or a bound of it is not a number"),
+        ("'t', 'bad'", "n or a bound of it is not a number"),
         ("'t', 'e', value := 'nope'", "lacks one of the columns"),
         ("'t', 'e', keys := ['nope']", "lacks one of the columns"),
         ("'t', 'e', keys := 'g'", "can't be cast"),
