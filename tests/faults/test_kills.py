@@ -103,10 +103,10 @@ def moments(
 
 
 WORLDS = [
-    ("large", "target", 3),
-    ("large", "inside", 4),
-    ("small", "target", 4),
-    ("small", "inside", 4),
+    ("large", "target", 2),
+    ("large", "inside", 2),
+    ("small", "target", 3),
+    ("small", "inside", 3),
 ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from judging import Tally, opened, run
 
-RELEASES = 60
+RELEASES = 40
 QUERIES = 5
 
 
