@@ -20,9 +20,9 @@ def answered(found: Result) -> str:
     if not found.rows:
         table = "  no groups: none is expected to satisfy the conditions"
     else:
-        rows = found.rows[:ROWS_SHOWN]
+        rows, estimated = found.rows[:ROWS_SHOWN], _estimated(found.columns)
         columns = [
-            _aligned(name, [row[place] for row in rows], key=name not in _estimated(found.columns))
+            _aligned(name, [row[place] for row in rows], key=name not in estimated)
             for place, name in enumerate(found.columns)
         ]
         head, *cells = zip(*columns, strict=True)
@@ -40,8 +40,7 @@ def _estimated(columns: Sequence[str]) -> set[str]:
 
 def _aligned(name: str, values: Sequence[Any], *, key: bool) -> list[str]:
     """The name of a column and its cells, numbers to the right; keys may be years or codes."""
-    cells = [_cell(value) for value in values]
-    cells = [name, *([cell.replace(",", "") for cell in cells] if key else cells)]
+    cells = [name, *(_cell(value, "" if key else ",") for value in values)]
     known = [value for value in values if value is not None]
     if not known or not all(_is_number(value) for value in known):
         return cells
@@ -53,12 +52,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, thousands: str) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
-        few = f"{value:,.{DECIMALS}f}"
+        few = f"{value:{thousands}.{DECIMALS}f}"
         if value and not float(few.replace(",", "")):
             return f"{value:.{DECIMALS}g}"
         return few.rstrip("0").rstrip(".") if "." in few else few
-    return f"{value:,}" if _is_number(value) else str(value)
+    return f"{value:{thousands}}" if _is_number(value) else str(value)
