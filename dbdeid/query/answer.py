@@ -52,7 +52,17 @@ def answer(
         DataError: the query is not of the supported form, or the dictionary does not tell what
             a value that it needs stands for.
     """
-    question = parse(text, target)
+    return answered(session, parse(text, target), target, missing)
+
+
+def answered(
+    session: Session, question: Question, target: Answerable, missing: Missing | None = None
+) -> Answer:
+    """Answer a question that has been read.
+
+    Raises:
+        DataError: the dictionary does not tell what a value that it needs stands for.
+    """
     query = answering(session, question, target, missing)
     return Answer(columns(question), tuple(session.rows(query)), sql(query, pretty=True))
 

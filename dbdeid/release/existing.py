@@ -89,7 +89,7 @@ class Existing:
 
 @contextmanager
 def existing(
-    source: str | Path | Mapping[str, Any],
+    file: SpecFile,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -100,7 +100,6 @@ def existing(
     Raises:
         DataError: it was never run, or what the run wrote is gone.
     """
-    file = read(source)
     refuse(file, "no run is remembered of it", "verify, evaluate, query and report need none")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
@@ -161,7 +160,7 @@ def verify(
     file = read(source)
     if is_external(file):
         return external_work.verify(file, connection, database=database, settings=settings)
-    with existing(source, connection, database=database, settings=settings) as found:
+    with existing(file, connection, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
                 "a preview view is internal and never verified", hint="release it as a table"
@@ -254,7 +253,7 @@ def evaluate(
     file = read(source)
     if is_external(file):
         return external_measures.evaluate(file, connection, database=database, settings=settings)
-    with existing(source, connection, database=database, settings=settings) as found:
+    with existing(file, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
         workload, models = None, None
         metrics = dict(found.entry.metrics)
@@ -308,7 +307,7 @@ def export_release(
             raise DataError(f"{path.name} exists", hint="choose another name or remove it first")
     if not destination.resolve().parent.is_dir():
         raise DataError(f"the folder {destination.parent} does not exist", hint="create it first")
-    with existing(source, database=database, settings=settings) as found:
+    with existing(file, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
                 "a preview view is internal and never exported", hint="release it as a table"

@@ -16,7 +16,7 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import sql as text_of
 from dbdeid.errors import DataError
-from dbdeid.query.answer import answer, answering
+from dbdeid.query.answer import answered, answering
 from dbdeid.query.answerable import Answerable
 from dbdeid.query.dialects import Dialect, transpiled
 from dbdeid.query.reading import parse
@@ -110,12 +110,12 @@ def query(
         DataError: there is no such release, or it cannot answer that.
     """
     with _asked(source, sql, connection, database, settings) as asked:
-        missing = asked.missing(spread=spread_suppressed)
+        question, missing = parse(sql, asked.target), asked.missing(spread=spread_suppressed)
         with _refusing():
-            found = answer(asked.session, sql, asked.target, missing)
+            found = answered(asked.session, question, asked.target, missing)
         statements = [text_of(view, pretty=True) for view in asked.views]
         whole = ";\n\n".join([*statements, found.sql])
-        joined = sorted({join.table.name for join in parse(sql, asked.target).joins})
+        joined = sorted({join.table.name for join in question.joins})
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread_suppressed),
@@ -227,7 +227,7 @@ def _asked(
         with external.opened(file, connection, database=database, settings=settings) as foreign:
             yield _of_foreign(foreign)
         return
-    with existing(source, connection, database=database, settings=settings) as release:
+    with existing(file, connection, database=database, settings=settings) as release:
         yield _of_spec(release)
 
 

@@ -14,6 +14,7 @@ import hospital
 import dbdeid
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.existing import existing
+from dbdeid.release.specfile import read
 from dbdeid.utility.query_error import Workload
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -115,7 +116,7 @@ class Release:
 
     def workload(self) -> Workload:
         """The workload of the spec, asked of source and release; none may be refused."""
-        with existing(self.path) as found:
+        with existing(read(self.path)) as found:
             bound = found.bound()
             declared = found.declared(bound)
             asked = evaluate_workload(bound, found.work.session, found.public, declared)

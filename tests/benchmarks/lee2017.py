@@ -38,6 +38,7 @@ from dbdeid.release.answerable import answerable
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.existing import existing
 from dbdeid.release.result import RunResult
+from dbdeid.release.specfile import read
 from dbdeid.utility.query_error import QueryError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -278,7 +279,7 @@ def written(spec: dict[str, Any], queries: dict[str, str], folder: Path) -> Path
 
 def asked(spec: Path, *, weighted: bool) -> dict[str, QueryError]:
     """The errors of the workload, by name; without weights counterfeits count as real."""
-    with existing(spec) as found:
+    with existing(read(spec)) as found:
         bound = found.bound()
         public = found.public if weighted else replace(found.public, catalog=None)
         workload = evaluate_workload(bound, found.work.session, public, found.declared(bound))
@@ -402,7 +403,7 @@ def answered(
     spec: Path, true: dict[str, hospital.Groups], weighted: bool
 ) -> dict[str, tuple[float, float]]:
     """The errors of Q1 to Q4. Of counts `dbdeid evaluate` must find the same."""
-    with existing(spec) as found:
+    with existing(read(spec)) as found:
         bound, session = found.bound(), found.work.session
         public = found.public if weighted else replace(found.public, catalog=None)
         target = answerable(bound, session, public, found.declared(bound))
