@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from guide import DOCS, blocks, shown
 
 import dbdeid
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "condensation.md").read_text(encoding="utf-8")
-BLOCKS: list[tuple[str, str]] = re.findall(r"```(\w+)\n(.*?)```", GUIDE, re.DOTALL)
-(SPEC,) = (text for language, text in BLOCKS if language == "yaml")
-TABLE = next(text for language, text in BLOCKS if language == "sql")
-
-
-def shown(rows: list[tuple[Any, ...]]) -> str:
-    return "".join(" | ".join("NULL" if v is None else str(v) for v in r) + "\n" for r in rows)
+PAGE = DOCS / "condensation.md"
+GUIDE = PAGE.read_text(encoding="utf-8")
+BLOCKS = blocks(PAGE)
+(SPEC,) = (text for _, language, text in BLOCKS if language == "yaml")
+TABLE = next(text for _, language, text in BLOCKS if language == "sql")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +32,7 @@ def result(con: Any) -> Any:
 def test_every_statement_gives_what_the_guide_shows(con: Any, result: Any) -> None:
     assert result.verified
     results = 0
-    for language, text in BLOCKS:
+    for _, language, text in BLOCKS:
         if language == "sql" and text is not TABLE:
             con.execute(text)
         elif language == "text":

@@ -6,18 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
+from guide import DOCS, blocks, shown
 
 from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import sql
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "counterfeit.md").read_text(encoding="utf-8")
-BLOCKS: list[tuple[str, str]] = re.findall(r"```(\w+)\n(.*?)```", GUIDE, re.DOTALL)
+PAGE = DOCS / "counterfeit.md"
+GUIDE = PAGE.read_text(encoding="utf-8")
+BLOCKS = blocks(PAGE)
 NAMES = ["class_id", "age", "sex", "diagnosis", "days"]
 
 
@@ -35,16 +36,12 @@ def written(folder: Path, con: duckdb.DuckDBPyConnection) -> None:
             con.execute(f"COPY {table} TO '{folder / (table + ending)}' ({form})")
 
 
-def shown(rows: list[tuple[Any, ...]]) -> str:
-    return "".join(" | ".join("NULL" if v is None else str(v) for v in r) + "\n" for r in rows)
-
-
 def test_every_statement_gives_what_the_guide_shows(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     con.execute(f"SET file_search_path = '{tmp_path}'")
     results = 0
-    for language, text in BLOCKS:
+    for _, language, text in BLOCKS:
         if language == "text":
             assert shown(con.fetchall()) == text
             results += 1
@@ -59,7 +56,7 @@ def test_every_statement_gives_what_the_guide_shows(
 def test_files_are_read_as_they_were(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     """Also values that CSV confuses: numbers as text, no value and an empty one."""
     con.execute(f"SET file_search_path = '{tmp_path}'")
-    con.execute(BLOCKS[0][1])
+    con.execute(BLOCKS[0].text)
     con.execute("INSERT INTO visits_public VALUES (0, '*', NULL, '01', 1), (1, '*', '', NULL, 1)")
     con.execute("INSERT INTO visits_public VALUES (2, '*', '', '', 1), (2, '*', '', '1', 1)")
     con.execute(
@@ -69,7 +66,7 @@ def test_files_are_read_as_they_were(con: duckdb.DuckDBPyConnection, tmp_path: P
     kept = [Counter(map(str, con.execute(f"FROM {table}").fetchall())) for table in tables]
     written(tmp_path, con)
     for ending in (".parquet'", ".csv'"):
-        (reading,) = (text for _, text in BLOCKS if ending in text)
+        (reading,) = (text for *_, text in BLOCKS if ending in text)
         con.execute("CREATE OR REPLACE TABLE visits_public AS SELECT 1 AS none")
         con.execute(reading)
         read = [Counter(map(str, con.execute(f"FROM {table}").fetchall())) for table in tables]
@@ -77,7 +74,7 @@ def test_files_are_read_as_they_were(con: duckdb.DuckDBPyConnection, tmp_path: P
 
 
 def test_its_views_are_those_that_are_shipped(con: duckdb.DuckDBPyConnection) -> None:
-    statements = [text for language, text in BLOCKS if language == "sql"]
+    statements = [text for _, language, text in BLOCKS if language == "sql"]
     for text in statements:
         if text.startswith(("CREATE TABLE", "CREATE OR REPLACE VIEW")):
             con.execute(text)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import duckdb
+from guide import DOCS, blocks, shown
 
 import dbdeid
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "microaggregation.md").read_text(encoding="utf-8")
-BLOCKS: list[tuple[str, str]] = re.findall(r"```(\w+)\n(.*?)```", GUIDE, re.DOTALL)
+PAGE = DOCS / "microaggregation.md"
+GUIDE = PAGE.read_text(encoding="utf-8")
+BLOCKS = blocks(PAGE)
 
 
 def test_every_statement_gives_what_the_guide_shows() -> None:
-    (spec,) = (text for language, text in BLOCKS if language == "yaml")
+    (spec,) = (text for _, language, text in BLOCKS if language == "yaml")
     results = 0
     with duckdb.connect() as con:
-        for language, text in BLOCKS:
+        for _, language, text in BLOCKS:
             if language == "sql":
                 con.execute(text)
                 if text.startswith("CREATE TABLE visits "):
                     assert dbdeid.run(spec, con).verified
             elif language == "text":
-                rows = (" | ".join(map(str, row)) for row in con.fetchall())
-                assert "".join(f"{row}\n" for row in rows) == text
+                assert shown(con.fetchall()) == text
                 results += 1
     assert results == 2
 

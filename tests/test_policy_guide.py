@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import duckdb
+from guide import DOCS, blocks, shown
 
 import dbdeid
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "policy.md").read_text(encoding="utf-8")
-BLOCKS: list[tuple[str, str]] = re.findall(r"```(\w+)\n(.*?)```", GUIDE, re.DOTALL)
-(SPEC,) = (text for language, text in BLOCKS if language == "yaml")
-TABLES = next(text for language, text in BLOCKS if language == "sql")
-
-
-def shown(rows: list[tuple[Any, ...]]) -> str:
-    return "".join(" | ".join("NULL" if v is None else str(v) for v in r) + "\n" for r in rows)
+PAGE = DOCS / "policy.md"
+GUIDE = PAGE.read_text(encoding="utf-8")
+BLOCKS = blocks(PAGE)
+(SPEC,) = (text for _, language, text in BLOCKS if language == "yaml")
+TABLES = next(text for _, language, text in BLOCKS if language == "sql")
 
 
 def test_every_statement_gives_what_the_guide_shows() -> None:
     results = 0
     with duckdb.connect() as con:
-        for language, text in BLOCKS:
+        for _, language, text in BLOCKS:
             if language == "sql":
                 con.execute(text)
                 if text is TABLES:

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+from guide import DOCS, blocks, lay_out, python, shell
 
 import dbdeid
 from dbdeid.errors import DataError
 from dbdeid.words.query import answered
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "query.md").read_text(encoding="utf-8")
-BLOCKS: list[tuple[str, str]] = re.findall(r"```(\w+)\n(.*?)```", GUIDE, re.DOTALL)
-(SPEC,) = (text for language, text in BLOCKS if language == "yaml")
-TABLES = next(text for language, text in BLOCKS if language == "sql")
+PAGE = DOCS / "query.md"
+GUIDE = PAGE.read_text(encoding="utf-8")
+BLOCKS = blocks(PAGE)
+TABLES = next(text for _, language, text in BLOCKS if language == "sql")
 IN_DUCKDB = "SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("guide")
-    with duckdb.connect(str(made / "hospital.duckdb")) as con:
-        con.execute(TABLES)
-    (made / "visits.yml").write_text(SPEC)
+    lay_out(BLOCKS, made)
     (made / "by_sex_in_duckdb.sql").write_text(IN_DUCKDB)
     return made
-
-
-def shell(command: str, folder: Path) -> str:
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def shown(sql: str, folder: Path) -> str:
@@ -55,14 +36,14 @@ def shown(sql: str, folder: Path) -> str:
 
 def test_every_question_is_answered_as_the_guide_shows(folder: Path) -> None:
     printed, compared = "", 0
-    for language, text in BLOCKS:
+    for _, language, text in BLOCKS:
         if language == "sql" and text is not TABLES:
             printed = shown(text, folder)
         elif language == "sh":
             for line in text.splitlines():
                 printed = shell(line, folder)
         elif language == "python":
-            shell(f"python - <<'END'\n{text}\nEND", folder)
+            python(text, folder)
         elif language == "text":
             assert printed == text
             compared += 1

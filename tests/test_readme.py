@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pytest
+from guide import ROOT, blocks, python, shell
 
 from dbdeid.engine.macros import MACROS
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = blocks(ROOT / "README.md")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = ("pip install . && dbdeid demo", "pip install -e '.[dev]' && pytest")
-
-
-@dataclass(frozen=True)
-class Block:
-    label: str
-    language: str
-    text: str
-
-
-def blocks() -> list[Block]:
-    pattern = r"(?:<!-- ([\w ./:-]+) -->\n)?```(\w+)\n(.*?)```"
-    return [Block(*found) for found in re.findall(pattern, README, re.DOTALL)]
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +22,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("readme")
 
 
-def shell(command: str, folder: Path) -> str:
-    bin_ = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_every_block_runs(folder: Path) -> None:
     """Both installation commands are run by the continuous integration, here only their job."""
     printed = ""
-    for block in blocks():
+    for block in BLOCKS:
         if block.language == "sh":
             for line in block.text.strip().splitlines():
                 if line == COMMANDS[0]:
@@ -66,15 +36,15 @@ def test_every_block_runs(folder: Path) -> None:
                     shell(line, folder)
         elif block.language == "text":
             assert masked(block.text) == masked(printed)
-        elif block.language == "yaml":
-            (folder / Path(block.label.removeprefix("file: ")).name).write_text(block.text)
+        elif block.file is not None:
+            (folder / Path(block.file).name).write_text(block.text)
         elif block.language == "sql":
             with duckdb.connect(str(folder / "adult.duckdb")) as con:
                 con.execute(f"SET file_search_path = '{folder}'")
                 con.execute(block.text)
                 assert con.fetchall() == [(True,)]
         elif block.language == "python":
-            shell(f"python - <<'END'\n{block.text}\nEND", folder)
+            python(block.text, folder)
         else:
             raise AssertionError(f"a block nobody runs: {block}")
 
@@ -88,7 +58,7 @@ def masked(text: str) -> list[str]:
 
 
 def test_the_two_commands_are_there() -> None:
-    shells = [block.text.strip() for block in blocks() if block.language == "sh"]
+    shells = [block.text.strip() for block in BLOCKS if block.language == "sh"]
     assert all(command in shells for command in COMMANDS)
 
 

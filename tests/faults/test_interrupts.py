@@ -17,7 +17,8 @@ import pytest
 from dbdeid.release.existing import verify
 
 sys.path.insert(0, str(Path(__file__).parent))
-from worlds import Server, World
+from served import Server
+from worlds import World
 
 SEARCHING = r"Interrupted after .* checks?\. Best .*\n  transformation: \{.*\}\ninterrupted\n"
 COMMAND = [sys.executable, "-m", "dbdeid", "run"]

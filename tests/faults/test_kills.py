@@ -25,7 +25,8 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from worlds import KS, Server, World
+from served import Server
+from worlds import KS, World
 
 TIMES = int(os.environ.get("DBDEID_KILLS", "1"))
 SEED = int(os.environ.get("DBDEID_KILLS_SEED", "1"))

@@ -18,7 +18,8 @@ import pytest
 import dbdeid
 
 sys.path.insert(0, str(Path(__file__).parent))
-from worlds import Server, World
+from served import Server
+from worlds import World
 
 from dbdeid.release.specfile import read
 from dbdeid.release.workplace import workplace

@@ -1,0 +1,121 @@
+"""Running a guide: its blocks, its commands in a shell, and results as pages show them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+_BLOCK = re.compile(r"(?:<!-- ([\w ./:-]+) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+_EXIT_CODE = re.compile(r"# exit code (\d+)$")
+
+
+class Block(NamedTuple):
+    """A block of code: the comment before it, its language and its text."""
+
+    mark: str
+    language: str
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        """The file that it is the text of, if it is one's."""
+        return self.mark.removeprefix("file: ") if self.mark.startswith("file: ") else None
+
+
+def blocks(page: Path) -> list[Block]:
+    """All blocks of a page, in order."""
+    return [Block(*found) for found in _BLOCK.findall(page.read_text(encoding="utf-8"))]
+
+
+def write(block: Block, folder: Path) -> None:
+    """Write the file that a block is the text of."""
+    assert block.file is not None
+    place = folder / block.file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(block.text)
+
+
+def lay_out(found: Iterable[Block], folder: Path) -> None:
+    """Write the files of a guide, and make the database of a hospital from its first SQL."""
+    found = list(found)
+    for block in found:
+        if block.file is not None:
+            write(block, folder)
+    made = next((b.text for b in found if b.language == "sql" and b.file is None), None)
+    if made is not None:
+        with duckdb.connect(str(folder / "hospital.duckdb")) as con:
+            con.execute(made)
+
+
+def shell(
+    command: str, folder: Path, *, fails: bool = False, environment: Mapping[str, str] | None = None
+) -> str:
+    """What a command prints, which ends with 0, or as a comment behind it says.
+
+    Args:
+        command: for bash.
+        folder: where it runs.
+        fails: whether it ends with something other than 0.
+        environment: in place of ours.
+    """
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path} if environment is None else environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = _EXIT_CODE.search(command)
+    if fails:
+        assert done.returncode, done.stdout
+    else:
+        assert done.returncode == (int(told[1]) if told else 0), done.stdout + done.stderr
+    return done.stdout
+
+
+def python(text: str, folder: Path) -> str:
+    """What a program prints."""
+    return shell(f"python - <<'END'\n{text}\nEND", folder)
+
+
+def follow(name: str, folder: Path) -> int:
+    """Run a guide in a folder and hold what is printed against what it shows.
+
+    Returns:
+        how many texts were compared.
+    """
+    page = DOCS / name
+    found = blocks(page)
+    lay_out(found, folder)
+    printed, compared = "", 0
+    for block in found:
+        if block.language == "sh":
+            printed = shell(block.text, folder)
+        elif block.language == "python":
+            printed = python(block.text, folder)
+        elif block.language == "text":
+            assert masked(printed) == masked(block.text)
+            compared += 1
+    assert compared == page.read_text(encoding="utf-8").count("```text")
+    return compared
+
+
+def masked(text: str) -> list[str]:
+    """Lines without what differs from run to run."""
+    return [re.sub(r"\d+\.\d\d s\b", "0.00 s", line.rstrip()) for line in text.splitlines()]
+
+
+def shown(rows: Iterable[tuple[Any, ...]]) -> str:
+    """The rows of a result, as guides show them."""
+    return "".join(" | ".join("NULL" if v is None else str(v) for v in r) + "\n" for r in rows)
