@@ -15,6 +15,10 @@ from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Step
 
 SCHEMA = "deid"
+TABLES = (
+    *("releases", "hierarchies", "counterfeits", "clusters", "files", "frontiers"),
+    *("published", "published_rows"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class Book:
         """Make the schema and its tables where they are missing."""
         schema = exp.table_(identifier(SCHEMA), db=identifier(self.catalog))
         self.session.execute(exp.Create(this=schema, kind="SCHEMA", exists=True))
-        for name in ("releases", "hierarchies", "counterfeits", "clusters", "files", "frontiers"):
+        for name in TABLES:
             self.session.execute(self._definition(name))
 
     def _definition(self, name: str) -> exp.Expr:
@@ -185,6 +189,29 @@ class Book:
         rows = exp.select(*_CLUSTER_COLUMNS).from_(self.table("clusters").table)
         return self.session.run(Step("deid_clusters_kept", rows.where(same)))
 
+    def keep_published(self, run: str, shown: Relation, rows: Relation | None) -> None:
+        """Keep which records a run shows in one class, beside those of all other runs.
+
+        Args:
+            run: its number.
+            shown: `record`, `person` and `class`, a row for each record.
+            rows: of a release with counterfeit records, `row` and `records`.
+        """
+        for name, kept in (("published", shown), ("published_rows", rows)):
+            if kept is not None:
+                number = exp.alias_(exp.Literal.string(run), "run")
+                found = exp.select(number, *_OF_PUBLISHED[name]).from_(kept.table)
+                self.session.execute(exp.insert(found, self.table(name).table))
+
+    def published_by(self, run: str, name: str = "published") -> Relation | None:
+        """What is kept of what a run showed, as a temporary table; None where nothing is."""
+        if self.session.exists(name, SCHEMA, self.catalog) is None:
+            return None
+        same = exp.column("run").eq(exp.Literal.string(run))
+        rows = exp.select(*_OF_PUBLISHED[name]).from_(self.table(name).table).where(same)
+        kept = Step(f"deid_{name}_before", rows)
+        return self.session.temp(kept.name) if self.session.fill(kept) else None
+
     def keep_frontier(self, release: str, tables: Mapping[str, exp.Query]) -> None:
         """Keep the frontier of a release in place of the last one.
 
@@ -236,6 +263,11 @@ _HIERARCHY_COLUMNS = (
     "lower",
     "upper",
 )
+
+_OF_PUBLISHED = {
+    "published": ("record", "person", "class"),
+    "published_rows": ("row", "records"),
+}
 
 _CLUSTER_COLUMNS = ("cluster", "side", "record", "records")
 

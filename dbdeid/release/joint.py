@@ -1,0 +1,194 @@
+"""Joint classes of two releases: what is found in them, and how it is told.
+
+Whoever has two releases and knows the quasi-identifiers of a person looks only at the records that
+fit in both. The people whom one release shows in one class and the other in one class are a *joint
+class*; who is shown by one of them only is there with those of whom that is true too. A joint class
+of fewer than k people isolates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_TOLD = 5  # earlier releases in words
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Joint classes that isolate: how many, and the people in them."""
+
+    groups: int
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a release tells together with an earlier one.
+
+    Attributes:
+        release: name of the earlier release.
+        created: its time, UTC, to the minute.
+        run: its number in the book.
+        k: people that a joint class should have: the smaller of what the two promise.
+        compared: whether they could be compared; if not, `reason` says why.
+        reason: empty where they could.
+        shared: people that both show.
+        smallest: people of the smallest joint class; None where none is shown.
+        both: joint classes of fewer than k that both releases show.
+        appeared: the same of people whom only this release shows.
+        vanished: the same of people whom only the earlier one shows.
+        counted: what subtracting the sizes of classes alone tells: differences below k.
+        values: people left with fewer sensitive values than was declared, by column.
+        exposed: counterfeit records that the earlier release does not have.
+        counterfeits: of so many.
+        moments: whether both are synthetic, so that sums tell of few who came or went.
+    """
+
+    release: str
+    created: str
+    run: str | None
+    k: int
+    compared: bool = True
+    reason: str = ""
+    shared: int = 0
+    smallest: int | None = None
+    both: Groups = Groups(0, 0)
+    appeared: Groups = Groups(0, 0)
+    vanished: Groups = Groups(0, 0)
+    counted: Groups = Groups(0, 0)
+    values: Mapping[str, int] | None = None
+    exposed: int = 0
+    counterfeits: int = 0
+    moments: bool = False
+
+    @property
+    def safe(self) -> bool:
+        """Whether nothing was found, by a comparison that could be made."""
+        isolated = self.both.people + self.appeared.people + self.vanished.people
+        return self.compared and not (isolated or self.values or self.exposed)
+
+
+def measured(
+    before: NDArray[np.int64], now: NDArray[np.int64], people: NDArray[np.int64], k: int
+) -> dict[str, Any]:
+    """What the sizes of joint classes tell.
+
+    Args:
+        before: class in the earlier release, -1: not shown (shape: joint classes).
+        now: class in this one, likewise.
+        people: in each joint class.
+        k: people that each should have.
+
+    Returns:
+        shared, smallest, both, appeared, vanished, counted; see `Compared`.
+    """
+    small = people < k
+
+    def of(rows: NDArray[np.bool_]) -> Groups:
+        return Groups(int(rows.sum()), int(people[rows].sum()))
+
+    there, here = before >= 0, now >= 0
+    sums = differences(before, now, people)
+    apart = np.abs(sums)
+    few = (apart > 0) & (apart < k)
+    return {
+        "shared": int(people[there & here].sum()),
+        "smallest": int(people.min()) if len(people) else None,
+        "both": of(small & there & here),
+        "appeared": of(small & ~there),
+        "vanished": of(small & ~here),
+        "counted": Groups(int(few.sum()), int(apart[few].sum())),
+    }
+
+
+def same_classes(before: NDArray[np.int64], now: NDArray[np.int64]) -> bool:
+    """Whether two releases show the same people, and the same of them together."""
+    shown = bool((before >= 0).all() and (now >= 0).all())
+    return shown and len(np.unique(before)) == len(np.unique(now)) == len(before)
+
+
+def differences(
+    before: NDArray[np.int64], now: NDArray[np.int64], people: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many more people this release shows than the earlier one, where both can be compared.
+
+    Classes that overlap are one region, so that a region is made of whole classes of both: what
+    anybody can count who has the two tables. Of classes that nobody is in both of, each is one.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, first = np.unique(before, return_inverse=True)
+    _, second = np.unique(now, return_inverse=True)
+    there, here = before >= 0, now >= 0
+    linked = there & here
+    node = second + (first.max(initial=-1) + 1)
+    nodes = node.max(initial=-1) + 1
+    pairs = coo_array((linked[linked], (first[linked], node[linked])), shape=(nodes, nodes))
+    regions, region = connected_components(pairs, directed=False)
+    total = np.zeros(regions, np.int64)
+    np.add.at(total, region[node[here]], people[here])
+    np.subtract.at(total, region[first[there]], people[there])
+    return total
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def words(found: Sequence[Compared]) -> tuple[str, ...]:
+    """What is told of the comparisons that are not safe, a line each."""
+    unsafe = [one for one in found if not one.safe]
+    unknown = [one for one in unsafe if not one.compared]
+    told = [_words(one) for one in unsafe if one.compared]
+    lines = told[:MOST_TOLD]
+    if len(told) > MOST_TOLD:
+        lines.append(f"and so with {len(told) - MOST_TOLD} releases before them")
+    for reason in dict.fromkeys(one.reason for one in unknown):
+        names = [f"{o.release} {_of_time(o)}".strip() for o in unknown if o.reason == reason]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        lines.append(f"earlier release {names[0]}{more} cannot be compared: {reason}")
+    return tuple(lines)
+
+
+def _of_time(one: Compared) -> str:
+    return f"of {one.created} UTC" if one.created else ""
+
+
+def _words(one: Compared) -> str:
+    parts = []
+    if one.both.people:
+        parts.append(f"{_people(one.both)} fit both with fewer than k = {one.k} alike")
+    for what, groups in (("this one", one.appeared), ("that one", one.vanished)):
+        if groups.people:
+            parts.append(
+                f"{_people(groups)} are shown by {what} only, fewer than k = {one.k} together"
+            )
+    if one.counted.groups:
+        parts.append(
+            f"sizes of classes alone tell it in {one.counted.groups} "
+            f"place{'s' if one.counted.groups != 1 else ''}"
+        )
+    for name, people in (one.values or {}).items():
+        parts.append(f"{people} are left with too few values of {name}")
+    if one.exposed:
+        parts.append(
+            f"{one.exposed} of {one.counterfeits} counterfeit records are new in it, and so can "
+            "be told from real ones"
+        )
+    if one.moments and (one.appeared.people or one.vanished.people):
+        parts.append("sums over all records of both tell those of so few")
+    return f"beside {one.release} {_of_time(one)}, which others may have: " + "; ".join(parts)
+
+
+def _people(groups: Groups) -> str:
+    return f"{groups.people} in {groups.groups} group{'s' if groups.groups != 1 else ''}"
+
+
+def told(found: Sequence[Compared]) -> list[dict[str, Any]]:
+    """The comparisons as plain values."""
+    return [asdict(one) for one in found]
