@@ -1,0 +1,19 @@
+{{ config(materialized='deid_release', meta={'deid': {
+  "quasi_identifiers": ["age", "sex", "ward", "zip", "admitted"],
+  "k": 5,
+  "l_diversity": [{"column": "diagnosis", "l": 2, "kind": "distinct"}],
+  "direct_identifiers": ["patient"]
+}}) }}
+
+WITH generalized AS (
+  SELECT
+    {{ deid.generalize("age", ref('visits_public_policy')) }} AS age,
+    {{ deid.generalize("sex", ref('visits_public_policy')) }} AS sex,
+    {{ deid.generalize("ward", ref('visits_public_policy')) }} AS ward,
+    {{ deid.generalize("zip", ref('visits_public_policy')) }} AS zip,
+    {{ deid.generalize("admitted", ref('visits_public_policy')) }} AS admitted,
+    diagnosis
+  FROM {{ ref('visits') }}
+)
+
+{{ deid.suppress('generalized', ["age", "sex", "ward", "zip", "admitted"], k=5, l_diversity=[{"column": "diagnosis", "l": 2, "kind": "distinct"}]) }}
