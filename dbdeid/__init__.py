@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.errors import (
     DataError,
     DbdeidError,
+    ExpectationError,
     HierarchyError,
     MissingExtra,
     NothingFound,
@@ -23,7 +24,7 @@ from dbdeid.errors import (
 )
 
 if TYPE_CHECKING:
-    from dbdeid.api import check, evaluate, frontier, install, query, run, verify
+    from dbdeid.api import check, evaluate, frontier, install, project, query, run, verify
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ if (_checkout / "sql" / "steps").is_dir() and (_checkout / "pyproject.toml").is_
 __all__ = [
     "DataError",
     "DbdeidError",
+    "ExpectationError",
     "HierarchyError",
     "MissingExtra",
     "NothingFound",
@@ -45,6 +47,7 @@ __all__ = [
     "evaluate",
     "frontier",
     "install",
+    "project",
     "query",
     "run",
     "verify",

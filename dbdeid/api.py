@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbdeid.project.project import project
 from dbdeid.release.check import check
 from dbdeid.release.existing import evaluate, verify
 from dbdeid.release.frontier import frontier
@@ -9,4 +10,4 @@ from dbdeid.release.install import install
 from dbdeid.release.query import query
 from dbdeid.release.run import run
 
-__all__ = ["check", "evaluate", "frontier", "install", "query", "run", "verify"]
+__all__ = ["check", "evaluate", "frontier", "install", "project", "query", "run", "verify"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dbdeid import __version__, cli_sql
+from dbdeid import __version__, cli_dbt, cli_project, cli_roles, cli_sql
 from dbdeid.commands import (
     Options,
     command,
@@ -27,6 +27,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(cli_sql.macros_app, name="macros")
+app.add_typer(cli_roles.roles_app, name="roles")
+app.add_typer(cli_dbt.dbt_app, name="dbt")
 
 # -- commands ------------------------------------------------------------------------------------
 
@@ -92,7 +94,7 @@ def check(spec: SpecPath, *, options: Options) -> None:
     from dbdeid.release.check import check as run_check
 
     if options.explain:
-        return explain([spec], options)
+        return cli_project.explain([spec], options)
     with following(options) as follower:
         found = run_check(
             spec,
@@ -103,46 +105,7 @@ def check(spec: SpecPath, *, options: Options) -> None:
     show(options, found, texts().checked(found))
 
 
-@command(app, explains=True)
-def run(
-    specs: Annotated[list[Path], typer.Argument(metavar="SPEC", help="Release specifications.")],
-    *,
-    options: Options,
-) -> None:
-    """Make, verify and publish releases.
-
-    Each appears whole and verified, or not at all. Exit code 3: no release satisfies the declared
-    models within the declared limits.
-
-    dbdeid run visits.yml
-    """
-    from dbdeid.release.run import run as run_release
-    from dbdeid.release.specfile import read
-    from dbdeid.release.workplace import places
-
-    if options.explain:
-        return explain(specs, options)
-    for path in specs:  # a mistake in the last spec is told before the first is run
-        found = places(read(path), options.database)
-        if not (found.database or found.target or found.exports):
-            raise DataError(
-                f"{path}: nothing would remain of this release",
-                hint="give the spec a `target`, a `database` or an `output.export`",
-            )
-    results = []
-    for path in specs:
-        with following(options) as follower:
-            result = run_release(
-                path,
-                database=options.database,
-                settings=options.settings,
-                notify=follower.notify,
-                offer=follower.offer,
-            )
-        results.append(result.to_dict())
-        show(options, None, texts().released(result))
-    if options.json:
-        show(options, results if len(specs) > 1 else results[0], "")
+command(app, explains=True)(cli_project.run)
 
 
 @command(app)
@@ -214,6 +177,9 @@ def frontier(
     show(options, found, frontier_texts().frontier(found))
 
 
+command(app)(cli_dbt.plan)
+
+
 @command(app)
 def verify(
     target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
@@ -264,6 +230,9 @@ def verify(
         raise VerificationError(
             f"verification failed: {', '.join(failed)}", hint="do not give this away"
         )
+
+
+command(app, name="test")(cli_project.examine)
 
 
 @command(app)
@@ -424,19 +393,8 @@ def report(
     show(options, {"report": str(path), "audience": audience}, f"{audience} report: {path}")
 
 
+command(app)(cli_project.docs)
 command(app)(cli_sql.sql)
-
-
-def explain(specs: list[Path], options: Options) -> None:
-    """Print the SQL steps of runs without executing any."""
-    from dbdeid.release.explain import steps
-
-    documents, shown = [], []
-    for spec in specs:
-        found = steps(spec, database=options.database, settings=options.settings)
-        documents.append({"steps": [{"name": s.name, "sql": s.text()} for s in found]})
-        shown += [f"-- step {s.name}\n{s.text()};" for s in found]
-    show(options, documents if len(specs) > 1 else documents[0], "\n\n".join(shown))
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from dbdeid.errors import DataError, DbdeidError
+from dbdeid.errors import DbdeidError, Failure, failure_of
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -51,6 +51,7 @@ class Options:
         return Settings(self.threads, self.memory_limit)
 
 
+T = TypeVar("T")
 INTERRUPTED = 130
 BETWEEN = 0.1  # seconds from one look at a search to the next
 
@@ -155,6 +156,20 @@ def frontier_texts() -> Any:
     return frontier
 
 
+def project_texts() -> Any:
+    """Those of projects."""
+    from dbdeid.words import project
+
+    return project
+
+
+def plan_texts() -> Any:
+    """Those of plans."""
+    from dbdeid.words import plan
+
+    return plan
+
+
 def query_texts() -> Any:
     """Those of answers."""
     from dbdeid.words import query
@@ -223,11 +238,40 @@ def following(options: Options) -> Iterator[Follower]:
         yield Follower(status)
 
 
-def _fail(error: DbdeidError, *, show_values: bool) -> int:
-    typer.echo(f"error: {error}", err=True)
-    if error.examples and (show_values or sys.stderr.isatty()):
-        typer.echo("  For example: " + ", ".join(map(repr, error.examples[:10])), err=True)
-    return error.exit_code
+def tell(failure: Failure, options: Options, of: str = "") -> None:
+    """Say on standard error what failed.
+
+    Args:
+        failure: how.
+        options: of the command; they say whether values may be shown.
+        of: whose failure it is, where there are others.
+    """
+    typer.echo(f"error: {of + ': ' if of else ''}{failure.message}", err=True)
+    if failure.examples and (options.show_values or sys.stderr.isatty()):
+        typer.echo("  For example: " + ", ".join(map(repr, failure.examples[:10])), err=True)
+
+
+def guarded(work: Callable[[], T]) -> T | Failure:
+    """What a piece of work gives, or how it failed, so that others can go on.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came.
+    """
+    try:
+        with interruptible():
+            return work()
+    except Exception as error:
+        return _failure(error)
+
+
+def _failure(error: Exception) -> Failure:
+    """Any error as it is told; the text of a foreign one may quote data, so only its kind is."""
+    if isinstance(error, DbdeidError | OSError):
+        return failure_of(error)
+    places = "".join(traceback.format_tb(error.__traceback__))
+    logging.getLogger("dbdeid").debug("traceback:\n%s", places)
+    what = f"a defect of dbdeid ({type(error).__name__})"
+    return Failure(f"{what}\n  Hint: -vv shows where; please report it", 1)
 
 
 @contextmanager
@@ -293,18 +337,8 @@ def _ending(command: Callable[..., None], options: Options) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return 0
-    except DbdeidError as error:
-        return _fail(error, show_values=options.show_values)
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        hint = "check the path, who may read and write there, and that the disk has room"
-        told = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
-        return _fail(told, show_values=False)
     except Exception as error:
-        # The text of a foreign error may quote data, so only its kind is told.
-        typer.echo(f"error: a defect of dbdeid ({type(error).__name__})", err=True)
-        typer.echo("  Hint: -vv shows where; please report it", err=True)
-        places = "".join(traceback.format_tb(error.__traceback__))
-        logging.getLogger("dbdeid").debug("traceback:\n%s", places)
-        return 1
+        failure = _failure(error)
+        tell(failure, options)
+        return failure.exit_code
     return 0

@@ -86,6 +86,10 @@ class VerificationError(DbdeidError):
     exit_code = 4
 
 
+class ExpectationError(VerificationError):
+    """A release misses what its spec expects of it; it was not published."""
+
+
 class MissingExtra(DbdeidError):
     """An optional package is needed for what was asked."""
 
@@ -93,6 +97,30 @@ class MissingExtra(DbdeidError):
         super().__init__(
             f"this needs the package {package!r}", hint=f"pip install 'dbdeid[{extra}]'"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a piece of work failed, where others go on.
+
+    Attributes:
+        message: what is wrong and what to do, without a cell.
+        exit_code: of a command that fails so.
+        examples: values of quasi-identifiers, shown only on a terminal or on request.
+    """
+
+    message: str
+    exit_code: int
+    examples: tuple[str, ...] = ()
+
+
+def failure_of(error: DbdeidError | OSError) -> Failure:
+    """An error as it is told to a user."""
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        hint = "check the path, who may read and write there, and that the disk has room"
+        error = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
+    return Failure(str(error), error.exit_code, error.examples)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

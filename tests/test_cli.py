@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
+from served import Server
 from specs import PEOPLE, small
 
 from dbdeid.cli import app
@@ -53,6 +55,8 @@ RUN_KEYS = {
     "search",
     "verified",
     "promises",
+    "expectations",
+    "rerelease",
     "warnings",
     "seconds",
 }
@@ -76,14 +80,24 @@ def write(name: str, **more: Any) -> None:
     Path(f"{name}.yml").write_text(json.dumps(small(**more)))
 
 
-def call(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "dbdeid", *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@pytest.fixture(scope="module", autouse=True)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    global running
+    with Server(tmp_path_factory.mktemp("told") / "told") as running:
+        yield
+
+
+running: Server
+
+
+def call(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, which is spared loading dbdeid where it reads nothing."""
+    if stdin is None:
+        ended = running.run(Path.cwd(), *words)
+        done = subprocess.CompletedProcess(words, ended.code, ended.out, ended.err)
+    else:
+        command = [sys.executable, "-m", "dbdeid", *words]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in done.stderr
     assert "defect" not in done.stderr
     return done

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -104,6 +104,50 @@ def labelled(label: str, scale: Intervals) -> tuple[int, Cell] | None:
     return None
 
 
+def cells(width: Fraction, scale: Intervals) -> Iterator[Cell]:
+    """All intervals of one width between both limits of a scale, and the two beyond them.
+
+    >>> scale = Intervals((), lower=Fraction(15), upper=Fraction(30))
+    >>> [c.label for c in cells(Fraction(10), scale)]
+    ['< 15', '[15, 20)', '[20, 30)', '>= 30']
+    """
+    assert scale.lower is not None
+    assert scale.upper is not None
+    yield from beyond(scale)
+    start = scale.lower
+    while start < scale.upper:
+        cell = _cell(start, width, scale)
+        yield cell
+        assert cell.end is not None
+        start = cell.end
+    yield from beyond(scale, above=True)
+
+
+def beyond(scale: Intervals, *, above: bool = False) -> Iterator[Cell]:
+    """What lies below the lower limit of a scale, or from the upper one on; none without it."""
+    if above and scale.upper is not None:
+        yield Cell(f">= {decimal(scale.upper)}", scale.upper, None)
+    elif not above and scale.lower is not None:
+        yield Cell(f"< {decimal(scale.lower)}", None, scale.lower)
+
+
+def cut(width: Fraction, scale: Intervals) -> Iterator[Cell]:
+    """The intervals of one width that a limit cuts, the lowest first.
+
+    >>> [c.label for c in cut(Fraction(10), Intervals((), lower=Fraction(15)))]
+    ['[15, 20)']
+    """
+    found = {}
+    for limit in (scale.lower, scale.upper):
+        if limit is not None and _start(limit, width, scale.origin) != limit:
+            first = _start(limit, width, scale.origin)
+            inside = first if limit == scale.upper else limit
+            floor = inside if scale.lower is None else scale.lower
+            cell = _cell(max(inside, floor), width, scale)
+            found[cell.label] = cell
+    yield from found.values()
+
+
 def of_values(cell: Cell, *, discrete: bool) -> tuple[str | None, str | None]:
     """The bounds of the values of an interval as text; discrete ones are inside it.
 
@@ -137,9 +181,9 @@ def _start(number: Fraction, width: Fraction, origin: Fraction) -> Fraction:
 
 def _cell(number: Fraction, width: Fraction, scale: Intervals) -> Cell:
     if scale.lower is not None and number < scale.lower:
-        return Cell(f"< {decimal(scale.lower)}", None, scale.lower)
+        return next(beyond(scale))
     if scale.upper is not None and number >= scale.upper:
-        return Cell(f">= {decimal(scale.upper)}", scale.upper, None)
+        return next(beyond(scale, above=True))
     start = _start(number, width, scale.origin)
     end = start + width
     if scale.lower is not None:

@@ -270,7 +270,7 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
 def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int) -> exp.Query:
     """A query for all rows of what the spec names at a place: a table or view, or a file."""
     if name.lower().endswith(tuple(FILES)):
-        query = file_query(relative(file, name, *place))
+        query = file_query(located(file, name, *place))
         assert query is not None
         return query
     return exp.select("*").from_(find_table(session, name, str(place[-1])).table)
@@ -432,3 +432,16 @@ def relative(file: SpecFile, path: str, *place: str | int) -> Path:
         hint = "give a shorter or a plain path"
         raise SpecError([file.mistake(message, *place, hint=hint)], source=file.label) from None
     return found
+
+
+def located(file: SpecFile, path: str, *place: str | int) -> Path:
+    """An input of the spec: beside it, or else where its project keeps such files.
+
+    Raises:
+        SpecError: no file can have this path; the message names its place in the spec.
+    """
+    beside = relative(file, path, *place)
+    if beside.exists():
+        return beside
+    others = (folder / Path(path).expanduser() for folder in file.folders("hierarchies")[1:])
+    return next((other for other in others if other.exists()), beside)

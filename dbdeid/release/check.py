@@ -43,7 +43,7 @@ def check(
         SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
         Unsatisfiable: k is larger than the table.
     """
-    file = read(source)
+    file = read(source, connection, database)
     if is_external(file):
         return external_work.check(file, connection, database=database, settings=settings)
     queries_of(file)

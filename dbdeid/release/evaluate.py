@@ -27,11 +27,21 @@ def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
     Raises:
         DataError: the pattern of `evaluate.queries` matches no file, or one is not text.
     """
+    return tuple((path.stem, _text(path)) for path in query_files(file))
+
+
+def query_files(file: SpecFile) -> tuple[Path, ...]:
+    """The files of the workload.
+
+    Raises:
+        DataError: the pattern of `evaluate.queries` matches no file.
+    """
     pattern = file.spec.evaluate.queries
     if pattern is None:
         return ()
     try:
-        paths = _matching(file.folder, Path(pattern).expanduser())
+        found = (_matching(f, Path(pattern).expanduser()) for f in file.folders("queries"))
+        paths = next((paths for paths in found if paths), [])
     except (OSError, ValueError, IndexError, RuntimeError):
         paths = []
     if not paths:
@@ -40,7 +50,7 @@ def queries_of(file: SpecFile) -> tuple[tuple[str, str], ...]:
             hint="a pattern like queries/*.sql, relative to the spec, or an absolute one; "
             "`dbdeid workload` writes random queries",
         )
-    return tuple((path.stem, _text(path)) for path in paths)
+    return tuple(paths)
 
 
 def _matching(folder: Path, pattern: Path) -> list[Path]:

@@ -127,12 +127,12 @@ def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ())
     Args:
         file: the spec now.
         entry: the last run.
-        besides: keys that may differ; `evaluate` always may.
+        besides: keys that may differ; `evaluate`, `rerelease` and what a project asks always may.
 
     Raises:
         DataError: the spec is not the one that made the release.
     """
-    loose = {"evaluate", *besides}
+    loose = {"evaluate", "expect", "rerelease", "tags", "depends_on", *besides}
     try:
         then = read_text(entry.spec).spec
     except SpecError:
@@ -157,7 +157,7 @@ def verify(
     Raises:
         DataError: there is no verifiable release of this spec.
     """
-    file = read(source)
+    file = read(source, connection, database)
     if is_external(file):
         return external_work.verify(file, connection, database=database, settings=settings)
     with existing(file, connection, database=database, settings=settings) as found:
@@ -250,7 +250,7 @@ def evaluate(
         without a workload), models (empty: none are declared) and what changed over all of them,
         models_overall.
     """
-    file = read(source)
+    file = read(source, connection, database)
     if is_external(file):
         return external_measures.evaluate(file, connection, database=database, settings=settings)
     with existing(file, connection, database=database, settings=settings) as found:
@@ -299,7 +299,7 @@ def export_release(
         raise DataError(
             f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
         )
-    file = read(source)
+    file = read(source, database=database)
     refuse(file, "is not exported", "give away that table, or a file of it")
     finals = companions(destination, file.spec)
     for path in finals:

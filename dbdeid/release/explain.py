@@ -65,7 +65,7 @@ def steps(
     Raises:
         SpecError, DataError: the spec does not fit its source.
     """
-    file = read(source)
+    file = read(source, database=database)
     refuse(file, "has no steps to show", "-vv logs the SQL of verify, evaluate and query")
     places(file, database)
     with reading(file, database=database, settings=settings) as session:

@@ -27,7 +27,7 @@ from dbdeid.release.bind import (
     bind,
     file_query,
     find_table,
-    relative,
+    located,
     resolve_source,
 )
 from dbdeid.release.external_values import Explained, explained
@@ -188,7 +188,7 @@ def opened(
     Raises:
         SpecError, HierarchyError, DataError: the spec does not fit the tables.
     """
-    file = source if isinstance(source, SpecFile) else read(source)
+    file = source if isinstance(source, SpecFile) else read(source, connection, database)
     with reading(file, connection, database=database, settings=settings) as session:
         yield _opened(file, session)
 
@@ -251,7 +251,7 @@ class _Fetched:
 
 def _fetched(file: SpecFile, session: Session, name: str, key: str, staged: str) -> _Fetched:
     if name.lower().endswith(tuple(FILES)):
-        path = relative(file, name, "method", key)
+        path = located(file, name, "method", key)
         query = file_query(path)
         assert query is not None
         if path.suffix.lower() == files.PARQUET:
@@ -283,7 +283,7 @@ def _original(file: SpecFile, session: Session, found: _Fetched) -> exp.Query | 
             ) from None
         return query
     if source.lower().endswith(tuple(FILES)):
-        path = relative(file, source, "source")
+        path = located(file, source, "source")
         same = found.path is not None and path.resolve() == found.path.resolve()
         return None if same or not path.is_file() else file_query(path)
     try:

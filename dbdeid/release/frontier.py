@@ -59,7 +59,7 @@ def frontier(
         Unsatisfiable: there is no risk to lower.
         MissingExtra: the search needs a library that is not installed.
     """
-    file, clock = read(source), Clock(notify)
+    file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "has no frontier of policies", "verify, evaluate, query or report it")
     _require_policy(file)
     path = place_of(file, page, database, "frontier")

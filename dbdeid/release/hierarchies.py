@@ -16,7 +16,7 @@ from dbdeid.data.ordered import Ordered
 from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
-from dbdeid.release.bind import Bound, BoundColumn, bounds_of, find_table, relative
+from dbdeid.release.bind import Bound, BoundColumn, bounds_of, find_table, located
 from dbdeid.release.hierarchy_spec import HierarchySpec
 
 Rows = Sequence[Sequence[str]]
@@ -117,7 +117,7 @@ def leaf_rows(
     """The leaves with their labels, where they come from, and whether they are a public domain."""
     name = quasi_identifier.name
     if spec.path is not None:
-        path = relative(bound.file, spec.path)
+        path = located(bound.file, spec.path, "columns", name, "hierarchy")
         return hierarchy_file.read(name, path), path.name, True
     if spec.table is not None:
         return _table_rows(session, name, spec.table), f"table {spec.table}", True

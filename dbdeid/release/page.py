@@ -36,19 +36,19 @@ def write_report(
     Raises:
         DataError: the release was never run, or the page cannot be written.
     """
-    file = read(source)
+    file = read(source, database=database)
     path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
     if is_external(file):
         require_place(path, file, database)
         record = external_record.record(file, database=database, settings=settings)
-        return _write(path, record, audience)
+        return write_record(path, record, audience)
     with workplace(file, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
     if entry is None:
         raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
     require_same(file, entry)
     require_place(path, file, database)
-    return _write(path, entry.record, audience)
+    return write_record(path, entry.record, audience)
 
 
 def manifest_of(page: Path) -> Path | None:
@@ -56,7 +56,12 @@ def manifest_of(page: Path) -> Path | None:
     return None if page.exists() and not page.is_file() else page.with_suffix(".json")
 
 
-def _write(path: Path, record: Mapping[str, Any], audience: Audience) -> Path:
+def write_record(path: Path, record: Mapping[str, Any], audience: Audience) -> Path:
+    """Write the page of a record, and its manifest beside it.
+
+    Raises:
+        DataError: they cannot be written, or another file is in the manifest's place.
+    """
     beside = manifest_of(path)
     if beside is None:
         return write_page(path, render(record, audience))
@@ -113,7 +118,7 @@ def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
             f"{path} belongs to this spec and would be overwritten",
             hint="choose another place with -o",
         )
-    if path.is_file() and not _is_page(path):
+    if path.is_file() and not is_page(path):
         raise DataError(
             f"{path} is there already, and is no page of dbdeid",
             hint="choose another place with -o, or remove the file first",
@@ -124,7 +129,7 @@ def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
         )
 
 
-def _is_page(path: Path) -> bool:
+def is_page(path: Path) -> bool:
     """Whether a file is a page that an earlier command drew, which may be replaced."""
     try:
         with path.open("rb") as file:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -62,6 +62,7 @@ class Prepared:
         rows: records of the source.
         subjects: people behind them; as many as records where none are declared.
         weighed: of method policy, the risk of the policy that was chosen.
+        fingerprints: of what the release is made of, by name; empty where none is made.
     """
 
     bound: Bound
@@ -72,6 +73,7 @@ class Prepared:
     rows: int
     subjects: int
     weighed: PolicyRisk | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def released(self) -> tuple[Column, ...]:

@@ -222,7 +222,7 @@ def _asked(
         with exported.opened(path, sql, connection, settings) as (session, found):
             yield _Asked(session, found.target, found.notes, found.views)
         return
-    file = read(source)
+    file = read(source, connection, database)
     if is_external(file):
         with external.opened(file, connection, database=database, settings=settings) as foreign:
             yield _of_foreign(foreign)

@@ -94,6 +94,7 @@ def record_of(
         "distributions": [drawn.to_dict() for drawn in fidelity.distributions],
         "seconds": dict(seconds),
         "exports": list(spec.output.export),
+        "fingerprints": dict(prepared.fingerprints),
         "spec_text": prepared.bound.file.text,
         **found,
     }
@@ -299,7 +300,9 @@ def result_of(
             for promise in (kept["verification"] or {}).get("promises", ())
             if promise["model"] in (*MODELS, "policy", "copies")
         ),
+        expectations=tuple(kept.get("expectations") or ()),
         warnings=tuple(kept["warnings"]),
+        rerelease=tuple((kept.get("rerelease") or {}).get("found", ())),
         seconds=dict(seconds),
         table=table,
         _reader=reader,

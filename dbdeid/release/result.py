@@ -49,7 +49,10 @@ class RunResult:
         search: lattice_size, checked, proven_optimal, lower_bound.
         verified: whether an independent look at the written table found every promise kept.
         promises: of each privacy model what was declared and what was found.
+        expectations: of each threshold of `expect` its name, what was expected and found.
         warnings: what a reader of the release should know.
+        rerelease: what it tells together with each earlier release of its source, as
+            `joint.Compared`; newest first.
         seconds: wall time of each phase.
         table: where the release is, as SQL names it.
     """
@@ -79,7 +82,9 @@ class RunResult:
     search: Mapping[str, Any]
     verified: bool
     promises: tuple[Mapping[str, Any], ...]
+    expectations: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...]
+    rerelease: tuple[Mapping[str, Any], ...]
     seconds: Mapping[str, float]
     table: str = field(metadata={"json": False})
     _reader: Reader = field(repr=False, metadata={"json": False})

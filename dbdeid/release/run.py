@@ -25,10 +25,25 @@ from dbdeid.methods import (
     relocation,
 )
 from dbdeid.methods.outcome import Written
-from dbdeid.release import answers, drawn, export, frontier, policies, preview, recipients, record
+from dbdeid.release import (
+    answers,
+    drawn,
+    expectations,
+    export,
+    fingerprints,
+    frontier,
+    joint,
+    policies,
+    preview,
+    recipients,
+    record,
+    rerelease,
+)
+from dbdeid.release import reuse as reusing
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer
 from dbdeid.release.declared import declared_of
+from dbdeid.release.earlier import KEY
 from dbdeid.release.evaluate import evaluate_workload
 from dbdeid.release.external import refuse
 from dbdeid.release.fidelity import fidelity
@@ -80,6 +95,7 @@ def run(
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
+    reuse: bool = False,
 ) -> RunResult:
     """Make, verify and publish one release.
 
@@ -90,14 +106,16 @@ def run(
         settings: engine limits of an opened connection.
         notify: called with each phase, and with the search's progress.
         offer: asked, when the search is interrupted, whether to release the best found so far.
+        reuse: apply the levels of the release's last run instead of searching for some.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input; nothing was changed.
         Unsatisfiable: no release satisfies the declared models; nothing was changed.
         NothingFound: the search found none, and proved nothing; nothing was changed.
         VerificationError: the written table does not keep its promises; nothing was published.
+        ExpectationError: it misses what the spec expects of it; nothing was published.
     """
-    file = read(source)
+    file = read(source, connection, database)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
@@ -107,14 +125,22 @@ def run(
                 hint="give `database`, or a connection of your own",
             )
         check_owned(work, file.spec)
+        last = None
+        if reuse:
+            file, last = reusing.applied(file, work)
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = drawing_as_before(prepare(bound, work.session), work.last(file.spec))
+            prepared = prepare(bound, work.session)
+            found = fingerprints.taken(bound, work.session)
+            prepared = replace(prepared, fingerprints=found)
+            prepared = drawing_as_before(prepared, work.last(file.spec))
+            if last is not None:
+                reusing.require_same_labels(work, prepared, last)
             warnings = answers.require(prepared, work.session)
             models = recipients.originals(prepared.bound, work.session)
         make = METHODS[file.spec.method.name]
-        with clock.phase("search"):
+        with clock.phase("search"), reusing.still_holding(last):
             decided = None
             if isinstance(file.spec.method, Policy):
                 frontier.require_free(work, file.spec.release)
@@ -190,12 +216,20 @@ def _release(
         )
         asked = kept_metrics(spec.evaluate.metrics)
         alike = fidelity(prepared.bound, session, public, hierarchies, declared, asked)
+    with clock.phase("compare"):
+        again = rerelease.compare(work, prepared, written)
+        warnings = (*warnings, *(joint.words(again.found) if again else ()))
     with clock.phase("publish"), staging(work.home) as stage:
         files = _write_files(work, stage, spec, declared, public)
         kept = record.record_of(
             prepared, written, session, verification, workload, alike, warnings, clock.seconds
         )
         kept |= {"models": compared.to_dict() if compared else None}
+        judged = expectations.judged(spec.expect, kept)
+        expectations.require(judged)
+        kept |= {"expectations": [expectation.to_dict() for expectation in judged]}
+        if again is not None:
+            kept |= {KEY: {**again.kept, "found": joint.told(again.found)}}
         if written.crosswalk is not None:
             of = proven(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
@@ -205,7 +239,7 @@ def _release(
             kept |= {"frontier": policies.kept(told)}
             rows = frontier.tables(session, decided.found, told)
         entry = record.entry_of(work, prepared, kept)
-        private = Private(hierarchies, written.flagged, rows, written.clusters)
+        private = Private(hierarchies, written.flagged, rows, written.clusters, again)
         _commit(work, stage, spec, entry, files, public, private, declared)
     reader = Reader(work.places, spec.release, work.connection, _kept(work, public.released))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
@@ -265,12 +299,14 @@ def _write_files(
 @dataclass(frozen=True, slots=True)
 class Private:
     """What the book keeps of a release: its hierarchies, which records are counterfeit, the rows
-    of its frontier, by table, and the clusters that synthetic records were drawn from."""
+    of its frontier, by table, the clusters that synthetic records were drawn from, and what later
+    runs are compared with."""
 
     hierarchies: Relation | None
     flagged: Relation | None
     frontier: Mapping[str, exp.Query] | None
     clusters: Relation | None
+    again: rerelease.Rerelease | None
 
 
 def _commit(
@@ -305,6 +341,8 @@ def _commit(
             book.keep_hierarchies(entry.release, private.hierarchies)
             book.keep_counterfeits(entry.release, private.flagged)
             book.keep_clusters(entry.release, private.clusters)
+            if (again := private.again) is not None and again.shown is not None:
+                book.keep_published(again.run, again.shown, again.rows)
             book.add(entry)
             book.add_files([booked(file, entry.release, work.home) for file in files])
             held.enter_context(uninterrupted())  # after the commit there is no way back

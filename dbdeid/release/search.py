@@ -146,7 +146,7 @@ def search(
         NothingFound: the one search found none, and that none satisfies is not proven.
         Interrupted: by the user.
     """
-    file, clock = read(source), Clock(notify)
+    file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
     _require_searchable(file, grid or Grid())
     path = place_of(file, page, database, "search")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -38,7 +39,6 @@ from dbdeid.release.column_spec import ColumnSpec, foreign, ungeneralized, unmas
 from dbdeid.release.hierarchy_spec import (
     Part,
     Text,
-    not_yet,
 )
 from dbdeid.release.method_spec import (
     Condensation,
@@ -108,13 +108,20 @@ def _known_model(value: Any) -> Any:
     return value
 
 
+def _tag(value: str) -> str:
+    if not re.fullmatch(r"[\w.-]{1,63}", value):  # no sign of the words that select by it
+        raise problem("a tag has letters, digits, _, - and . only", "as in `tags: [weekly]`")
+    return value
+
+
+TagName = Annotated[Text, AfterValidator(_tag)]
 DeclaredModel = Annotated[Model, Field(discriminator="model"), BeforeValidator(_known_model)]
 
 
 class ReleaseSpec(Part):
     """One release as its owner declares it; see the reference of the specification."""
 
-    keys_not_yet = ("expect", "rerelease", "preset")
+    keys_not_yet = ("preset",)
 
     release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
     database: Text | None = None
@@ -132,13 +139,10 @@ class ReleaseSpec(Part):
     output: Output = Field(default_factory=lambda: Output.model_validate({}))
     seed: Annotated[int, Field(ge=0)] | None = None
     accept: Literal["rows"] | None = None
-
-    @field_validator("columns", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        if value == "from_comments":
-            raise not_yet("columns: from_comments")
-        return value
+    expect: dict[str, Text] = Field(default_factory=dict)
+    rerelease: Literal["warn", "strict"] = "warn"
+    tags: Annotated[tuple[TagName, ...], Field(strict=False)] = ()
+    depends_on: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
     @field_validator("columns")
     @classmethod

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
+from dbdeid.release import expect_spec, projectfile
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
 from dbdeid.release.method_spec import METHODS, Choice, SafeHarbor
@@ -38,8 +39,10 @@ class SpecFile:
         spec: the parsed specification.
         folder: the folder that its relative paths start from.
         path: the file, when it came from one.
-        text: the text as read; for a dict its JSON.
+        text: the text as read, with what it takes from its project; for a dict its JSON.
         lines: line of each key path, for messages.
+        project: the project that it takes part in.
+        shared: the keys that it takes from there.
     """
 
     spec: ReleaseSpec
@@ -47,6 +50,8 @@ class SpecFile:
     path: Path | None
     text: str
     lines: Mapping[Path_, int]
+    project: projectfile.ProjectFile | None = None
+    shared: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -55,30 +60,67 @@ class SpecFile:
 
     def mistake(self, message: str, *place: str | int, hint: str = "") -> Mistake:
         """A mistake found later, for example in the database, with its line."""
-        return Mistake(message, _dotted(place), _line(self.lines, place), hint)
+        return _mistake(message, tuple(place), self.lines, hint, self.shared)
+
+    def folders(self, part: str) -> tuple[Path, ...]:
+        """Where an input is looked for: beside the spec, in its project, in a folder there.
+
+        Args:
+            part: of the project that it belongs to: hierarchies or queries.
+        """
+        if self.project is None:
+            return (self.folder,)
+        return self.folder, self.project.folder, self.project.place(part)
 
 
-def read(source: str | Path | Mapping[str, Any]) -> SpecFile:
+def read(
+    source: str | Path | Mapping[str, Any], connection: Any = None, database: Path | None = None
+) -> SpecFile:
     """A spec from a path, from YAML or JSON text, or from a dict.
+
+    Args:
+        source: the spec.
+        connection: where its source is, if its columns stand in comments.
+        database: likewise, in place of its `database`.
 
     Raises:
         SpecError: it cannot be read, or it has mistakes.
+        DataError: its columns stand in comments of a database that cannot be read.
     """
+    lines: Mapping[Path_, int] = {}
+    folder, path, project = Path.cwd(), None, None
+    shared: Mapping[str, Any] = {}
     if isinstance(source, Mapping):
         data, _ = Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)
-        return _parse(data, {}, Path.cwd(), None, text)
-    if not isinstance(source, str | Path):
+    elif not isinstance(source, str | Path):
         raise SpecError(
             f"a spec is a path, a text or a dict, not a {type(source).__name__}",
             hint="give a path, a text or a dict",
         )
-    path = _as_path(source)
-    if path is None:
-        return read_text(str(source))
-    text = _text(path)
-    data, lines = load(text, str(path))
-    return _parse(data, lines, path.resolve().parent, path, text)
+    elif (path := _as_path(source)) is None:
+        text = str(source)
+        data, lines = load(text, "spec")
+    else:
+        text, folder = _text(path), path.resolve().parent
+        data, lines = load(text, str(path))
+        project = projectfile.around(path)
+        if project is not None and isinstance(data, Mapping):
+            shared = project.shared(data, folder)
+            text, data = projectfile.whole(text, data, shared), {**data, **shared}
+    if isinstance(data, Mapping) and data.get("columns") == "from_comments":
+        from dbdeid.release.comments import resolved, with_columns
+
+        data = resolved(data, folder, connection, database)
+        text = with_columns(text, data)
+    file = _parse(data, lines, folder, path, text, frozenset(shared))
+    return replace(file, project=project)
+
+
+def written_columns(file: SpecFile) -> Mapping[str, Any]:
+    """The `columns` of a spec as they are written."""
+    columns: Mapping[str, Any] = load(file.text, file.label)[0]["columns"]
+    return columns
 
 
 def read_text(text: str) -> SpecFile:
@@ -115,7 +157,12 @@ def _why(error: Exception) -> str:
 
 
 def _parse(
-    data: Any, lines: Mapping[Path_, int], folder: Path, path: Path | None, text: str
+    data: Any,
+    lines: Mapping[Path_, int],
+    folder: Path,
+    path: Path | None,
+    text: str,
+    shared: frozenset[str] = frozenset(),
 ) -> SpecFile:
     name = str(path) if path else "spec"
     if not isinstance(data, Mapping):
@@ -126,18 +173,38 @@ def _parse(
         spec = ReleaseSpec.model_validate(data)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=True)
-        raise SpecError(_mistakes(found, lines), source=name) from None
-    file = SpecFile(spec, folder, path, text, lines)
+        raise SpecError(_mistakes(found, lines, shared), source=name) from None
+    file = SpecFile(spec, folder, path, text, lines, shared=shared)
     mistakes = [
         file.mistake(message, "columns", column, hint=hint)
         for column, message, hint in spec.quasi_identifier_mistakes()
+    ]
+    mistakes += [
+        file.mistake(message, "expect", metric, hint=hint)
+        for metric, message, hint in expect_spec.mistakes(spec)
     ]
     if mistakes:
         raise SpecError(mistakes, source=name)
     return file
 
 
-def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterator[Mistake]:
+def _mistake(
+    message: str,
+    place: Path_,
+    lines: Mapping[Path_, int],
+    hint: str,
+    shared: frozenset[str] = frozenset(),
+) -> Mistake:
+    """A mistake at its place in the spec, or in the file of the project that it comes from."""
+    if place[:1] and place[0] in shared:
+        above = () if place[0] in projectfile.ProjectSpec.model_fields else ("defaults",)
+        return Mistake(message, f"{projectfile.NAME}: {_dotted((*above, *place))}", None, hint)
+    return Mistake(message, _dotted(place), _line(lines, place), hint)
+
+
+def _mistakes(
+    errors: list[ErrorDetails], lines: Mapping[Path_, int], shared: frozenset[str]
+) -> Iterator[Mistake]:
     seen = set()
     places = {_place(error) for error in errors}
     meant = set(_meant(errors))
@@ -151,7 +218,7 @@ def _mistakes(errors: list[ErrorDetails], lines: Mapping[Path_, int]) -> Iterato
         hint = hint or _example(place)
         if (place, message) not in seen:
             seen.add((place, message))
-            yield Mistake(message, _dotted(place), _line(lines, place), hint)
+            yield _mistake(message, place, lines, hint, shared)
 
 
 def _inside(place: Path_, whole: Path_) -> bool:
@@ -293,6 +360,10 @@ _EXAMPLES = {
     "seed": "7",
     "null_policy": "own_category",
     "accept": "rows",
+    "tags": "[weekly, hospital]",
+    "depends_on": "[visits_clean]",
+    "expect": '{loss: "< 0.3", suppressed: "<= 0.05"}',
+    "rerelease": "strict",
     "search": "optimal",
     "time_limit": "60",
     "engine": "numpy",

@@ -100,7 +100,7 @@ def write(
     """
     _require_sense(drawing)
     _require_empty(directory)
-    file = read(source)
+    file = read(source, database=database)
     if is_external(file):
         with opened(file, database=database, settings=settings) as foreign:
             domains, left_out = askable(foreign.of_original, foreign.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from dbdeid.engine.scratch import abandoned
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
-from dbdeid.release.bind import FILES, Bound, relative
+from dbdeid.release.bind import FILES, Bound, located, relative
 from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.spec import ReleaseSpec, beside, published
@@ -98,12 +98,12 @@ def _check(file: SpecFile, found: Places) -> None:
         elif _identity(path) in seen:
             message = f"{path.name} would be written twice"
             mistakes.append(Mistake(message, place, hint="choose another file name"))
-        elif not path.parent.is_dir():
+        elif not path.parent.is_dir() and not (place == "target" and place in file.shared):
             message = f"the folder {path.parent} does not exist"
             mistakes.append(Mistake(message, place, hint="create it first"))
         seen.add(_identity(path))
-    if mistakes:
-        raise SpecError(mistakes, source=file.label)
+    if mistakes:  # each once, however many files lie in a folder
+        raise SpecError(list(dict.fromkeys(mistakes)), source=file.label)
 
 
 def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
@@ -113,14 +113,14 @@ def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
     if found.database is not None:
         yield found.database
     if isinstance(spec.source, str) and spec.source.lower().endswith(tuple(FILES)):
-        yield relative(file, spec.source, "source")
+        yield located(file, spec.source, "source")
     for name, column in spec.columns.items():
         if column.hierarchy is not None and column.hierarchy.path is not None:
-            yield relative(file, column.hierarchy.path, "columns", name, "hierarchy")
+            yield located(file, column.hierarchy.path, "columns", name, "hierarchy")
     for number, model in enumerate(spec.privacy):
         population = population_of(model)
         if population is not None and population.lower().endswith(tuple(FILES)):
-            yield relative(file, population, "privacy", number, "population")
+            yield located(file, population, "privacy", number, "population")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +235,37 @@ def workplace(
         session = Session.open(there, read_only=read_only and there is not None, settings=settings)
     else:
         session = Session.over(connection, found.database, read_only=read_only)
-    with session:
+    with session, _folder_of_target(file, found, writing=writing):
         if writing and not session.can_write(session.catalog if found.target is None else None):
             raise DataError("the connection is read-only", hint="open it for writing")
         home = found.private or found.database or session.file_of(session.catalog)
         book = _recovered(session, found, home, writing=writing)
         runs = len(book.entries()) if book else 0
         yield Workplace(session, book, found, home, runs, connection)
+
+
+@contextmanager
+def _folder_of_target(file: SpecFile, found: Places, *, writing: bool) -> Iterator[None]:
+    """The folder where a project has its targets is made for the first, and goes if that fails.
+
+    git keeps no empty folder, and so none before the first run.
+    """
+    folder = found.target.parent if found.target and "target" in file.shared else None
+    if not writing or folder is None or folder.is_dir():
+        yield
+        return
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be made ({error.strerror})", hint="check `target` in dbdeid.yml"
+        ) from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
 
 
 def _recovered(session: Session, found: Places, home: Path | None, *, writing: bool) -> Book | None:

@@ -61,7 +61,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "moved": moved,
         "whole": whole,
         "local": _local(shown),
-        "models": [_model(model) for model in shown.get("privacy") or ()],
+        "models": [model_words(model) for model in shown.get("privacy") or ()],
         "model_terms": _model_terms(shown),
         "columns": [_column(column, shown) for column in shown.get("columns") or ()],
         "parameters": _parameters(shown),
@@ -204,7 +204,7 @@ def _model_terms(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(terms.MODELS[name] for name in names if name in terms.MODELS)
 
 
-def _model(model: Mapping[str, Any]) -> str:
+def model_words(model: Mapping[str, Any]) -> str:
     """A privacy model in words: `k-anonymity (k = 5)`."""
     model_name = str(model.get("model", ""))
     name = terms.MODELS.get(model_name, (model_name,))[0]

@@ -11,6 +11,7 @@ from dbdeid.report.policies import briefly, pieces
 from dbdeid.words import external
 from dbdeid.words.layout import grid
 from dbdeid.words.models import compared
+from dbdeid.words.project import expected
 from dbdeid.words.queries import drawn as drawn
 from dbdeid.words.queries import share, workload
 from dbdeid.words.search import how
@@ -38,6 +39,8 @@ def released(result: RunResult) -> str:
     """A finished run in a few lines, and what became of the recipient's models."""
     made = result.synthetic
     text = _released(result) if made is None else synthesized(result, made)
+    if result.expectations:
+        text += f"\n  expected      {expected(result.expectations)}"
     if result.models_overall is None:
         return text
     return f"{text}\n\n{compared(result.models, result.models_overall)}"

@@ -16,7 +16,7 @@ USAGE = tuple(
         (("runn", "spec.yml"), "runn"),
         (("",), "''"),
         (("--bogus",), "--bogus"),
-        (("run",), "SPEC"),
+        (("run",), "no dbdeid.yml", "give a SPEC"),
         (("check",), "SPEC"),
         (("check", "spec.yml", "spec.yml"), "spec.yml"),
         (("verify",), "SPEC|FILE"),

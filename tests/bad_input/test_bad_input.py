@@ -18,6 +18,7 @@ from bad_input import (
     names,
     policies,
     populations,
+    projects,
     sources,
     spec,
     synthetic,
@@ -38,6 +39,7 @@ ROOMS = {
     "populations": populations.CASES,
     "policies": policies.CASES,
     "external": external.CASES,
+    "projects": projects.CASES,
     "commands": commands.CASES,
     "files": files.CASES,
 }

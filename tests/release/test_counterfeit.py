@@ -205,11 +205,13 @@ def test_all_draws_come_from_the_seed(recoding: str) -> None:
         con.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(name), age")
     assert written(made) == first
     assert flags() == flagged
-    others = []
-    for seed in (8, 9, 10):  # few records may fall alike by chance
+
+    def drawn(seed: int) -> list[Any]:
         written(made | {"seed": seed})
-        others.append(flags())
-    assert any(other != flagged for other in others)
+        return flags()
+
+    # few records may fall alike by chance
+    assert any(drawn(seed) != flagged for seed in (8, 9, 10))
 
 
 @pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
@@ -252,7 +254,6 @@ def test_without_a_seed_only_the_book_knows_the_draws() -> None:
 ILLNESS = {
     "one value": "'flu'",
     "with NULLs": "CASE WHEN i % 4 = 0 THEN NULL ELSE ['asthma', 'flu'][1 + i % 2] END",
-    "numbers": "1 + i % 3",
     "fractions": "CAST(i % 3 AS DOUBLE) / 2",
     "dates": "DATE '2020-01-01' + (i % 3)::INTEGER",
     "truths": "i % 2 = 0",

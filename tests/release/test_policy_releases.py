@@ -705,15 +705,14 @@ def test_equal_seeds_give_equal_bytes_whatever_the_order_and_threads(place: Path
     given = in_files()
     names = ("out.duckdb", "out.parquet", "out.csv", "copy.duckdb")
     seen = []
-    for order in ("name", "hash(name)"):
+    for order, threads in (("name", 1), ("hash(name)", 2)):
         with duckdb.connect("owner.duckdb") as con:
             con.execute(f"CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY {order}")
             con.execute(
                 f"CREATE OR REPLACE TABLE town AS FROM town ORDER BY hash(age || '{order}')"
             )
-        for threads in (1, 2):
-            run_release(given, settings=Settings(threads=threads))
-            seen.append([Path(name).read_bytes() for name in names])
+        run_release(given, settings=Settings(threads=threads))
+        seen.append([Path(name).read_bytes() for name in names])
     assert all(found == seen[0] for found in seen)
 
 

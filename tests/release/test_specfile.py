@@ -184,8 +184,7 @@ target: x.db
 @pytest.mark.parametrize(
     ("place", "value", "where"),
     [
-        (("columns",), "from_comments", "columns"),
-        *(((key,), 1, key) for key in ("expect", "rerelease", "preset")),
+        (("preset",), 1, "preset"),
     ],
 )  # fmt: skip
 def test_words_of_the_contract_that_come_later(place: Any, value: Any, where: str) -> None:

@@ -1,0 +1,74 @@
+"""Testing a release that exists: whether it keeps its promises, and what its spec expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError, Failure, VerificationError
+from dbdeid.project.runner import Done
+from dbdeid.release import external_record
+from dbdeid.release.existing import evaluate, verify
+from dbdeid.release.expect_spec import OF_QUERIES
+from dbdeid.release.expectations import judged
+from dbdeid.release.external import is_external
+from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.workplace import workplace
+
+
+def check_release(
+    path: Path, *, database: Path | None = None, settings: Settings | None = None
+) -> Done:
+    """Verify the release of a spec again, and hold what was measured against `expect`.
+
+    Raises:
+        DataError: there is no verifiable release of this spec.
+    """
+    file = read(path, database=database)
+    if is_external(file):
+        record: Mapping[str, Any] = external_record.record(
+            file, database=database, settings=settings
+        )
+        found = record["verification"]
+    else:
+        found = verify(path, database=database, settings=settings).to_dict()
+        record = _measured(file, path, database, settings) if file.spec.expect else {}
+    failed = [p["model"] for p in found["promises"] if not p["holds"]]
+    failed += [check["check"] for check in found["hygiene"] if not check["holds"]]
+    expectations = judged(file.spec.expect, record) if file.spec.expect else ()
+    missed = [str(expectation) for expectation in expectations if not expectation.holds]
+    details = {
+        "verified": found["verified"],
+        "failed": failed,
+        "expectations": [expectation.to_dict() for expectation in expectations],
+    }
+    told = [f"verification failed: {', '.join(failed)}"] if failed else []
+    told += [f"it misses what the spec expects: {'; '.join(missed)}"] if missed else []
+    if not told:
+        return Done(details)
+    hint = "do not give this away" if failed else "find a better release, or change `expect`"
+    failure = Failure(f"{'; '.join(told)}\n  Hint: {hint}", VerificationError.exit_code)
+    return Done(details, failure)
+
+
+def _measured(
+    file: SpecFile, path: Path, database: Path | None, settings: Settings | None
+) -> Mapping[str, Any]:
+    """The record of the last run, with what the spec expects now and was not measured then.
+
+    The workload is asked again: its queries may have changed.
+    """
+    with workplace(file, database=database, settings=settings, writing=False) as work:
+        entry = work.last(file.spec)
+    if entry is None:
+        raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
+    record: dict[str, Any] = dict(entry.record)
+    then = {name.partition(".")[0] for name in record.get("metrics") or ()}
+    kinds = {name.partition(".")[0] for name in file.spec.expect}
+    asked = {*(file.spec.evaluate.metrics or ())}
+    if kinds & {*OF_QUERIES} or kinds & asked - then:
+        found = evaluate(path, database=database, settings=settings)
+        record |= {"metrics": found["metrics"], "queries": found["queries"]}
+    return record

@@ -1,0 +1,47 @@
+"""Whether a release is still what its spec, its source and its files would make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DbdeidError
+from dbdeid.project.releases import Release
+from dbdeid.release import fingerprints
+from dbdeid.release.bind import bind
+from dbdeid.release.specfile import read_text
+from dbdeid.release.workplace import workplace
+
+# They say when a release is run, and nothing of what it is.
+_OF_PROJECT = {"tags", "depends_on"}
+
+
+def modified(
+    release: Release, *, database: Path | None = None, settings: Settings | None = None
+) -> bool:
+    """Whether a release was never run, or its spec or anything it is made of differs since.
+
+    What cannot be compared counts as modified: a run tells why.
+    """
+    try:
+        return _modified(release, database, settings)
+    except DbdeidError:
+        return True
+
+
+def _modified(release: Release, database: Path | None, settings: Settings | None) -> bool:
+    file = release.file
+    with workplace(file, database=database, settings=settings, writing=False) as work:
+        entry = work.last(file.spec)
+        if entry is None:
+            return True
+        then = read_text(entry.spec).spec
+        if then.model_dump(exclude=_OF_PROJECT) != file.spec.model_dump(exclude=_OF_PROJECT):
+            return True
+        written = (work.places.target, *work.places.exports)
+        if any(path is not None and not path.exists() for path in written):
+            return True
+        if work.places.target is None and work.session.exists(entry.release) is None:
+            return True
+        known = entry.record.get("fingerprints")
+        return bool(known != fingerprints.taken(bind(file, work.session), work.session))

@@ -1,0 +1,113 @@
+"""The list of releases: what it shows to the house, and how little to the public."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from records import full, minimal, with_texts
+
+from dbdeid.report.record import Audience
+from dbdeid.report.site_page import render
+
+
+def row(name: str, record: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "release": name,
+        "page": f"{name}.html" if record is not None else None,
+        "record": record,
+        "spec": f"releases/{name}.yml",
+        "upstream": (),
+        "tags": (),
+        "changed": False,
+        "status": None,
+        "message": None,
+        **more,
+    }
+
+
+def texts(page: str) -> str:
+    """What is read: no style, no markup."""
+    body = page.partition("<body>")[2]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body)).replace("&nbsp;", " ")
+
+
+EXPECTED = [
+    {"name": "loss", "expected": "< 0.3", "found": 0.2, "holds": True},
+    {"name": "query_error", "expected": "< 0.1", "found": 0.2, "holds": False},
+]
+
+
+def test_the_house_sees_all_of_it() -> None:
+    page = texts(
+        render(
+            [
+                row("adult", {**full(), "expectations": EXPECTED}, tags=("weekly",), changed=True),
+                row(
+                    "later", None, upstream=("adult",), status="failed", message="k <is> too large"
+                ),
+                row("glance", {**minimal(), "verified": False}),
+            ],
+            "internal",
+        )
+    )
+    assert "3 releases, 1 verified; 1 did not succeed in the last run; 1 below expectations" in page
+    for text in ("releases/adult.yml; weekly", "the spec has changed since", "k-anonymity (k = 5)"):
+        assert text in page
+    assert "loss &lt; 0.3" in page
+    assert "last run: failed k &lt;is&gt; too large" in page
+    assert "never run" in page
+    assert "preview" in page
+    assert "28,816" in page
+
+
+def test_the_public_sees_what_its_pages_tell() -> None:
+    planted: dict[str, tuple[str, ...]] = {}
+
+    def plant(path: tuple[str, ...], text: str) -> str:
+        if path[-1] in ("created", "role", "method"):
+            return text
+        word = f"canary{len(planted):03d}x"
+        planted[word] = path
+        return word
+
+    record = with_texts({**full(), "expectations": EXPECTED}, plant)
+    page = render(
+        [
+            row(
+                "adult",
+                record,
+                **{"upstream": ("canary900x",), "tags": ("canary901x",), "changed": True},
+                **{"status": "failed", "message": "canary902x", "spec": "canary903x"},
+            ),
+            row("canary904x", None),
+            row("canary905x", {**minimal(), "verified": False}),
+        ],
+        "public",
+    )
+    shown = {planted.get(word) for word in re.findall(r"canary\d{3}x", page)}
+    assert shown == {("release",), ("privacy", "*", "model")}
+    assert "1 release, 1 verified." in texts(page)
+    for number in ("30,162", "30162", "1,346", "10:15", "below expectations", "did not succeed"):
+        assert number not in texts(page)
+    assert "2026-02-03" in texts(page)
+
+
+def test_the_loss_is_rounded_for_the_public() -> None:
+    def losses(audience: Audience) -> list[str]:
+        return re.findall(
+            r'<td class="n">((?:about )?0\.\d+)</td>', render([row("a", full())], audience)
+        )
+
+    assert losses("internal")[0] == f"{full()['loss']:.3f}"
+    (told,) = losses("public")
+    assert round(float(told.removeprefix("about ")) * 20, 9) % 1 == 0
+
+
+@pytest.mark.parametrize("audience", ["internal", "public"])
+def test_an_empty_site_and_hostile_names(audience: Audience) -> None:
+    assert "0 releases, 0 verified." in texts(render([], audience))
+    page = render([row("a", {**full(), "release": "<script>"}, spec="<script>")], audience)
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
