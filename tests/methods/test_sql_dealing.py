@@ -112,10 +112,9 @@ def diverse(least: float, kind: str) -> tuple[SensitiveModel, ...]:
     "models",
     [
         (),
-        diverse(2, "distinct"),
         diverse(3, "entropy"),
     ],
-    ids=["k", "distinct 2", "entropy 3"],
+    ids=["k", "entropy 3"],
 )
 def test_the_database_deals_the_same_blocks_of_the_reference(
     shared: Path, models: tuple[SensitiveModel, ...], session: Session
