@@ -110,6 +110,8 @@ def docs(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write it.")
     ] = None,
+    select: Select = None,
+    exclude: Exclude = None,
     project: InProject = None,
     options: Options,
 ) -> None:
@@ -118,10 +120,11 @@ def docs(
     The internal site shows what only the owner may know; the public one may be given away. No
     network is needed to read either.
 
-    dbdeid docs --audience public
+    dbdeid docs --audience public --select tag:open
     """
     found = _opened(project, options)
-    index = _from_here(found.docs(audience, output))
+    written = found.docs(audience, output, select=select or (), exclude=exclude or ())
+    index = _from_here(written)
     show(options, {"site": index, "audience": audience}, f"{audience} site: {index}")
 
 
@@ -192,6 +195,9 @@ def _go(runner: Runner, options: Options, kept: Path | None) -> None:
 
     runner.tell = told
     found: Results = runner.go()
+    for result in found.results:
+        if result.status == "interrupted":
+            show(options, None, project_texts().line(result.to_dict()))
     document = found.to_dict()
     show(options, document, project_texts().summary(document, _from_here(kept) if kept else None))
     if found.interrupted:

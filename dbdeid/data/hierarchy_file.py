@@ -52,7 +52,8 @@ def _text(path: Path, where: str) -> str:
         return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise HierarchyError(
-            f"{where} does not exist", hint="paths are relative to the spec"
+            f"{where} does not exist",
+            hint="paths are relative to the spec, or to the hierarchies of its project",
         ) from None
     except UnicodeDecodeError:
         raise HierarchyError(f"{where} is not UTF-8 text", hint="save it as UTF-8 CSV") from None

@@ -194,20 +194,30 @@ class Project:
         promising = [release for release in chosen if release.verifiable]
         return Runner("test", promising, check, attempt, keep)
 
-    def docs(self, audience: Audience = "internal", output: Path | None = None) -> Path:
+    def docs(
+        self,
+        audience: Audience = "internal",
+        output: Path | None = None,
+        *,
+        select: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> Path:
         """Write a static site of the reports, and give its first page.
 
         Args:
             audience: `internal`, or `public`: of what was verified, what the public may know.
             output: the folder; by default one for each audience in that of `paths.docs`.
+            select: which releases; empty: all.
+            exclude: which not.
 
         Raises:
             SpecError, DataError: the project has mistakes, or the site cannot be written.
         """
         return site.write(
             output or self.file.place("docs") / audience,
-            self.releases,
+            self.select(select, exclude),
             results.last(self.results_file),
+            results.last(self.tests_file, "test"),
             audience,
             database=self.database,
             settings=self.settings,

@@ -116,8 +116,9 @@ class Results:
             write_page(path, text + "\n")
 
 
-def last(path: Path) -> dict[str, dict[str, Any]]:
-    """The results of the last run by release; empty where there is none.
+def last(path: Path, command: Command = "run") -> dict[str, dict[str, Any]]:
+    """The results of the last run or test by release, each with when it `started`; empty where
+    there is none.
 
     Raises:
         DataError: the document cannot be read.
@@ -131,13 +132,15 @@ def last(path: Path) -> dict[str, dict[str, Any]]:
         raise DataError(f"{path} cannot be read ({why})", hint=_AGAIN) from None
     try:
         document = json.loads(text)
-        known = document["schema"] == f"dbdeid.run_results/{VERSION}"
-        found = {str(r["release"]): dict(r) for r in document["results"]} if known else None
+        found = None
+        if document["schema"] == f"dbdeid.{command}_results/{VERSION}":
+            started = {"started": str(document["started"])}
+            found = {str(r["release"]): dict(r) | started for r in document["results"]}
         complete = found is not None and all("status" in result for result in found.values())
     except (ValueError, TypeError, KeyError, RecursionError):
         found, complete = None, False
     if found is None or not complete:
-        raise DataError(f"{path} is no document of a run, or of another version", hint=_AGAIN)
+        raise DataError(f"{path} is no document of a {command}, or of another version", hint=_AGAIN)
     return found
 
 

@@ -24,6 +24,7 @@ def write(
     folder: Path,
     releases: Sequence[Release],
     last: Mapping[str, Mapping[str, Any]],
+    tests: Mapping[str, Mapping[str, Any]],
     audience: Audience,
     *,
     database: Path | None = None,
@@ -35,7 +36,9 @@ def write(
         folder: where it is written; it is made where it is missing.
         releases: of the project.
         last: their results in the last run, by name.
-        audience: for whom. Public pages tell nothing of releases that were never verified.
+        tests: the same of the last test.
+        audience: for whom. Public pages tell nothing of releases that were never verified, or not
+            when they were tested last.
         database: in place of the specs' `database`.
         settings: engine limits.
 
@@ -50,8 +53,9 @@ def write(
     found = [_record(release, database, settings) for release in releases]
     rows: list[dict[str, Any]] = []
     for release, (record, changed) in zip(releases, found, strict=True):
-        shown = record is not None and (audience == "internal" or bool(record["verified"]))
-        result = last.get(release.name, {})
+        result, tested = last.get(release.name, {}), _tested(record, tests.get(release.name))
+        verified = record is not None and bool(record["verified"]) and tested.get("verified", True)
+        shown = record is not None and (audience == "internal" or verified)
         rows.append(
             {
                 "release": release.name,
@@ -63,6 +67,8 @@ def write(
                 "changed": changed,
                 "status": result.get("status"),
                 "message": result.get("message"),
+                "verified": verified,
+                "tested": tested,
             }
         )
     pages = {row["page"] for row in rows if row["page"]} | {INDEX}
@@ -76,6 +82,13 @@ def write(
             path.unlink()
             path.with_suffix(".json").unlink(missing_ok=True)
     return folder / INDEX
+
+
+def _tested(record: Mapping[str, Any] | None, found: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What the last test found of a release, if it was of the last run; empty where it was not."""
+    if record is None or found is None or found["started"] < str(record["created"]):
+        return {}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _record(

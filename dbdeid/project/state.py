@@ -10,7 +10,7 @@ from dbdeid.project.releases import Release
 from dbdeid.release import fingerprints
 from dbdeid.release.bind import bind
 from dbdeid.release.specfile import read_text
-from dbdeid.release.workplace import workplace
+from dbdeid.release.workplace import companions, workplace
 
 # They say when a release is run, and nothing of what it is.
 _OF_PROJECT = {"tags", "depends_on"}
@@ -38,8 +38,8 @@ def _modified(release: Release, database: Path | None, settings: Settings | None
         then = read_text(entry.spec).spec
         if then.model_dump(exclude=_OF_PROJECT) != file.spec.model_dump(exclude=_OF_PROJECT):
             return True
-        written = (work.places.target, *work.places.exports)
-        if any(path is not None and not path.exists() for path in written):
+        written = [path for path in work.places.exports for path in companions(path, file.spec)]
+        if not all(path.exists() for path in (*filter(None, (work.places.target,)), *written)):
             return True
         if work.places.target is None and work.session.exists(entry.release) is None:
             return True

@@ -39,7 +39,8 @@ class Compared:
         reason: empty where they could.
         shared: people that both show.
         smallest: people of the smallest joint class; None where none is shown.
-        both: joint classes of fewer than k that both releases show.
+        both: joint classes of fewer than k that both releases show, other than whole classes of
+            both.
         appeared: the same of people whom only this release shows.
         vanished: the same of people whom only the earlier one shows.
         counted: what subtracting the sizes of classes alone tells: differences below k.
@@ -87,12 +88,15 @@ def measured(
     Returns:
         shared, smallest, both, appeared, vanished, counted; see `Compared`.
     """
-    small = people < k
+    there, here = before >= 0, now >= 0
+    # a class that both releases show whole tells with both what it tells alone, though counterfeit
+    # records may be part of what it promises
+    whole = there & here & _alone(before) & _alone(now)
+    small = (people < k) & ~whole
 
     def of(rows: NDArray[np.bool_]) -> Groups:
         return Groups(int(rows.sum()), int(people[rows].sum()))
 
-    there, here = before >= 0, now >= 0
     sums = differences(before, now, people)
     apart = np.abs(sums)
     few = (apart > 0) & (apart < k)
@@ -104,6 +108,13 @@ def measured(
         "vanished": of(small & ~here),
         "counted": Groups(int(few.sum()), int(apart[few].sum())),
     }
+
+
+def _alone(classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which joint classes are all there is of their class."""
+    _, place, count = np.unique(classes, return_inverse=True, return_counts=True)
+    alone: NDArray[np.bool_] = count[place] == 1
+    return alone
 
 
 def same_classes(before: NDArray[np.int64], now: NDArray[np.int64]) -> bool:

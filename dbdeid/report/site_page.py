@@ -16,9 +16,9 @@ def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:
     Args:
         releases: of each its `release`, `page` (None: there is no report), `record` (None: it was
             never run), `spec`, `upstream` (names), `tags`, `changed` (whether the spec differs
-            from the one that was run), and `status` and `message` of the last run (None: none).
-        audience: `public` leaves out what was never verified, and all but what the public pages
-            tell.
+            from the one that was run), `status` and `message` of the last run (None: none),
+            `verified` (whether nothing says otherwise), and what it was last `tested` to be.
+        audience: `public` leaves out what is not verified, and all but what the public pages tell.
     """
     if audience == "public":
         rows = [_public(release) for release in releases if _is_public(release)]
@@ -34,8 +34,7 @@ def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:
 
 
 def _is_public(release: Mapping[str, Any]) -> bool:
-    record = release["record"]
-    return record is not None and bool(record["verified"]) and release["page"] is not None
+    return bool(release["verified"]) and release["page"] is not None
 
 
 def _public(release: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,11 +67,14 @@ _NEVER: dict[str, Any] = {
 def _internal(release: Mapping[str, Any]) -> dict[str, Any]:
     record = release["record"]
     told = _told(record) if record is not None else _NEVER
+    tested = release["tested"]
     expectations = (record or {}).get("expectations") or []
+    if "expectations" in tested and "verified" in tested:
+        expectations = tested["expectations"]
     row = {key: value for key, value in release.items() if key != "record"}
     return {
-        **row,
         **told,
+        **row,
         "preview": record is not None and not record.get("verification"),
         "expectations": expectations,
         "missed": [e for e in expectations if not e["holds"]],

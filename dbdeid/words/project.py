@@ -19,8 +19,11 @@ def line(result: Mapping[str, Any]) -> str:
 
 def _of_run(result: Mapping[str, Any]) -> str:
     loss = f", loss {result['loss']:.4f}" if result["loss"] is not None else ""
+    counterfeits = result["counterfeit_rows"]
+    real = result["released_rows"] - counterfeits
+    added = f" and {counterfeits:,} counterfeits" if counterfeits else ""
     return (
-        f"{result['released_rows']:,} of {result['source_rows']:,} records, smallest class of "
+        f"{real:,} of {result['source_rows']:,} records{added}, smallest class of "
         f"{result['smallest_class']}{loss}" + ("" if result["verified"] else ", a preview")
     )
 

@@ -195,8 +195,12 @@ models:
       - deid.no_direct_identifiers: {name: direct, arguments: {patterns: ["PAT.*", "diag"]}}
       - deid.no_unmapped_values:
           {name: raw_values, arguments: {policy: "ref('visits_public_policy')"}}
+      - deid.suppression_limit:
+          {name: none_left_out, arguments: {source: "ref('visits')", most: 0}}
   - name: nothing
     data_tests:
+      - deid.suppression_limit:
+          {name: all_left_out, arguments: {source: "ref('visits')", most: 0.99}}
       - deid.k_anonymity: {name: nobody, arguments: {quasi_identifiers: [ward], k: 2}}
 """
 
@@ -222,6 +226,8 @@ def test_failing_tests_tell_sizes_and_no_values(project: Project) -> None:
     assert project.rows(f"FROM {stored}.direct") == [("patient",)]
     assert set(project.rows(f"FROM {stored}.raw_values")) == {("age", 600), ("ward", 600)}
     assert project.rows(f"FROM {stored}.nobody") == [(0,)]
+    assert project.rows(f"FROM {stored}.all_left_out") == [(600, 0)]
+    assert done.status("none_left_out") == "pass"
 
 
 def test_a_database_that_is_in_use_is_told_and_nothing_is_lost(project: Project) -> None:

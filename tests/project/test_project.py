@@ -175,6 +175,24 @@ def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) ->
     assert {p.name for p in folder.iterdir()} == {"index.html", "a.html", "a.json", "mine.html"}
 
 
+def test_the_public_site_has_nothing_that_failed_its_last_test(home: Path) -> None:
+    lay_out(home, {"a": {}, "b": {}})
+    call("run")
+    call("test")
+    with duckdb.connect(str(home / "out" / "a.duckdb")) as con:
+        con.execute("INSERT INTO a SELECT * FROM a LIMIT 1")
+    assert statuses(call("test", code=4)) == {"a": "failed", "b": "success"}
+    page = (home / call("docs")["site"]).read_text()
+    assert "last test: failed" in page
+    assert "2 releases, 1 verified" in page
+    public = (home / call("docs", "--audience", "public")["site"]).parent
+    assert {p.name for p in public.glob("*.html")} == {"index.html", "b.html"}
+    (home / "out" / "a.duckdb").unlink()  # a run that comes after the test is another release
+    call("run", "--select", "a")
+    call("docs", "--audience", "public", "--exclude", "b")
+    assert {p.name for p in public.glob("*.html")} == {"index.html", "a.html"}
+
+
 def test_the_site_overwrites_no_page_of_others(home: Path) -> None:
     lay_out(home, {"a": {}})
     call("run")

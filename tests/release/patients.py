@@ -76,13 +76,25 @@ def candidates(first: View, second: View) -> dict[int, int]:
 
 
 def isolated(first: View, second: View, k: int) -> dict[str, int]:
-    """Patients with fewer than k candidates, by which of the views show them."""
-    few = [one for one, number in candidates(first, second).items() if number < k]
+    """Patients with fewer than k candidates, by which of the views show them.
+
+    Not those whose class is the same in both: it tells no more than it does alone.
+    """
+    few = [
+        one
+        for one, number in candidates(first, second).items()
+        if number < k and members(first, one) != members(second, one)
+    ]
     return {
         "both": sum(one in first and one in second for one in few),
         "appeared": sum(one not in first for one in few),
         "vanished": sum(one not in second for one in few),
     }
+
+
+def members(shown: View, one: int) -> set[int]:
+    """Everybody in the class of a patient; nobody where that is not shown."""
+    return {other for other in shown if one in shown and shown[other] == shown[one]}
 
 
 def counted(first: View, second: View, k: int) -> int:

@@ -310,6 +310,21 @@ def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(
     assert 0 < exposed["exposed"] <= exposed["counterfeits"] == other.counterfeit_rows
 
 
+@pytest.mark.parametrize("seed", [2**70, None])
+def test_the_same_counterfeits_again_are_no_news(
+    con: duckdb.DuckDBPyConnection, seed: int | None
+) -> None:
+    """k counts them: a class of fewer real people is not isolated by being there twice."""
+    fill(con, some(120, 9))
+    method = {"name": "counterfeit", "h": 0.4, "max_counterfeits": 0.5}
+    asked = spec((1, 1), 5, method=method, rerelease="strict", seed=seed)
+    if seed is None:
+        del asked["seed"]
+    first = dbdeid.run(asked, con)
+    assert first.counterfeit_rows > 0
+    assert only(dbdeid.run(asked, con))["both"] == {"groups": 0, "people": 0}
+
+
 def test_few_patients_more_are_told_by_the_sums_of_synthetic_releases(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

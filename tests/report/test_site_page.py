@@ -23,6 +23,8 @@ def row(name: str, record: Any, **more: Any) -> dict[str, Any]:
         "changed": False,
         "status": None,
         "message": None,
+        "verified": record is not None and bool(record["verified"]),
+        "tested": {},
         **more,
     }
 
