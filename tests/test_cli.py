@@ -454,7 +454,7 @@ def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) ->
     }
     known = "SELECT * REPLACE (coalesce(sex, 'unknown') AS sex) FROM people"
     source = {"sql": known, "name": "people"}
-    method: dict[str, Any] = {"name": "policy", "budget": 500, "choose": {"max_risk": 0.4}}
+    method: dict[str, Any] = {"name": "policy", "budget": 200, "choose": {"max_risk": 0.4}}
     method |= {"safe_harbor": {"age": "age"}}
     write(
         "p",

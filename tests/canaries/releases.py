@@ -79,7 +79,7 @@ METHODS = (
         output={"bounds": True, "export": FLAT},
         known=True,
         target=False,
-        datasets=("support2", "every_type"),
+        datasets=("every_type",),
     ),
     # Suppressed records stay, with every quasi-identifier *; their other cells are released.
     Method(

@@ -105,7 +105,7 @@ def moments(
 
 WORLDS = [
     ("large", "target", 2),
-    ("large", "inside", 2),
+    ("large", "inside", 1),
     ("small", "target", 3),
     ("small", "inside", 3),
 ]
