@@ -25,7 +25,11 @@ def test_no_generic_top_level_name_is_claimed() -> None:
 
 def test_every_data_file_ships() -> None:
     declared = PROJECT["tool"]["setuptools"]["package-data"]
-    folders = {"dbdeid.sql": ROOT / "sql", "dbdeid.sample": ROOT / "dbdeid" / "sample"}
+    folders = {
+        "dbdeid.sql": ROOT / "sql",
+        "dbdeid.sample": ROOT / "dbdeid" / "sample",
+        "dbdeid.data.shelf": ROOT / "dbdeid" / "data" / "shelf",
+    }
     for package, folder in folders.items():
         shipped = {p for pattern in declared[package] for p in folder.glob(pattern)}
         data = {p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts}

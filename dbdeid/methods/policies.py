@@ -24,7 +24,7 @@ from dbdeid.methods.full_domain import QuasiIdentifier
 from dbdeid.search.frontier import Log, Point, Search, Weighed, dominates, explore
 from dbdeid.search.measures import LOSSES, RISKS, Domain
 from dbdeid.search.policies import Bits, Cells, Gauge, Space
-from dbdeid.search.safe_harbor import DIGITS, FEWEST, age_starts, zip_starts
+from dbdeid.search.safe_harbor import DIGITS, SMALL, age_starts, zip_starts
 from dbdeid.search.walk import MOST
 
 Ints = NDArray[np.int64]
@@ -283,7 +283,7 @@ def _safe_harbor(
         if small:
             areas = ", ".join(codes[i][:DIGITS] for i in small)
             unlike.append(
-                f"{len(small)} three-digit ZIP areas have fewer than {FEWEST:,} people ({areas}): "
+                f"{len(small)} three-digit ZIP areas have no more than {SMALL:,} people ({areas}): "
                 "the rule writes 000 for all of them; intervals pool each with an area beside it"
             )
     return cells.space.of_starts(starts), tuple(unlike)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from dbdeid.data import shelf
 from dbdeid.data.classes import CODED
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import MEASURED, Relation, column
@@ -15,7 +16,7 @@ from dbdeid.errors import Mistake, SpecError
 from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
-from dbdeid.release import drawn
+from dbdeid.release import drawn, harbor
 from dbdeid.release.bind import Bound, BoundColumn
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.models import targets
@@ -190,8 +191,12 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     for c in prepared.bound.columns:
         if c.spec.reason:
             yield f"{c.name}: released as it is: {c.spec.reason}"
+    if prepared.bound.spec.preset is not None:
+        columns = [(c.name, c.spec) for c in prepared.bound.columns]
+        yield from harbor.told(prepared.bound.spec.preset, columns)
     if prepared.bound.spec.accept == "rows":
         yield "rows accepted: an identifier may repeat, and k counts rows, not people"
+    yield from _no_codes(prepared, session)
     yield from _shared_identifiers(prepared, session)
     yield from _padding(prepared)
     yield from drawn.shown(prepared, session)
@@ -206,6 +211,25 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
         )
+
+
+def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
+    """Records whose value a hierarchy of the shelf does not know."""
+    by_name = {c.name: c.spec.hierarchy for c in prepared.bound.quasi_identifiers}
+    for q in prepared.quasi_identifiers:
+        spec = by_name[q.name]
+        if spec is None or spec.shelf is None:
+            continue
+        labels = q.coding.labels(1)
+        unknown = [exp.convert(i) for i, label in enumerate(labels) if label == shelf.OTHER]
+        if unknown:
+            held = exp.In(this=column(q.name), expressions=unknown)
+            count = exp.select(exp.Count(this=exp.Star())).from_(CODED.table).where(held)
+            yield (
+                f"{q.name}: {session.row(count)[0]} of {prepared.rows} records hold no "
+                f"{shelf.CODES[spec.shelf].what} (shelf: {spec.shelf}); above the raw values "
+                f"they read '{shelf.OTHER}'"
+            )
 
 
 def _padding(prepared: Prepared) -> Iterator[str]:

@@ -384,6 +384,15 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
             "hierarchy",
             hint="cast it to a number in the source, or use prefix, groups or a CSV file",
         )
+    if kind == "shelf" and bound.released_type != "VARCHAR":
+        name = bound.spec.hierarchy.shelf if bound.spec.hierarchy else None
+        yield file.mistake(
+            f"shelf: {name} needs text, and {bound.name!r} is {bound.column.shown_type}",
+            *place,
+            "hierarchy",
+            hint="write its codes as text in `source: {sql: …}`, with leading zeros: "
+            "lpad(zip::VARCHAR, 5, '0')",
+        )
     if kind == "dates" and (categorical or family not in ("date", "timestamp")):
         yield file.mistake(
             f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is "

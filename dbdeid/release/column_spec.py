@@ -93,9 +93,11 @@ class ColumnSpec(Part):
         if (
             self.domain is not None
             and self.hierarchy is not None
-            and self.hierarchy.kind not in ("prefix", "suppress")
+            and self.hierarchy.kind not in ("prefix", "suppress", "shelf")
         ):
-            raise problem("domain goes with prefix and suppress; other hierarchies declare theirs")
+            raise problem(
+                "domain goes with prefix, suppress and shelf; other hierarchies declare theirs"
+            )
 
 
 _QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain", "order")

@@ -9,6 +9,7 @@ from typing import Any
 from dbdeid.engine.relation import Column
 from dbdeid.methods.masked_rows import masked_type
 from dbdeid.methods.outcome import Outcome
+from dbdeid.release import harbor
 from dbdeid.release.bind import Bound, BoundColumn, bounds_of
 from dbdeid.release.method_spec import (
     Condensation,
@@ -20,7 +21,7 @@ from dbdeid.release.method_spec import (
 from dbdeid.release.prepare import Prepared
 from dbdeid.release.spec import published
 from dbdeid.verify import Declared
-from dbdeid.verify.declared import CLASS_ID, Chance, Padding, PolicyRisk, Synthesized
+from dbdeid.verify.declared import CLASS_ID, Chance, Harbor, Padding, PolicyRisk, Synthesized
 
 
 def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
@@ -109,7 +110,23 @@ def declare(
         weighed=PolicyRisk(**weighed) if weighed else None,
         explained=bool(published(spec)),
         synthesized=_synthesized(bound, synthetic) if synthetic else None,
+        harbor=_harbor(bound),
     )
+
+
+def _harbor(bound: Bound) -> Harbor | None:
+    """What HIPAA Safe Harbor asks of the released columns, where the spec declares to keep it."""
+    preset = bound.spec.preset
+    if preset is None:
+        return None
+    released = {c.name.lower(): c.name for c in bound.released if not c.spec.pseudonym}
+    judged = {
+        released[name.lower()]: harbor.JUDGED[what]
+        for name, what in preset.found.items()
+        if name.lower() in released and what in harbor.JUDGED and not preset.accepts(name)
+    }
+    accepted = tuple(name for name in released.values() if preset.accepts(name))
+    return Harbor(judged, accepted)
 
 
 _OF_SYNTHESIS = ("response", "exact", "counts", "nulls")

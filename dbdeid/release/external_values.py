@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dbdeid.data import dates, interval_label, intervals
+from dbdeid.data import dates, interval_label, intervals, shelf
 from dbdeid.data.hierarchy import TOP, check_rows
 from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column
 from dbdeid.engine.session import Session
@@ -286,8 +286,10 @@ def _lookup(bound: Bound, session: Session, c: BoundColumn, values: Values) -> t
         _require_measured(values)
         ends = _ends(values, *limits)
         return _with_star(_intervals(values, ends), ends), "its labels, which are intervals"
+    domain = _domain(c, values)
+    if spec.shelf is not None and domain is None:
+        return _with_star(_labels(spec.shelf), None), f"its hierarchy (shelf: {spec.shelf})"
     if spec.prefix is not None or spec.suppress is not None:
-        domain = _domain(c, values)
         own = _known(domain) if domain else _itself
         return _with_star(_prefixes(own, domain, spec.prefix or ()), domain), "its hierarchy"
     rows, kind, _ = leaf_rows(bound, session, c, spec, [])
@@ -420,6 +422,16 @@ def _prefixes(own: Lookup, domain: Meaning | None, lengths: Sequence[int]) -> Lo
         if domain is None:
             return [Meaning(level, stem=text)]
         return [Meaning(level, leaves=tuple(below[text]))] if text in below else []
+
+    return lookup
+
+
+def _labels(name: str) -> Lookup:
+    """The labels of a hierarchy on the shelf; what has none of them is itself."""
+
+    def lookup(text: str) -> Sequence[Meaning]:
+        level = shelf.level_of(name, text)
+        return [ITSELF if level is None else Meaning(level)]
 
     return lookup
 

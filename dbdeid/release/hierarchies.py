@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dbdeid.data import dates, hierarchy_file, intervals
+from dbdeid.data import dates, hierarchy_file, intervals, shelf
 from dbdeid.data.coding import Coding, code
 from dbdeid.data.hierarchy import Hierarchy, Order, from_rows, without_leaves
 from dbdeid.data.ordered import Ordered
@@ -62,9 +62,10 @@ def _build(
         return dates.build(name, present, calendar_of(spec), timed=timed)
     rows, kind, declared = leaf_rows(bound, session, quasi_identifier, spec, present)
     if not rows and not declared:
-        return without_leaves(name, kind, 1 + len(spec.prefix or ()))
+        between = shelf.CODES[spec.shelf].height if spec.shelf else len(spec.prefix or ())
+        return without_leaves(name, kind, 1 + between)
     rows, order = _typed(session, quasi_identifier, rows)
-    fixed = spec.prefix is not None or spec.suppress is not None
+    fixed = spec.kind in ("prefix", "suppress", "shelf")
     return from_rows(name, kind, rows, declared=declared, order=order, fixed_top=fixed)
 
 
@@ -125,11 +126,27 @@ def leaf_rows(
         return _group_rows(name, spec.groups), "groups", True
     domain = quasi_identifier.spec.domain
     leaves = list(domain) if domain else present
+    if spec.shelf is not None:
+        if spec.shelf == "zip":
+            _require_whole(name, leaves)
+        return shelf.rows(spec.shelf, leaves), f"shelf: {spec.shelf}", bool(domain)
     if spec.prefix is not None:
         lengths = ", ".join(map(str, spec.prefix))
         kind = f"prefixes of {lengths}"
         return [[v, *(_prefix(v, n) for n in spec.prefix)] for v in leaves], kind, bool(domain)
     return [[v] for v in leaves], "suppress", bool(domain)
+
+
+def _require_whole(name: str, zips: Sequence[str]) -> None:
+    """Numbers that lost their leading zeros are codes of other areas."""
+    shortened = shelf.zips.shortened(zips)
+    if shortened:
+        raise HierarchyError(
+            f"column {name!r}: {len(shortened)} of {len(zips)} different values are not ZIP codes "
+            "of 5 or 9 digits, as where leading zeros were lost",
+            hint="write them whole in `source: {sql: …}`, as lpad(zip::VARCHAR, 5, '0')",
+            examples=shortened[:10],
+        )
 
 
 def _prefix(value: str, length: int) -> str:

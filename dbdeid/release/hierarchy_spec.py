@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,29 +19,17 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from dbdeid.data.dates import UNITS
 from dbdeid.data.problem import problem
+from dbdeid.data.shelf import CODES, NAMES, RULES
 from dbdeid.errors import did_you_mean
 
 
-def not_yet(what: str) -> PydanticCustomError:
-    """A mistake: the contract knows the word, this version cannot do it."""
-    from dbdeid import __version__
-
-    return problem(f"{what} is not yet available", f"this is dbdeid {__version__}")
-
-
 class Part(BaseModel):
-    """A frozen part of a spec that refuses unknown keys and silent conversions.
-
-    Attributes:
-        keys_not_yet: keys that the contract knows and this version cannot serve.
-    """
+    """A frozen part of a spec that refuses unknown keys and silent conversions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    keys_not_yet: ClassVar[tuple[str, ...]] = ()
 
 
 def _number(value: Any) -> Any:
@@ -96,6 +84,7 @@ class HierarchySpec(Part):
         | None
     ) = None
     table: Text | None = None
+    shelf: Text | None = None
     labels: Literal["intervals"] | None = None
     origin: Number | None = None
     lower: Limit | None = None
@@ -105,6 +94,23 @@ class HierarchySpec(Part):
     def kind(self) -> str:
         """Which of the kinds is given."""
         return next(k for k in _KINDS if getattr(self, k) is not None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rule(cls, value: Any) -> Any:
+        """A name on the shelf that is short for a rule becomes that rule."""
+        if isinstance(value, Mapping) and [*value] == ["shelf"] and value["shelf"] in RULES:
+            return dict(RULES[value["shelf"]])
+        return value
+
+    @field_validator("shelf")
+    @classmethod
+    def _on_the_shelf(cls, value: str | None) -> str | None:
+        if value in RULES:
+            raise problem(f"shelf: {value} takes no other keys", "drop them, or write the rule out")
+        if value is not None and value not in CODES:
+            raise problem(f"no hierarchy {value!r} on the shelf", did_you_mean(value, NAMES))
+        return value
 
     @field_validator("groups", mode="before")
     @classmethod
@@ -163,7 +169,7 @@ class HierarchySpec(Part):
         return self
 
 
-_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table", "labels")
+_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table", "shelf", "labels")
 
 
 def plain(value: Any) -> str:

@@ -236,7 +236,7 @@ class Policy(Part):
             )
         if self.safe_harbor is not None and self.safe_harbor.zip and self.population is None:
             raise problem(
-                "Safe Harbor pools ZIP areas of fewer than 20,000 people, whom no population tells",
+                "Safe Harbor pools ZIP areas of up to 20,000 people, whom no population tells",
                 "declare `population`, or safe_harbor: {age: age} alone",
             )
         return self

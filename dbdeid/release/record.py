@@ -298,7 +298,7 @@ def result_of(
         promises=tuple(
             promise
             for promise in (kept["verification"] or {}).get("promises", ())
-            if promise["model"] in (*MODELS, "policy", "copies")
+            if promise["model"] in (*MODELS, "policy", "copies", "safe_harbor")
         ),
         expectations=tuple(kept.get("expectations") or ()),
         warnings=tuple(kept["warnings"]),

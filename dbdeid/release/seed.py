@@ -71,6 +71,12 @@ def rules(quasi_identifier: QuasiIdentifier, bound: BoundColumn, level: int) -> 
         return (Rule("prefix", str(spec.prefix[level - 1])),)
     if spec.intervals is not None:
         return tuple(_of_numbers(quasi_identifier.name, scale_of(spec), level))
+    if spec.shelf is not None:
+        raise DataError(
+            f"column {quasi_identifier.name!r}: the labels of shelf: {spec.shelf} are no rule of "
+            "dbt, and a list of them would tell which values there are",
+            hint="declare all values there may be: `domain: [...]` beside the hierarchy",
+        )
     assert spec.dates is not None
     return (*_ends(calendar_of(spec)), Rule("calendar", spec.dates[level - 1]))
 

@@ -52,6 +52,7 @@ from dbdeid.release.method_spec import (
 )
 from dbdeid.release.metric_spec import OF_SENSITIVE, Metric, require_measured
 from dbdeid.release.model_spec import Analysis
+from dbdeid.release.preset_spec import METHODS, Preset
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXPORTS = (".parquet", ".csv", ".duckdb")
@@ -121,9 +122,8 @@ DeclaredModel = Annotated[Model, Field(discriminator="model"), BeforeValidator(_
 class ReleaseSpec(Part):
     """One release as its owner declares it; see the reference of the specification."""
 
-    keys_not_yet = ("preset",)
-
     release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
+    preset: Preset | None = None
     database: Text | None = None
     target: Text | None = None
     source: Annotated[
@@ -291,6 +291,12 @@ class ReleaseSpec(Part):
 
     def _check_method(self) -> None:
         """What a method cannot do: each refusal says why, and what to do instead."""
+        if self.preset is not None and self.method.name not in METHODS:
+            raise problem(
+                f"preset {self.preset.name} goes with methods that keep to the levels of a "
+                f"hierarchy, and {self.method.name} does not",
+                f"use one of {', '.join(METHODS)}",
+            )
         if isinstance(self.method, FullDomain):
             return
         if isinstance(self.method, External):

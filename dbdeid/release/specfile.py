@@ -17,17 +17,11 @@ from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
 from dbdeid.release import expect_spec, projectfile
 from dbdeid.release.column_spec import ColumnSpec
-from dbdeid.release.hierarchy_spec import HierarchySpec, Part, not_yet
+from dbdeid.release.hierarchy_spec import HierarchySpec
 from dbdeid.release.method_spec import METHODS, Choice, SafeHarbor
 from dbdeid.release.model_spec import ANALYSES
-from dbdeid.release.spec import (
-    QUERY,
-    TEXT,
-    Evaluate,
-    Output,
-    ReleaseSpec,
-    SourceQuery,
-)
+from dbdeid.release.preset_spec import Preset
+from dbdeid.release.spec import QUERY, TEXT, Evaluate, Output, ReleaseSpec, SourceQuery
 from dbdeid.release.spectext import LARGEST, Path_, Plain, load
 
 
@@ -108,11 +102,10 @@ def read(
         if project is not None and isinstance(data, Mapping):
             shared = project.shared(data, folder)
             text, data = projectfile.whole(text, data, shared), {**data, **shared}
-    if isinstance(data, Mapping) and data.get("columns") == "from_comments":
-        from dbdeid.release.comments import resolved, with_columns
+    if isinstance(data, Mapping) and ("preset" in data or data.get("columns") == "from_comments"):
+        from dbdeid.release.completed import completed
 
-        data = resolved(data, folder, connection, database)
-        text = with_columns(text, data)
+        text, data = completed(text, data, folder, project, connection, database)
     file = _parse(data, lines, folder, path, text, frozenset(shared))
     return replace(file, project=project)
 
@@ -302,6 +295,7 @@ _KINDS = {
 # How each key is written; `hierarchy` and `columns` stand for what lies below them.
 _EXAMPLES = {
     "release": "visits_public",
+    "preset": "safe_harbor",
     "database": "hospital.duckdb",
     "target": "visits_public.duckdb",
     "source": "visits, visits.parquet or {sql: SELECT …, name: visits}",
@@ -314,6 +308,7 @@ _EXAMPLES = {
     "dates": "[month, year]",
     "prefix": "[3, 1]",
     "groups": '[{urgent: ["1", "2"], planned: ["3"]}]',
+    "shelf": "icd9",
     "origin": "0",
     "lower": "10",
     "upper": "60",
@@ -441,10 +436,7 @@ def _quoted(expected: str) -> list[str]:
 
 
 def _unknown_key(place: Path_) -> tuple[str, str]:
-    owner, key = _owner(place), str(place[-1])
-    if issubclass(owner, Part) and key in owner.keys_not_yet:
-        context = not_yet(repr(key)).context or {}
-        return context["message"], context["hint"]
+    key = str(place[-1])
     known = _known(place)
     if key.isdecimal():
         hint = "a comma separates keys: write a number with a point, as in 0.05"
@@ -484,6 +476,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "source": SourceQuery,
     "evaluate": Evaluate,
     "output": Output,
+    "preset": Preset,
 }
 
 

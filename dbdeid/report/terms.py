@@ -280,6 +280,7 @@ PROMISES = {
     "values": "only values that the source may have",
     "copies": "no more rows of the source than chance explains",
     "copies_in_trial": "rows of the half that was drawn from are about as rare as others",
+    "safe_harbor": "HIPAA Safe Harbor, 45 CFR 164.514(b)(2)",
 }
 
 ACCEPTED = {

@@ -1,7 +1,7 @@
 """The HIPAA Safe Harbor rule as a policy (45 CFR 164.514(b)(2)), as far as intervals can say it.
 
 Ages of 90 and more are one interval; ZIP codes are told by their first three digits, and areas of
-fewer than 20,000 people are pooled. The rule writes 000 for all small areas; intervals can pool
+no more than 20,000 people are pooled. The rule writes 000 for all small areas; intervals can pool
 neighbours only, so a small area joins the smaller of the areas beside it until both are large
 enough.
 """
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 OLDEST = 90  # ages from here on are one
 DIGITS = 3  # of a ZIP code that are told
-FEWEST = 20_000  # people of an area that is told
+SMALL = 20_000  # people of an area that is not told
 
 
 def age_starts(ages: Sequence[float]) -> Ints:
@@ -44,8 +44,8 @@ def zip_starts(zips: Sequence[str], people: Ints) -> tuple[Ints, list[int]]:
     areas = [code[:DIGITS] for code in zips]
     starts = [0, *(i + 1 for i, (one, next_) in enumerate(pairwise(areas)) if one != next_)]
     sizes = [int(part.sum()) for part in np.split(people, starts[1:])]
-    small = [start for start, size in zip(starts, sizes, strict=True) if size < FEWEST]
-    while len(starts) > 1 and min(sizes) < FEWEST:
+    small = [start for start, size in zip(starts, sizes, strict=True) if size <= SMALL]
+    while len(starts) > 1 and min(sizes) <= SMALL:
         at = sizes.index(min(sizes))
         left = at - 1 if at else None
         right = at + 1 if at + 1 < len(sizes) else None

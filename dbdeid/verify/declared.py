@@ -73,6 +73,7 @@ class Declared:
         weighed: of a release under a policy of the frontier, the risk it was chosen for.
         synthesized: of a release of synthetic records.
         explained: a dictionary says what released values stand for; else they are what they are.
+        harbor: of a release under HIPAA Safe Harbor, what its columns hold.
     """
 
     release: str
@@ -98,6 +99,7 @@ class Declared:
     weighed: PolicyRisk | None = None
     explained: bool = True
     synthesized: Synthesized | None = None
+    harbor: Harbor | None = None
 
     @property
     def all_top(self) -> bool:
@@ -117,6 +119,19 @@ class Declared:
     def level(self, name: str) -> int:
         """The declared level of a quasi-identifier."""
         return self.transformation[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Harbor:
+    """What HIPAA Safe Harbor asks of the released columns.
+
+    Attributes:
+        columns: what those that fall under it hold: age, date, zip, or withheld, which is `*`.
+        accepted: columns that its owner releases as declared all the same.
+    """
+
+    columns: Mapping[str, str]
+    accepted: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity
 from dbdeid.verify import (
     container,
     files,
+    harbor,
     hygiene,
     padding,
     policies,
@@ -266,7 +267,7 @@ def _written(
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
     """Promises besides its models, and checks, that every kind of written table has in common."""
-    kept: list[Promise] = []
+    kept = harbor.kept(session, table, declared)
     tables = [t for t in (table, dictionary, catalog) if t]
     checks = [
         hygiene.columns(table, declared.columns, declared.withheld),
@@ -447,8 +448,7 @@ def _bare(
     wrong = hygiene.not_plain(written)
     checks = [Check("types", not wrong, "; ".join(wrong)), hygiene.definition(session, [written])]
     order = hygiene.order(session, [written])
-    told = f"reported only: {order.detail}" if order.detail else ""
-    checks.append(Check("order", True, told))
+    checks.append(Check("order", True, f"reported only: {order.detail}" if order.detail else ""))
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
     found = promises.models(session, written, quasi_identifiers, (model,), counting)
     kept = [replace(p, declared=p.declared | counting.declared) for p in found]

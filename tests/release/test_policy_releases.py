@@ -466,7 +466,7 @@ def test_small_areas_are_pooled_with_a_neighbour(con: Any) -> None:
     zips = told["reference"]["safe_harbor"]["policy"]["zip"]
     assert len(zips) == 5
     (sentence,) = told["not_representable"]
-    assert sentence.startswith("1 three-digit ZIP areas have fewer than 20,000 people (372)")
+    assert sentence.startswith("1 three-digit ZIP areas have no more than 20,000 people (372)")
     for label in zips:
         query = f"SELECT sum(people) FROM town WHERE {condition('zip', label)}"
         assert con.execute(query).fetchone()[0] >= 20_000

@@ -182,18 +182,6 @@ target: x.db
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "where"),
-    [
-        (("preset",), 1, "preset"),
-    ],
-)  # fmt: skip
-def test_words_of_the_contract_that_come_later(place: Any, value: Any, where: str) -> None:
-    found = mistakes({**changed(*place, to=value), "foo": 1})
-    assert found[where].endswith("is not yet available")
-    assert set(found) == {where, "foo"}
-
-
-@pytest.mark.parametrize(
     ("place", "value"),
     [
         (("method", "suppression_limit"), True),

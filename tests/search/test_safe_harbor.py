@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdeid.search.safe_harbor import FEWEST, age_starts, zip_starts
+from dbdeid.search.safe_harbor import SMALL, age_starts, zip_starts
 
 
 def pooled(people: list[int]) -> tuple[list[int], list[int]]:
@@ -33,19 +33,19 @@ def test_ages_from_90_are_one(ages: list[float], starts: list[int]) -> None:
 
 def test_zip_codes_are_told_by_three_digits() -> None:
     zips = ["37010", "37012", "37101", "37115", "38001"]
-    starts, small = zip_starts(zips, np.full(5, FEWEST))
+    starts, small = zip_starts(zips, np.full(5, SMALL + 1))
     assert (starts.tolist(), small) == ([0, 2, 4], [])
 
 
 @pytest.mark.parametrize(
     ("people", "starts", "small"),
     [
-        ([FEWEST - 1, 90_000, 50_000], [0, 2], [0]),
+        ([SMALL, 90_000, 50_000], [0, 2], [0]),
         ([90_000, 100, 50_000], [0, 1], [1]),
         ([50_000, 100, 90_000], [0, 2], [1]),
         ([60_000, 12_000, 11_000, 70_000], [0, 1, 3], [1, 2]),
         ([10, 20, 30], [0], [0, 1, 2]),
-        ([FEWEST], [0], []),
+        ([SMALL + 1], [0], []),
     ],
 )
 def test_small_areas_join_the_smaller_one_beside_them(
@@ -60,7 +60,7 @@ def test_no_area_stays_small_and_large_ones_stay_alone_without_small_ones(
 ) -> None:
     starts, small = pooled(people)
     sizes = np.add.reduceat(people, starts)
-    assert len(sizes) == 1 or sizes.min() >= FEWEST
-    assert small == [i for i, size in enumerate(people) if size < FEWEST]
+    assert len(sizes) == 1 or sizes.min() > SMALL
+    assert small == [i for i, size in enumerate(people) if size <= SMALL]
     if not small:
         assert starts == list(range(len(people)))

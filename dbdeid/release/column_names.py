@@ -1,0 +1,146 @@
+"""What the names of columns say: words of persons, of numbers that are given, and of measures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Literal, get_args
+
+_Direct = Literal[
+    "mail",
+    "url",
+    "ip",
+    "ssn",
+    "phone",
+    "biometric",
+    "image",
+    "record_number",
+    "address",
+    "person_name",
+]
+_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+
+
+@cache
+def words(name: str) -> str:
+    """A name as its words in small letters: `patientNbr` and `Patient-Nbr` are `patient_nbr`."""
+    return "_".join(part.lower() for part in _BOUNDARY.split(name) if part)
+
+
+def _of(parts: Iterable[str]) -> re.Pattern[str]:
+    """Any of these, as whole words of a name; digits may follow."""
+    return re.compile(rf"(^|_)({'|'.join(parts)})(_?\d+)?($|_)")
+
+
+_PERSON = (
+    "(patient|pat|person|subject|subj|member|customer|client|user|employee|participant|"
+    "respondent|insured|resident|student|citizen|individual|beneficiary|enrollee|proband)s?"
+)
+_EVENT = (
+    "(encounter|visit|stay|claim|order|invoice|episode|specimen|sample|admission|hadm|case|"
+    "transaction|event|booking|ticket|accession)s?"
+)
+_NUMBER = "(ids?|nbr|number|no|num|nr|uid|pid|key|identifier)"
+
+_WORDS = {
+    "mail": ("e_?mails?", "mails?", "e_?mail_?address"),
+    "url": ("urls?", "website", "homepage", "web_?page"),
+    "ip": ("ip", "ip_?addr(ess)?", "mac_?addr(ess)?"),
+    "ssn": ("ssn", "social_security(_(number|no|nbr))?", "nino", "national_id", "tax_?id", "itin"),
+    "phone": ("tele?phones?", "phones?", "tel", "mobile", "cell_?phone", "fax", "pager"),
+    "address": ("address", "addr", "streets?", "house_?(number|no)", "po_?box", "apartment"),
+    "biometric": ("biometrics?", "finger_?prints?", "iris_scan", "voice_?prints?", "retina_scan"),
+    "image": ("photos?", "photograph", "portrait", "face_image", "picture"),
+    "record_number": (
+        *("mrn", "nhs", "uuid", "guid", "npi", "hicn", "medicare_?(id|no|number)", "imei", "vin"),
+        *("passport", "iban", "licen[cs]e_?plate", "number_?plate", "serial_?(number|no|nr)"),
+        *("user_?name", "login", "medical_?record(_?(number|no|nbr))?", "health_?card"),
+    ),
+    "person_name": (
+        *("names?", "sur_?name", "(first|last|middle|maiden|full|given|family|nick)_?name"),
+        *("fname", "lname", "initials"),
+    ),
+    "age": ("ages?", "age_?(years?|yrs?|group|band|class|cat|category)", "years_old"),
+    "year": ("years?", "yr", "yob", "birth_?year", "vintage"),
+    "date": ("dates?", "day", "dob", "dod", "birth_?(date|day)", "on", "at", "admitted", "died"),
+    "zip": ("zip", "zip_?codes?", "zip[359]", "zcta", "post_?codes?", "postal(_code)?", "plz"),
+    "place": (
+        *("city", "town", "village", "county", "municipality", "district", "precinct", "commune"),
+        *("parish", "neighbou?rhood", "suburb", "fips", "census_tract", "tract", "geocodes?"),
+        *("lat", "latitude", "lon", "lng", "longitude", "gps", "coordinates", "home_?town"),
+    ),
+    "country": ("country", "countries", "nation", "nationality", "citizenship", "native_country"),
+    "diagnosis": ("diag", "diagnos[ei]s", "dx", "icd", "icd_?(9|10)(_?cm)?", "disease_codes?"),
+}
+_SAYS = {kind: _of(parts) for kind, parts in _WORDS.items()}
+
+# Names alone are enough for these, in this order: an e-mail address is no address.
+DIRECT: tuple[_Direct, ...] = get_args(_Direct)
+
+# Things have names too, which tell nothing of a person.
+_THINGS = _of(
+    (
+        *("drug", "medication", "test", "lab", "item", "product", "procedure", "variable", "unit"),
+        *("country", "state", "species", "brand", "category", "class", "group", "event", "column"),
+        *("department", "measure", "course", "file", "table", "type"),
+    )
+)
+_PERSON_NUMBER = _of(
+    [f"{_PERSON}_?{_NUMBER}", f"{_NUMBER}_of_{_PERSON}", f"{_NUMBER}_{_PERSON}", "study_?id"]
+)
+_EVENT_NUMBER = _of([f"{_EVENT}_?{_NUMBER}"])
+_RECORDS = _of(
+    [_NUMBER, "account", "acct", "licen[cs]e", "certificate", "device", "policy", "barcode"]
+)
+_CODES = re.compile(r"(^|_)(ids?|codes?|types?|class|status|flag|category|group|grade|stage)$")
+_COUNTS = re.compile(
+    r"(^(num|nr|no|number|n|count)_)|(^|_)(counts?|totals?|sum|days?|hours?|years?|months?|"
+    r"minutes?|amount|amt|score|duration|time|length|size|qty|quantity|visits)($|_)"
+)
+
+
+def says(kind: str, name: str) -> bool:
+    """Whether a name says that its column is of a kind: one of those above, or `diagnosis`."""
+    found = _SAYS[kind].search(words(name)) is not None
+    return found and not (kind == "person_name" and _THINGS.search(words(name)))
+
+
+def of_person(name: str) -> bool:
+    """Whether a name is that of a number of persons, as `patient_nbr` or `mrn`."""
+    return of_person_number(name) or says("record_number", name) or says("ssn", name)
+
+
+def of_person_number(name: str) -> bool:
+    """Whether a name numbers persons, as `patient_nbr`."""
+    return _PERSON_NUMBER.search(words(name)) is not None
+
+
+def of_event_number(name: str) -> bool:
+    """Whether a name numbers what happens to persons, as `encounter_id`."""
+    return _EVENT_NUMBER.search(words(name)) is not None
+
+
+def of_event(name: str) -> bool:
+    """Whether a name is about what happens to persons, not about them."""
+    return of_event_number(name) or re.search(rf"(^|_){_EVENT}($|_)", words(name)) is not None
+
+
+def of_records(name: str) -> bool:
+    """Whether a name numbers records or kinds of things: the count of values tells which."""
+    return _RECORDS.search(words(name)) is not None
+
+
+def of_records_alone(name: str) -> bool:
+    """Whether a name is nothing but a number of records, as `id`."""
+    return re.fullmatch(_NUMBER, words(name)) is not None
+
+
+def of_codes(name: str) -> bool:
+    """Whether a name ends as those of codes do, as `payer_code`."""
+    return _CODES.search(words(name)) is not None
+
+
+def of_count(name: str) -> bool:
+    """Whether a name is that of a count or measure, as `num_procedures`."""
+    return _COUNTS.search(words(name)) is not None

@@ -1,0 +1,192 @@
+"""What columns are, from name and content; and that no reason quotes a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dbdeid.engine.session import Step
+from dbdeid.release import column_names
+from dbdeid.release.detect import IDENTIFYING, KINDS, SAFE_HARBOR, Found, detect, subject_of
+from dbdeid.release.sources import opened
+
+
+def found_in(source: Path) -> dict[str, Found]:
+    with opened(source, None) as (session, query):
+        table = session.run(Step("deid_draft", query))
+        return {f.name: f for f in detect(session, table)}
+
+
+def found(folder: Path, sql: str) -> dict[str, Found]:
+    source = folder / "q.parquet"
+    with duckdb.connect() as con:
+        con.execute(f"COPY ({sql}) TO '{source}'")
+    return found_in(source)
+
+
+CONTENTS = {
+    "mail": "'m' || i || '@example.org'",
+    "url": "'https://example.org/' || i",
+    "ip": "'10.0.' || (i % 250) || '.' || (i % 7)",
+    "ssn": "printf('%03d-%02d-%04d', i % 700, i % 90, i)",
+    "phone": "'+49 89 ' || (100000 + i)",
+    "date": "strftime(DATE '2019-01-01' + (i % 300)::INTEGER, '%d.%m.%Y')",
+    "timestamp": "'2019-01-01 12:' || (10 + i % 50)",
+    "record_number": "CAST(md5(i::VARCHAR) AS VARCHAR)",
+    "zip": "printf('%05d-%04d', i, i)",
+    "postcode": "'SW' || (i % 9) || ' ' || (i % 9) || 'AA'",
+    "icd10": "chr(65 + (i % 9)::INTEGER) || printf('%02d', i % 50) || '.' || (i % 9)",
+    "person_name": "'An' || chr(97 + (i % 26)::INTEGER) || ' Le' || chr(97 + ((i // 26) % 26)"
+    "::INTEGER) || chr(97 + (i // 676)::INTEGER)",
+    "free_text": "'this was written of number ' || i || ' by one of the nurses on duty'",
+    "unique": "'x' || i",
+    "code": "i % 4",
+    "number": "i % 700",
+    "text": "'t' || (i % 9)",
+}
+
+
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_content_alone_tells(tmp_path: Path, kind: str) -> None:
+    one = found(tmp_path, f"SELECT {CONTENTS[kind]} AS v FROM range(3000) t(i)")["v"]
+    assert one.kind == kind, one.reason
+    assert (one.records, one.known) == (3000, 3000)
+
+
+def test_most_of_the_values_are_enough_and_few_are_not(tmp_path: Path) -> None:
+    many, few = "'m' || i || '@example.org'", "'n' || (i % 40)"
+    made = found(
+        tmp_path,
+        f"SELECT CASE WHEN i % 10 < 9 THEN {many} ELSE {few} END AS often, "
+        f"CASE WHEN i % 10 < 2 THEN {many} ELSE {few} END AS seldom FROM range(3000) t(i)",
+    )
+    assert made["often"].kind == "mail"
+    assert made["often"].reason == "90 % of its values look like e-mail addresses"
+    assert made["seldom"].kind == "text"
+
+
+NAMES = {
+    "mail": ("email", "e_mail", "MailAddress", "mail_address"),
+    "ip": ("ip", "ip_address", "clientIp"),
+    "phone": ("phone", "phone_number", "fax", "mobile"),
+    "address": ("address", "street", "home_address"),
+    "person_name": ("name", "firstName", "last_name", "surname", "Mother_Name"),
+    "record_number": ("patient_nbr", "patientId", "mrn", "encounter_id", "account", "user_id"),
+    "age": ("age", "age_years", "Age"),
+    "zip": ("zip", "zip_code", "ZIP5", "postal_code"),
+    "place": ("city", "county", "latitude"),
+    "country": ("country", "native_country", "nationality"),
+}
+VALUES = {
+    "record_number": "i % 1500",
+    "age": "i % 90",
+    "zip": "10000 + i % 900",
+    "country": "'c' || (i % 30)",
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(k, n) for k, some in NAMES.items() for n in some])
+def test_names_tell_too(tmp_path: Path, kind: str, name: str) -> None:
+    value = VALUES.get(kind, "'v' || (i % 700)")
+    assert found(tmp_path, f'SELECT {value} AS "{name}" FROM range(3000) t(i)')[name].kind == kind
+
+
+def test_what_only_sounds_like_it(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT i % 8 AS admission_type_id, i % 39 AS number_outpatient, i % 2 AS has_phone, "
+        "'d' || (i % 9) AS drug_name, i % 400 AS dosage, i * 7 AS age, i % 300 AS zip_total, "
+        "'n' || (i % 2) AS mail_opt_in FROM range(3000) t(i)",
+    )
+    kinds = {name: f.kind for name, f in made.items()}
+    assert kinds["admission_type_id"] == kinds["has_phone"] == "code"
+    assert kinds["number_outpatient"] == kinds["dosage"] == "number"
+    assert kinds["drug_name"] == kinds["mail_opt_in"] == "text"
+    assert kinds["age"] != "age"
+
+
+def test_codes_of_diseases_need_a_name_where_numbers_look_alike(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT (i % 700)::VARCHAR AS diag_1, i % 700 AS dx, (i % 700)::VARCHAR AS x, "
+        "CASE WHEN i % 9 = 0 THEN 'V' || (10 + i % 80) ELSE (i % 700) || '.1' END AS y "
+        "FROM range(3000) t(i)",
+    )
+    assert {n: f.kind for n, f in made.items()} == {
+        "diag_1": "icd9",
+        "dx": "icd9",
+        "x": "number",
+        "y": "icd9",
+    }
+
+
+def test_placeholders_are_no_values(tmp_path: Path) -> None:
+    one = found(
+        tmp_path,
+        "SELECT CASE WHEN i % 3 = 0 THEN '?' ELSE 'm' || i || '@example.org' END AS v "
+        "FROM range(3000) t(i)",
+    )["v"]
+    assert (one.kind, one.placeholder, one.known) == ("mail", "?", 2000)
+
+
+def test_whose_record_it_is(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT i AS encounter_id, i // 2 AS visit_id, i // 5 AS patient_nbr, i // 4 AS id, "
+        "'m' || (i // 5) || '@example.org' AS mail FROM range(3000) t(i)",
+    )
+    assert [n for n, f in made.items() if f.repeats] == ["visit_id", "patient_nbr", "id", "mail"]
+    chosen = subject_of(list(made.values()))
+    assert chosen is not None
+    assert chosen.name == "patient_nbr"
+    assert subject_of([made["encounter_id"], made["visit_id"], made["mail"]]) is None
+
+
+def test_every_type_has_a_kind(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT DATE '2019-01-01' AS d, TIMESTAMP '2019-01-01 00:00:00' AS t, true AS b, [i] AS l, "
+        "NULL::INTEGER AS n, NULL::VARCHAR AS s, 'inf'::DOUBLE AS f, 1.5 AS c, {'a': i} AS r, "
+        "TIME '12:00:00' AS clock, 'x'::BLOB AS bytes FROM range(30) t(i)",
+    )
+    kinds = {n: f.kind for n, f in made.items()}
+    assert [kinds[n] for n in "dtblr"] == ["date", "timestamp", "code", "other", "other"]
+    assert kinds["clock"] == kinds["bytes"] == "other"
+    assert (made["f"].low, made["f"].high) == (None, None)
+    assert set(kinds.values()) <= set(KINDS)
+
+
+def test_no_reason_quotes_a_value(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT 'qsecret' || i AS name, 'qsecret' || i || '@x.org' AS a, 'qsecret' || (i % 9) AS b,"
+        " 'qsecret is a text of many words ' || i AS c, 77770000 + i AS d FROM range(500) t(i)",
+    )
+    assert not any(word in f.reason for f in made.values() for word in ("qsecret", "7777"))
+
+
+def test_the_eighteen_are_kinds() -> None:
+    assert set(SAFE_HARBOR) <= set(KINDS)
+    assert set(KINDS) >= IDENTIFYING
+    assert set(SAFE_HARBOR) >= IDENTIFYING
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("patientNbr", "patient_nbr"), ("Patient-Nbr", "patient_nbr"), ("A1Cresult", "a1_cresult")],
+)
+def test_words_of_a_name(name: str, words: str) -> None:
+    assert column_names.words(name) == words
+
+
+def test_the_diabetes_table(shared: Path) -> None:
+    made = found_in(shared / "data/ehr/diabetes130.parquet")
+    kinds = {n: f.kind for n, f in made.items()}
+    assert [n for n, k in kinds.items() if k in IDENTIFYING] == ["encounter_id", "patient_nbr"]
+    assert [n for n, k in kinds.items() if k == "icd9"] == ["diag_1", "diag_2", "diag_3"]
+    assert kinds["age"] == "age"
+    chosen = subject_of(list(made.values()))
+    assert chosen is not None
+    assert chosen.name == "patient_nbr"
