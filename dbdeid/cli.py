@@ -68,26 +68,41 @@ def demo(
 def init(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A new file for it, not the screen.")
+    ] = None,
     *,
     options: Options,
 ) -> None:
     """Draft a specification for your own table.
 
-    Prints columns, types, distinct counts and guessed roles, to be read and corrected.
+    Prints proposed roles, each with its reason, hierarchies and first models, to be read and
+    corrected.
 
-    dbdeid init visits.parquet > visits.yml
+    dbdeid init visits.parquet -o visits.yml
     """
-    from dbdeid.release.init import draft
+    from dbdeid.release.init import draft, write_draft
 
     text = draft(Path(source), table, options.settings)
+    if output is not None:
+        write_draft(output, text)
+        return show(options, {"spec": text, "file": str(output)}, f"drafted {output}")
     show(options, {"spec": text}, text)
 
 
 @command(app, explains=True)
-def check(spec: SpecPath, *, options: Options) -> None:
+def check(
+    spec: SpecPath,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Look closely at large data too; may take minutes.")
+    ] = False,
+    *,
+    options: Options,
+) -> None:
     """Check a specification against its data.
 
-    Columns, roles, hierarchies and open questions; nothing is written.
+    Columns, roles, hierarchies and open questions, what makes records unique, and what to change
+    first; nothing is written.
 
     dbdeid check visits.yml
     """
@@ -101,6 +116,7 @@ def check(spec: SpecPath, *, options: Options) -> None:
             database=options.database,
             settings=options.settings,
             notify=follower.notify,
+            deep=deep,
         )
     show(options, found, texts().checked(found))
 

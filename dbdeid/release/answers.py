@@ -188,9 +188,12 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     if parameters.suppression_limit > MUCH_SUPPRESSED:
         who = "subjects" if parameters.subject else "records"
         yield f"up to {parameters.suppression_limit:.0%} of the {who} may be left out"
+    reasons: dict[str, list[str]] = {}
     for c in prepared.bound.columns:
         if c.spec.reason:
-            yield f"{c.name}: released as it is: {c.spec.reason}"
+            reasons.setdefault(c.spec.reason, []).append(c.name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(names)}: released as it is: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
         yield from harbor.told(prepared.bound.spec.preset, columns)

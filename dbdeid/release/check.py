@@ -13,6 +13,7 @@ from dbdeid.errors import Unsatisfiable
 from dbdeid.methods import condensation, masked_rows
 from dbdeid.methods.full_domain import lattice_of
 from dbdeid.release import answers, external_work, policies, recipients
+from dbdeid.release.advice import Consultation, consult, remembered
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
 from dbdeid.release.evaluate import queries_of
@@ -30,14 +31,24 @@ def check(
     database: Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
+    deep: bool = False,
 ) -> dict[str, Any]:
     """Check a spec against its data without writing anything.
+
+    Args:
+        source: path of a spec, its text, or a dict.
+        connection: an open DuckDB connection to read from.
+        database: in place of the spec's `database`.
+        settings: engine limits of an opened connection.
+        notify: called with each phase.
+        deep: look closely at a large source, too, which takes longer.
 
     Returns:
         release, source_rows, source_subjects, lattice_size (of method policy None, and how many
         `bits` a policy has; None where nothing is generalized), risk of the source (None where all
-        is synthesized), a description of each column, warnings. Of a release made elsewhere see
-        `external_work.check`.
+        is synthesized), a description of each column, warnings; `uniqueness`, `cost` and `advice`
+        as `advice.Consultation` has them (None where there is nothing to look at, or much), and
+        `earlier` runs on the same source. Of a release made elsewhere see `external_work.check`.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
@@ -56,6 +67,7 @@ def check(
         bound = bind(file, session)
         check_source(work, bound)
         prepared = prepare(bound, session)
+        earlier = remembered(work, bound)
         synthesis = prepared.parameters.synthesis
         recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
@@ -69,13 +81,14 @@ def check(
         if synthesis is not None:
             warnings = answers.require(prepared, session)
             condensation.records_of(condensation.coded(session, synthesis), synthesis)
-            return _told(prepared, {"lattice_size": None}, None, warnings)
+            return _told(prepared, {"lattice_size": None}, None, warnings, None, earlier)
         if prepared.parameters.masking is not None:
             warnings = answers.require(prepared, session)
             every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
             masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
             risk = risk_before(prepared, session).to_dict()
-            return _told(prepared, {"lattice_size": None}, risk, warnings)
+            consulted = consult(prepared, session, deep=deep)
+            return _told(prepared, {"lattice_size": None}, risk, warnings, consulted, earlier)
         lattice = lattice_of(prepared.quasi_identifiers)
         size: dict[str, Any] = {"lattice_size": lattice.size}
         if isinstance(file.spec.method, Policy):
@@ -84,7 +97,9 @@ def check(
             *answers.beforehand(prepared, lattice, session),
             *answers.require(prepared, session),
         )
-        return _told(prepared, size, risk_before(prepared, session).to_dict(), warnings)
+        risk = risk_before(prepared, session).to_dict()
+        consulted = consult(prepared, session, deep=deep)
+        return _told(prepared, size, risk, warnings, consulted, earlier)
 
 
 def _told(
@@ -92,6 +107,8 @@ def _told(
     size: Mapping[str, Any],
     risk: Mapping[str, Any] | None,
     warnings: Sequence[str],
+    consulted: Consultation | None,
+    earlier: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     return {
         "release": prepared.bound.spec.release,
@@ -101,6 +118,10 @@ def _told(
         "risk": risk,
         "columns": _columns(prepared),
         "warnings": list(warnings),
+        "uniqueness": consulted and consulted.uniqueness,
+        "cost": consulted and consulted.cost,
+        "advice": list(consulted.advice) if consulted else [],
+        "earlier": list(earlier),
     }
 
 

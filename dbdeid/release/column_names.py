@@ -94,9 +94,69 @@ _RECORDS = _of(
     [_NUMBER, "account", "acct", "licen[cs]e", "certificate", "device", "policy", "barcode"]
 )
 _CODES = re.compile(r"(^|_)(ids?|codes?|types?|class|status|flag|category|group|grade|stage)$")
+_COUNTED = re.compile(r"^(num|nr|no|number|n|count)_")
 _COUNTS = re.compile(
     r"(^(num|nr|no|number|n|count)_)|(^|_)(counts?|totals?|sum|days?|hours?|years?|months?|"
     r"minutes?|amount|amt|score|duration|time|length|size|qty|quantity|visits)($|_)"
+)
+
+_SEEN = _of(
+    (
+        *("sex", "gender", "races?", "ethnic(ity)?", "marital", "marriage", "religion", "faith"),
+        *("language", "education", "edu", "degree", "school(ing)?", "occupation", "job", "trade"),
+        *("profession", "employer", "employment", "workclass", "industry", "relationship"),
+        *("family", "household", "children", "kids", "state", "region", "province", "residence"),
+        *("urban", "rural", "birth", "born", "height", "weight", "bmi", "veteran", "disability"),
+        *("hours_per_week", "blood_(group|type)", "hair", "eyes?"),
+    )
+)
+_VISIT = _of(
+    (
+        *("admission", "admitted", "discharged?", "disposition", "hospital", "clinic", "facility"),
+        *("site", "ward", "department", "specialty", "provider", "physician", "doctor", "payer"),
+        *("insurance", "insurer", "los", "length_of_stay", "stay", "days", "time_in_[a-z]+"),
+    )
+)
+_SECRET = _of(
+    (
+        *(
+            "diag",
+            "diagnos[ei]s",
+            "dx",
+            "icd",
+            "hiv",
+            "disease",
+            "outcome",
+            "[a-z0-9]*results?",
+            "values?",
+        ),
+        *("income", "salary", "wages?", "earnings", "pay", "payments?", "bill", "amount", "amt"),
+        *("charges?", "costs?", "debt", "loan", "credit", "balance", "bal", "default", "gain"),
+        *(
+            "loss",
+            "price",
+            "premium",
+            "[a-z]*dead",
+            "death",
+            "died",
+            "d_time",
+            "mortality",
+            "survival",
+        ),
+        *("readmitted", "readmission", "relapse", "recurrence", "cancer", "tumou?r", "mental"),
+        *("dementia", "diabetes", "depression", "pregnan(t|cy)", "abortion", "addiction"),
+        *(
+            "survival",
+            "values?",
+            "suicide",
+            "psych[a-z]*",
+            "therapy",
+            "treatment",
+            "crime",
+            "offen[cs]e",
+            "score",
+        ),
+    )
 )
 
 
@@ -136,6 +196,11 @@ def of_records_alone(name: str) -> bool:
     return re.fullmatch(_NUMBER, words(name)) is not None
 
 
+def counts(name: str) -> bool:
+    """Whether a name begins as those of counts do, as `number_diagnoses`."""
+    return _COUNTED.search(words(name)) is not None
+
+
 def of_codes(name: str) -> bool:
     """Whether a name ends as those of codes do, as `payer_code`."""
     return _CODES.search(words(name)) is not None
@@ -144,3 +209,18 @@ def of_codes(name: str) -> bool:
 def of_count(name: str) -> bool:
     """Whether a name is that of a count or measure, as `num_procedures`."""
     return _COUNTS.search(words(name)) is not None
+
+
+def of_person_known(name: str) -> bool:
+    """Whether a name is of what others see or know of a person, as `sex` or `education`."""
+    return _SEEN.search(words(name)) is not None
+
+
+def of_visit_known(name: str) -> bool:
+    """Whether a name is of what others may know of a visit, as `admission_type`."""
+    return _VISIT.search(words(name)) is not None
+
+
+def of_secret(name: str) -> bool:
+    """Whether a name is of what must not be learned: diseases, outcomes, money, results."""
+    return _SECRET.search(words(name)) is not None

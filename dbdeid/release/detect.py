@@ -146,19 +146,26 @@ def detect(session: Session, table: Relation) -> tuple[Found, ...]:
 
 
 def subject_of(found: Sequence[Found]) -> Found | None:
-    """The column that most likely tells whose record a record is: a repeating number of persons."""
-    repeating = [f for f in found if f.repeats and f.kind in ("record_number", "ssn", "unique")]
+    """The column that most likely tells whose record a record is, and does so for every record."""
+    repeating = [f for f in found if f.repeats and f.known == f.records]
     ranked = [(rank, -f.distinct, i) for i, f in enumerate(repeating) if (rank := _rank(f))]
     return repeating[min(ranked)[2]] if ranked else None
 
 
 def _rank(found: Found) -> int | None:
-    """How surely a repeating number is one of persons, 1 the surest; None: of something else."""
+    """How surely a repeating column tells persons apart, 1 the surest; None: it does not."""
+    numbers: bool = found.kind in ("record_number", "ssn", "unique")
     if names.of_event(found.name):
         return None
-    if names.of_person(found.name):
+    if numbers and names.of_person(found.name):
         return 1
-    return 2 if found.kind == "ssn" or names.of_records(found.name) else 3
+    if numbers:
+        return 2 if found.kind == "ssn" or names.of_records(found.name) else 3
+    return _OTHERWISE.get(found.kind)
+
+
+# What persons rarely share, and have more than one of.
+_OTHERWISE: Mapping[Kind, int] = {"mail": 4, "phone": 5, "person_name": 6}
 
 
 @dataclass(frozen=True, slots=True)

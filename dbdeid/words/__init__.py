@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.report.padding import counted
 from dbdeid.report.policies import briefly, pieces
 from dbdeid.words import external
+from dbdeid.words.advice import conversation
 from dbdeid.words.layout import grid
 from dbdeid.words.models import compared
 from dbdeid.words.project import expected
@@ -157,6 +158,7 @@ def checked(found: Mapping[str, Any]) -> str:
         head,
         *([_as_it_is(risk_)] if risk_ else []),
         grid(("column", "role", "type", "hierarchy"), rows),
+        *conversation(found),
     ]
     return "\n".join([*lines, *(f"  note: {text}" for text in found["warnings"])])
 

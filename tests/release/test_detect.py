@@ -141,7 +141,8 @@ def test_whose_record_it_is(tmp_path: Path) -> None:
     chosen = subject_of(list(made.values()))
     assert chosen is not None
     assert chosen.name == "patient_nbr"
-    assert subject_of([made["encounter_id"], made["visit_id"], made["mail"]]) is None
+    assert subject_of([made["encounter_id"], made["visit_id"], made["mail"]]) == made["mail"]
+    assert subject_of([made["encounter_id"], made["visit_id"]]) is None
 
 
 def test_every_type_has_a_kind(tmp_path: Path) -> None:

@@ -1,0 +1,211 @@
+"""What a check says beyond that a spec fits: what makes records unique, and what that costs.
+
+Nothing here is a promise. The counts are of the source as it is, NULL being a value of its own; the
+costs are lower bounds by a short search, made where that is quick or asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.data.classes import TUPLES
+from dbdeid.engine.session import Session
+from dbdeid.methods.full_domain import QuasiIdentifier, lattice_of
+from dbdeid.methods.searching import Ground, Remembering
+from dbdeid.release.bind import Bound
+from dbdeid.release.earlier import each_earlier, places_of
+from dbdeid.release.method_spec import FullDomain
+from dbdeid.release.prepare import Prepared
+from dbdeid.release.workplace import Workplace
+from dbdeid.search.costs import Costs, costs
+from dbdeid.search.searches import SEARCHES
+from dbdeid.search.uniques import Uniques
+
+LARGE = 2_000_000  # distinct tuples that are not looked at without being asked
+QUICK = 500_000  # tuples times quasi-identifiers whose costs are weighed without being asked
+SECONDS = 3.0  # that the search takes for it at most
+DEEP = 60.0  # where it was asked for
+MUCH = 0.25  # of the unique records need a column: it is named
+HALF = 0.5  # of what leaving a column out does is enough for a level to be named
+LITTLE = 0.01  # of detail that is not worth a word
+NAMED = 2  # columns that are advised on for one reason
+
+
+@dataclass(frozen=True, slots=True)
+class Consultation:
+    """What is told of the quasi-identifiers of a source.
+
+    Attributes:
+        uniqueness: `records`, `unique_records`, `columns` (for each quasi-identifier the records
+            that are unique by it `alone` and `without` it), `sets` (for each size the `columns`
+            by which most records are unique, and how many).
+        cost: `transformation`, `loss` (mean over the columns), `columns` (for each its `loss`, and
+            the mean loss of the others, `others_with` and `others_without` it), `checked`,
+            `proven_optimal`; None where it was not weighed.
+        advice: sentences, what to change first.
+    """
+
+    uniqueness: Mapping[str, Any]
+    cost: Mapping[str, Any] | None
+    advice: tuple[str, ...]
+
+
+def consult(prepared: Prepared, session: Session, *, deep: bool) -> Consultation | None:
+    """What there is to say of the quasi-identifiers; None without any, or where they are too many.
+
+    Args:
+        prepared: the prepared spec.
+        session: where its source is staged.
+        deep: look at a large source, too.
+    """
+    if not prepared.quasi_identifiers:
+        return None
+    count = exp.select(exp.Count(this=exp.Star())).from_(TUPLES.table)
+    tuples = int(session.row(count)[0])
+    if tuples > LARGE and not deep:
+        return None
+    lattice = lattice_of(prepared.quasi_identifiers)
+    parameters = prepared.parameters
+    plain = replace(parameters, rule=replace(parameters.rule, null_policy="own_category"))
+    ground = Ground.of(session, lattice, plain)
+    uniques = Uniques(ground.tuples)
+    seen = _uniqueness(prepared, uniques)
+    quick = tuples * uniques.width <= QUICK
+    weighed = _weighed(prepared, ground, DEEP if deep else SECONDS) if deep or quick else None
+    return Consultation(
+        seen,
+        _told(prepared.quasi_identifiers, weighed) if weighed else None,
+        tuple(_advice(prepared, uniques, seen, weighed)),
+    )
+
+
+def _weighed(prepared: Prepared, ground: Ground, seconds: float) -> Costs | None:
+    """The costs in loss, where a transformation is searched for."""
+    parameters, method = prepared.parameters, prepared.bound.spec.method
+    searched = isinstance(method, FullDomain) and method.transformation is None
+    if not searched or parameters.rule.null_policy == "wildcard" or len(ground.tuples.codes) < 2:
+        return None
+    here = replace(parameters, engine="numpy")
+    problem = ground.problem(here, Remembering(ground.checker(here)))
+    return costs(problem, SEARCHES["optimal"], seconds)
+
+
+def _uniqueness(prepared: Prepared, uniques: Uniques) -> dict[str, Any]:
+    every = range(uniques.width)
+    names = [q.name for q in prepared.quasi_identifiers]
+    return {
+        "records": prepared.rows,
+        "unique_records": uniques.count(every),
+        "columns": [
+            {
+                "name": name,
+                "alone": uniques.count([i]),
+                "without": uniques.count([j for j in every if j != i]),
+            }
+            for i, name in enumerate(names)
+        ],
+        "sets": [
+            {
+                "columns": [names[c] for c in found.columns],
+                "unique_records": found.unique,
+                "exhaustive": found.exhaustive,
+            }
+            for found in uniques.worst()
+        ],
+    }
+
+
+def _told(quasi_identifiers: Sequence[QuasiIdentifier], found: Costs) -> dict[str, Any]:
+    names = [q.name for q in quasi_identifiers]
+    return {
+        "transformation": dict(zip(names, found.node, strict=True)),
+        "loss": sum(found.loss) / len(found.loss),
+        "columns": [
+            {
+                "name": name,
+                "loss": found.loss[i],
+                "others_with": found.others(i),
+                "others_without": found.without[i],
+            }
+            for i, name in enumerate(names)
+        ],
+        "checked": found.checked,
+        "proven_optimal": found.proven,
+    }
+
+
+def _advice(
+    prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any], weighed: Costs | None
+) -> Iterator[str]:
+    """What to change first: what makes records unique, then what costs the others most."""
+    if seen["unique_records"]:
+        yield from _on_uniqueness(prepared, uniques, seen)
+    if weighed is not None:
+        yield from _on_cost(prepared.quasi_identifiers, weighed)
+
+
+def _on_uniqueness(prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any]) -> Iterator[str]:
+    unique = seen["unique_records"]
+    needed = {i: unique - c["without"] for i, c in enumerate(seen["columns"])}
+    ranked = sorted(needed, key=lambda i: (-needed[i], i))
+    for i in ranked[:NAMED]:
+        if needed[i] < MUCH * unique:
+            return
+        q = prepared.quasi_identifiers[i]
+        said = f"{q.name}: {_share(needed[i], unique)} of the unique records are unique only by it"
+        level, left = _level(q, i, uniques, unique, needed[i])
+        if level is None:
+            yield f"{said}; drop it, or give it a coarser hierarchy"
+        else:
+            gone = _share(unique - left, unique)
+            yield f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
+
+
+def _level(
+    q: QuasiIdentifier, number: int, uniques: Uniques, unique: int, needed: int
+) -> tuple[int | None, int]:
+    """The lowest level below the top that does half of what leaving the column out does."""
+    for level in range(max(q.min_level, 1), q.height):
+        left = uniques.coarser(number, q.coding.groups(level))
+        if unique - left >= HALF * needed:
+            return level, left
+    return None, unique
+
+
+def _on_cost(quasi_identifiers: Sequence[QuasiIdentifier], found: Costs) -> Iterator[str]:
+    gained = {i: found.others(i) - without for i, without in enumerate(found.without)}
+    lost = [i for i, q in enumerate(quasi_identifiers) if found.node[i] == q.height]
+    best = "the best transformation" if found.proven else "the best transformation found"
+    if lost:
+        names = ", ".join(quasi_identifiers[i].name for i in lost)
+        yield f"{names}: {best} releases `*` only; drop what nobody needs, or refine its hierarchy"
+    ranked = sorted((i for i in gained if i not in lost), key=lambda i: (-gained[i], i))
+    for i in ranked[:NAMED]:
+        if gained[i] >= LITTLE:
+            yield (
+                f"{quasi_identifiers[i].name}: costs the others; they lose {found.others(i):.3f} "
+                f"with it, {found.without[i]:.3f} or less without; drop it, or coarsen it first"
+            )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}"
+
+
+def remembered(work: Workplace, bound: Bound) -> list[dict[str, Any]]:
+    """The earlier runs on the same source, newest first: who has several releases compares them."""
+    unread: list[str] = []
+    runs = list(each_earlier(work, bound, places_of(bound, work), unread))
+    runs.sort(key=lambda one: one.entry.created, reverse=True)
+    return [
+        {
+            "release": one.entry.release,
+            "created": one.entry.created.isoformat(timespec="seconds"),
+            "exports": list(one.entry.exports),
+        }
+        for one in runs
+    ]

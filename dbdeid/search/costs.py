@@ -1,0 +1,109 @@
+"""What each quasi-identifier costs: how much detail the others could keep without it.
+
+A transformation is searched for, for as long as there is time. Without a column, the others descend
+further from there, each time by the step that wins most detail, while the models hold. The detail
+that they win so is a lower bound on what they could win from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbdeid.search.exploration import Exploration, Problem, Search, explore
+from dbdeid.search.lattice import Lattice, Node
+from dbdeid.search.tuples import Marginals
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What was found.
+
+    Attributes:
+        node: the transformation with all quasi-identifiers.
+        proven: no other has a better score.
+        loss: of each quasi-identifier there, the mean over the records.
+        without: for each quasi-identifier, the mean loss of the others when it is not released.
+        checked: transformations that were looked at.
+    """
+
+    node: Node
+    proven: bool
+    loss: tuple[float, ...]
+    without: tuple[float, ...]
+    checked: int
+
+    def others(self, number: int) -> float:
+        """The mean loss of all quasi-identifiers but one, when all are released."""
+        rest = [loss for i, loss in enumerate(self.loss) if i != number]
+        return float(np.mean(rest)) if rest else 0.0
+
+
+def costs(problem: Problem, search: Search, time_limit: float) -> Costs | None:
+    """The cost of each quasi-identifier; None where not even the top holds the models.
+
+    Args:
+        problem: with all quasi-identifiers; its checker should look at no node twice.
+        search: finds the transformation that the costs are told of.
+        time_limit: seconds for that.
+    """
+    lattice = problem.lattice
+    exploration = Exploration(problem)
+    if not exploration.check(lattice.top).accepted:
+        return None
+    greedy = exploration.check(descend(exploration, lattice.top))
+    found = explore(search, problem, time_limit=time_limit)
+    searched = found.node is not None and found.score <= greedy.score
+    node = found.node if searched and found.node is not None else greedy.node
+    losses = _losses(lattice, problem.marginals)
+    loss = _at(losses, node)
+    without = []
+    for i, attribute in enumerate(lattice.attributes):
+        start = (*node[:i], attribute.most_general, *node[i + 1 :])
+        # what generalizes further may fail models that are not monotone: then nothing is won
+        accepted = exploration.check(start).accepted
+        ended = descend(exploration, start, pinned={i}) if accepted else node
+        rest = [one for j, one in enumerate(_at(losses, ended)) if j != i]
+        without.append(float(np.mean(rest)) if rest else 0.0)
+    checked = len(exploration.checks) + found.checked
+    return Costs(node, searched and found.proven_optimal, loss, tuple(without), checked)
+
+
+def descend(exploration: Exploration, start: Node, pinned: Collection[int] = ()) -> Node:
+    """Where no attribute can be made finer by a level: the greedy end of a path from a node.
+
+    An attribute whose finer level fails is not tried again, for a failing transformation mostly
+    fails below, too.
+
+    Args:
+        exploration: of the problem.
+        start: an acceptable node.
+        pinned: attributes that stay where they are.
+    """
+    lattice = exploration.problem.lattice
+    losses = _losses(lattice, exploration.problem.marginals)
+    weights = [attribute.weight for attribute in lattice.attributes]
+    node, open_ = start, [i for i in range(len(start)) if i not in pinned]
+    while open_ := [i for i in open_ if node[i] > lattice.bottom[i]]:
+        gains = {i: weights[i] * (losses[i][node[i]] - losses[i][node[i] - 1]) for i in open_}
+        i = max(open_, key=lambda one: (gains[one], -one))
+        finer = (*node[:i], node[i] - 1, *node[i + 1 :])
+        if exploration.check(finer).accepted:
+            node = finer
+        else:
+            open_.remove(i)
+    return node
+
+
+def _losses(lattice: Lattice, marginals: Marginals) -> list[list[float]]:
+    """The mean loss of the cells of each attribute on each level."""
+    return [
+        [float(loss @ counts) / max(marginals.records, 1) for loss in attribute.loss]
+        for attribute, counts in zip(lattice.attributes, marginals.counts, strict=True)
+    ]
+
+
+def _at(losses: list[list[float]], node: Node) -> tuple[float, ...]:
+    return tuple(own[level] for own, level in zip(losses, node, strict=True))
