@@ -24,7 +24,18 @@ from dbdeid.errors import (
 )
 
 if TYPE_CHECKING:
-    from dbdeid.api import check, evaluate, frontier, install, project, query, run, verify
+    from dbdeid.api import (
+        check,
+        evaluate,
+        frontier,
+        install,
+        progress,
+        project,
+        query,
+        run,
+        search,
+        verify,
+    )
 
 __version__ = "0.1.0"
 
@@ -47,9 +58,11 @@ __all__ = [
     "evaluate",
     "frontier",
     "install",
+    "progress",
     "project",
     "query",
     "run",
+    "search",
     "verify",
 ]
 

@@ -9,5 +9,18 @@ from dbdeid.release.frontier import frontier
 from dbdeid.release.install import install
 from dbdeid.release.query import query
 from dbdeid.release.run import run
+from dbdeid.release.search import search
+from dbdeid.words.progress import progress
 
-__all__ = ["check", "evaluate", "frontier", "install", "project", "query", "run", "verify"]
+__all__ = [
+    "check",
+    "evaluate",
+    "frontier",
+    "install",
+    "progress",
+    "project",
+    "query",
+    "run",
+    "search",
+    "verify",
+]

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import BestSoFar, Notify, Placed, Progress, Weighed
+    from dbdeid.release.clock import BestSoFar, Notify
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,6 @@ class Options:
 
 T = TypeVar("T")
 INTERRUPTED = 130
-BETWEEN = 0.1  # seconds from one look at a search to the next
 
 _COMMON: dict[str, Any] = {
     "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
@@ -197,15 +195,11 @@ class Follower:
 
     def __init__(self, status: Status | None) -> None:
         self._status = status
-        self._told = 0.0
-        self.notify: Notify | None = self._follow if status else None
+        self.notify: Notify | None = None
+        if status is not None:
+            from dbdeid.words.progress import telling
 
-    def _follow(self, phase: str, found: Progress | Placed | Weighed | None) -> None:
-        assert self._status is not None
-        now = time.monotonic()
-        if found is None or now - self._told > BETWEEN:
-            self._told = now
-            self._status.update(search_texts().following(phase, found))
+            self.notify = telling(status.update)
 
     def tell(self, best: BestSoFar) -> bool:
         """Say what an interrupted search has found, and go no further."""

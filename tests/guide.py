@@ -89,8 +89,12 @@ def python(text: str, folder: Path) -> str:
     return shell(f"python - <<'END'\n{text}\nEND", folder)
 
 
-def follow(name: str, folder: Path) -> int:
+def follow(name: str | Path, folder: Path) -> int:
     """Run a guide in a folder and hold what is printed against what it shows.
+
+    Args:
+        name: of a page under docs/, or its path.
+        folder: where it runs.
 
     Returns:
         how many texts were compared.
@@ -112,8 +116,11 @@ def follow(name: str, folder: Path) -> int:
 
 
 def masked(text: str) -> list[str]:
-    """Lines without what differs from run to run."""
-    return [re.sub(r"\d+\.\d\d s\b", "0.00 s", line.rstrip()) for line in text.splitlines()]
+    """Lines without what differs from run to run: seconds, and where the folder is."""
+    lines = [re.sub(r"\d+\.\d\d s\b", "0.00 s", line.rstrip()) for line in text.splitlines()]
+    lines = [re.sub(r"(?<=  seconds )( +)[\d.]+$", r"\1…", line) for line in lines]
+    lines = [re.sub(r" +\d+\.\d\d(?= +(yes|no) +\{)", " …", line) for line in lines]
+    return [re.sub(r"(?<![\w.])/\S*/(?=\w)", "", line) for line in lines]
 
 
 def shown(rows: Iterable[tuple[Any, ...]]) -> str:

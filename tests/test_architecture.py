@@ -42,7 +42,7 @@ ROOMS = {
     },
     "project": {"release", "report", "engine"},
     "sample": set(),
-    "api": {"project", "release"},
+    "api": {"project", "release", "words"},
     "words": {"release", "report", "engine", "privacy", "verify", "query"},
     "commands": {"words", "release", "engine"},
     "cli": {

@@ -23,6 +23,7 @@ from dbdeid.release.method_spec import Policy
 from dbdeid.release.page import place_of, write_page
 from dbdeid.release.prepare import prepare
 from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.told import Frontier
 from dbdeid.release.workplace import EVALUATIONS, FRONTIER, Workplace, check_source, workplace
 
 
@@ -34,7 +35,7 @@ def frontier(
     database: Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
-) -> dict[str, Any]:
+) -> Frontier:
     """The risk-utility frontier of a spec with method policy (Xia et al. 2013).
 
     Keeps it in the private tables `<release>_frontier` and `<release>_evaluations`, where there is
@@ -94,7 +95,7 @@ def frontier(
         with clock.phase("draw"):
             write_page(path, render(told))
         told["seconds"] = dict(clock.seconds)
-    return told
+    return Frontier(told)
 
 
 def _require_policy(file: SpecFile) -> None:

@@ -76,6 +76,11 @@ class Result:
         table = self.to_df().to_string(index=False, max_rows=ROWS_SHOWN)
         return "\n".join([table, *(f"note: {note}" for note in self.notes)])
 
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import answer_html
+
+        return answer_html(self.columns, self.rows, self.notes)
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):

@@ -306,4 +306,5 @@ def result_of(
         seconds=dict(seconds),
         table=table,
         _reader=reader,
+        _record=kept,
     )

@@ -88,6 +88,7 @@ class RunResult:
     seconds: Mapping[str, float]
     table: str = field(metadata={"json": False})
     _reader: Reader = field(repr=False, metadata={"json": False})
+    _record: Mapping[str, Any] = field(repr=False, metadata={"json": False})
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON shows it."""
@@ -97,6 +98,18 @@ class RunResult:
     def to_df(self) -> pd.DataFrame:
         """The released table as a pandas frame."""
         return self._reader.read()
+
+    def charts(self) -> dict[str, Any]:
+        """Altair charts by name, for inside the house: `classes` and `records` by the size of
+        their class, `loss` by column, `frontier` of a policy; those that there are figures for."""
+        from dbdeid.report.notebook import run_charts
+
+        return run_charts(self._record)
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import run_html
+
+        return run_html(self._record)
 
 
 def _plain(value: Any) -> Any:

@@ -35,6 +35,7 @@ from dbdeid.release.method_spec import (
 from dbdeid.release.page import place_of, write_page
 from dbdeid.release.prepare import prepare
 from dbdeid.release.specfile import SpecFile, read
+from dbdeid.release.told import Searched
 from dbdeid.release.workplace import check_source, workplace
 from dbdeid.report.search_charts import Point
 from dbdeid.report.search_page import render
@@ -119,7 +120,7 @@ def search(
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
-) -> dict[str, Any]:
+) -> Searched:
     """Search as a run would, release nothing, and tell what was found.
 
     Args:
@@ -182,7 +183,7 @@ def search(
         with clock.phase("draw"):
             drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
             write_page(path, render(drawn, points, shown.trail))
-    return {**told, "page": str(path) if path else None, "seconds": clock.seconds}
+    return Searched(told | {"page": str(path) if path else None, "seconds": clock.seconds})
 
 
 def _require_searchable(file: SpecFile, grid: Grid) -> None:

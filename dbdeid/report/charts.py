@@ -70,6 +70,13 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
 
     Its size is fixed and does not depend on the fonts of the machine that draws it.
     """
+    out = StringIO()
+    bar_drawing(rows, measure).save(out, format="svg")
+    return slim(out.getvalue())
+
+
+def bar_drawing(rows: Iterable[Bar], measure: str) -> Any:
+    """The same as an altair chart, in the colours of a page."""
     import altair as alt
 
     values = [_labelled(row, measure) for row in rows]
@@ -83,7 +90,7 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
         color=alt.condition("datum.low", alt.value("var(--bad)"), alt.value("var(--accent)"))
     )
     text = base.mark_text(aria=False, align="left", dx=5, color="currentColor", fontSize=12)
-    chart = (
+    return (
         alt.layer(marks, text.encode(text="text:N"))
         .properties(
             width=_WIDTH - labels - _VALUES,
@@ -97,9 +104,6 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
             labelColor="currentColor", labelFontSize=12, labelPadding=6, domain=False, ticks=False
         )
     )
-    out = StringIO()
-    chart.save(out, format="svg")
-    return slim(out.getvalue())
 
 
 def _edges(largest: int, k: int | None) -> list[int]:

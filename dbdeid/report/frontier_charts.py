@@ -33,6 +33,16 @@ def frontier_chart(frontier: Mapping[str, Any], scale: Scale = "log") -> str:
             points have no more than number, risk and loss.
         scale: of the risk.
     """
+    out = StringIO()
+    frontier_drawing(frontier, scale).save(out, format="svg")
+    titled = re.sub(
+        r'<path aria-label="([^"]*)"([^>]*)/>', r"<path\2><title>\1</title></path>", out.getvalue()
+    )
+    return slim(titled)
+
+
+def frontier_drawing(frontier: Mapping[str, Any], scale: Scale = "log") -> Any:
+    """The same as an altair chart, in the colours of a page."""
     import altair as alt
 
     low = least(frontier, scale)
@@ -42,12 +52,7 @@ def frontier_chart(frontier: Mapping[str, Any], scale: Scale = "log") -> str:
     for point in _thinned(frontier, scale, low):
         words = f"\n{in_words(point['policy'], singles)}" if whole else ""
         values.append({**placed(point, low), "title": f"{_title(point)}{words}"})
-    out = StringIO()
-    _drawing(frontier, scale, alt.InlineData(values=values), still=True).save(out, format="svg")
-    titled = re.sub(
-        r'<path aria-label="([^"]*)"([^>]*)/>', r"<path\2><title>\1</title></path>", out.getvalue()
-    )
-    return slim(titled)
+    return _drawing(frontier, scale, alt.InlineData(values=values), still=True)
 
 
 def specification(frontier: Mapping[str, Any], scale: Scale) -> dict[str, Any]:

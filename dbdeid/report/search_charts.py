@@ -53,17 +53,16 @@ def lattice_chart(points: Sequence[Point], score: str) -> str:
         description="title:N",
         fill=alt.Fill("colour:N", scale=None),
     )
-    return _svg(
-        alt.layer(
-            base.transform_filter("!datum.mark").mark_circle(size=22, opacity=0.6),
-            base.transform_filter("datum.mark == 'neighbour'").mark_point(
-                size=90, opacity=1, stroke="currentColor", strokeWidth=1.5
-            ),
-            base.transform_filter("datum.mark == 'chosen'").mark_point(
-                size=260, opacity=1, shape="diamond", stroke="currentColor", strokeWidth=2
-            ),
-        )
+    drawing = alt.layer(
+        base.transform_filter("!datum.mark").mark_circle(size=22, opacity=0.6),
+        base.transform_filter("datum.mark == 'neighbour'").mark_point(
+            size=90, opacity=1, stroke="currentColor", strokeWidth=1.5
+        ),
+        base.transform_filter("datum.mark == 'chosen'").mark_point(
+            size=260, opacity=1, shape="diamond", stroke="currentColor", strokeWidth=2
+        ),
     )
+    return _svg(_dressed(drawing))
 
 
 def trail_chart(trail: Sequence[tuple[int, float, float]], score: str) -> str | None:
@@ -94,11 +93,17 @@ def trail_chart(trail: Sequence[tuple[int, float, float]], score: str) -> str | 
             strokeDash=_dashes("kind:N", ["best so far", "proven bound"]),
         )
     )
-    return _svg(lines)
+    return _svg(_dressed(lines))
 
 
 def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
     """The score against k, a line for each limit; with one k against the limit."""
+    drawing = grid_drawing(cells, score)
+    return None if drawing is None else _svg(drawing)
+
+
+def grid_drawing(cells: Sequence[dict[str, Any]], score: str) -> Any:
+    """The same as an altair chart, in the colours of a page; None where nothing was found."""
     import altair as alt
 
     found = [cell for cell in cells if cell["transformation"] is not None]
@@ -132,7 +137,7 @@ def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
     dots = base.mark_circle(size=70, opacity=1).encode(
         fill=alt.Fill("of:N", scale=_colours(series), legend=None), description="title:N"
     )
-    return _svg(alt.layer(lines, dots))
+    return _dressed(alt.layer(lines, dots))
 
 
 def _drawn(point: Point, number: int, score: str) -> dict[str, Any]:
@@ -191,14 +196,17 @@ def _dashes(field: str, names: Sequence[str]) -> Any:
     return alt.StrokeDash(field, scale=alt.Scale(domain=list(names), range=dashes), title=None)
 
 
-def _svg(chart: Any) -> str:
-    chart = (
+def _dressed(chart: Any) -> Any:
+    return (
         chart.properties(width=_WIDTH, height=_HEIGHT)
         .configure(font="inherit", background="transparent")
         .configure_view(stroke=None)
         .configure_axis(**AXES)
         .configure_legend(aria=False, labelColor="currentColor", labelFontSize=12, orient="top")
     )
+
+
+def _svg(chart: Any) -> str:
     out = StringIO()
     chart.save(out, format="svg")
     titled = re.sub(

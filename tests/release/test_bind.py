@@ -123,13 +123,21 @@ def test_errors_of_the_source_quote_no_cell(con, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the source cannot be read") as refused:
         bound(con, source={"sql": "SELECT CAST(a AS INTEGER) AS a FROM s", "name": "n"})
     assert "secret" not in str(refused.value)
-    late, broken = tmp_path / "late.csv", tmp_path / "broken.parquet"
-    late.write_text("a\n" + "1\n" * 50_000 + "secret\n")
+    ragged, broken = tmp_path / "ragged.csv", tmp_path / "broken.parquet"
+    ragged.write_text("a,b\n" + "1,2\n" * 50_000 + "1,2,secret\n")
     broken.write_bytes(b"PAR1secret")
-    for path in (late, broken):
+    for path in (ragged, broken):
         with pytest.raises(DataError, match="the source cannot be read") as refused:
             bound(con, source=str(path))
         assert "secret" not in str(refused.value)
+
+
+def test_types_of_a_csv_file_fit_every_row(con, tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("flag,code\n" + "No,1\n" * 50_000 + "Steady,V27\n")
+    hidden = {"role": "quasi_identifier", "hierarchy": "suppress"}
+    found = bound(con, source=str(path), columns={"flag": hidden, "code": hidden})
+    assert [column.column.type for column in found.columns] == ["VARCHAR", "VARCHAR"]
 
 
 @pytest.mark.parametrize("name", ["x.csv", "q'x.csv", "x[1].csv", "b x.CSV", "x.parquet"])

@@ -1,0 +1,259 @@
+"""What MkDocs does beside turning the pages under docs/ into HTML.
+
+Reference pages are written from the code whenever the site is built: the commands from the
+typer application, the macros from the headers of their files, the functions from what registers
+them, Python from the public names. The examples and the changelog, which lie elsewhere in the
+repository, become pages; links between all of them work on GitHub and in the site alike.
+"""
+
+from __future__ import annotations
+
+import inspect
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import dbdeid
+
+ROOT = Path(__file__).parents[2]
+SHOWN = (".md", ".yml", ".sql", ".csv", ".parquet", ".ipynb", ".svg", ".py")
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
+_MARKED = re.compile(r"<!-- file: (\S+) -->\n```(\w+)\n")
+_COMMENT = re.compile(r"<!-- (?:transcript|python): .+? -->\n")
+_MATH = re.compile(r'<span class="arithmatex">\\\((.+?)\\\)</span>', re.DOTALL)
+
+
+# -- what MkDocs calls ----------------------------------------------------------------------------
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are written, and those that lie elsewhere."""
+    written = {"cli": commands, "macros": macros, "functions": functions, "python": python}
+    for name, write in written.items():
+        files.append(File.generated(config, f"reference/{name}.md", content=write()))
+    for path in sorted(ROOT.glob("examples/**/*")):
+        if path.suffix in SHOWN and not re.search(r"_release\.|\.private\.", path.name):
+            files.append(_from_elsewhere(path, config))
+    files.append(_from_elsewhere(ROOT / "CHANGELOG.md", config))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to where a file is in the site, and show whose text a block is."""
+    own = page.file.src_uri
+    folder = posixpath.dirname(own if _is_elsewhere(own) else f"docs/{own}")
+
+    def led(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, found[1]))
+        placed = target.removeprefix("docs/")
+        return posixpath.relpath(placed, posixpath.dirname(own) or ".")
+
+    if not own.startswith("reference/"):
+        markdown = _LINK.sub(led, markdown)
+    markdown = _MARKED.sub(r'```\2 title="\1"\n', markdown)
+    return _COMMENT.sub("", markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Write formulas as MathML, which browsers show without a script."""
+    from html import unescape
+
+    from latex2mathml.converter import convert
+
+    return _MATH.sub(lambda found: convert(unescape(found[1])), html)
+
+
+def _is_elsewhere(uri: str) -> bool:
+    return uri.startswith("examples/") or uri == "CHANGELOG.md"
+
+
+def _from_elsewhere(path: Path, config: MkDocsConfig) -> File:
+    uri = path.relative_to(ROOT).as_posix()
+    return File.generated(config, uri, abs_src_path=str(path))
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def commands() -> str:
+    """The page of the command line: every command with its arguments and options."""
+    import typer
+
+    from dbdeid.cli import app
+
+    root: Any = typer.main.get_command(app)
+    shared = _shared_options()
+    parts = [
+        "# The command line\n",
+        "Written from the commands themselves; `dbdeid COMMAND --help` shows the same. Exit codes: "
+        "0 done; 2 bad input; 3 no release satisfies the declared models, or none was found; "
+        "4 verification failed; 130 interrupted; 1 a defect of dbdeid.\n",
+    ]
+    first = True
+    for words, command in _commands(root, ("dbdeid",)):
+        options = [p for p in command.params if p.name not in shared and p.name != "help"]
+        parts += _command(words, command, options)
+        if first:
+            common = [p for p in command.params if p.name in shared]
+            every = ["## Options of every command\n", *_options(common)]
+            parts[2:2] = every
+            first = False
+    return "\n".join(parts) + "\n"
+
+
+def _shared_options() -> set[str]:
+    from dbdeid.commands import _COMMON
+
+    return set(_COMMON)
+
+
+def _commands(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, (*words, name))
+        elif not command.hidden:
+            yield (*words, name), command
+
+
+def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterator[str]:
+    arguments = [p for p in params if p.param_type_name == "argument"]
+    options = [p for p in params if p.param_type_name == "option"]
+    called = " ".join([*words, *(["[OPTIONS]"] if options else []), *map(_usage, arguments)])
+    yield f"## {' '.join(words)}\n"
+    yield f"```text\n{called}\n```\n"
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        text = paragraph.replace("\b\n", "")
+        yield f"```sh\n{text}\n```\n" if text.startswith("dbdeid ") else f"{_escaped(text)}\n"
+    if arguments:
+        yield "| Argument | |\n|---|---|"
+        for one in arguments:
+            yield f"| `{_metavar(one)}` | {_cell(one)} |"
+        yield ""
+    yield from _options(options)
+
+
+def _options(options: list[Any]) -> Iterator[str]:
+    if not options:
+        return
+    yield "| Option | |\n|---|---|"
+    for one in options:
+        names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
+        takes = "" if one.is_flag or getattr(one, "count", False) else f" `{_metavar(one)}`"
+        yield f"| {names}{takes} | {_cell(one)} |"
+    yield ""
+
+
+def _metavar(param: Any) -> str:
+    if param.metavar:
+        return str(param.metavar)
+    choices = getattr(param.type, "choices", None)
+    return "|".join(choices) if choices else str(param.type.name).upper()
+
+
+def _usage(argument: Any) -> str:
+    shown = _metavar(argument) + ("…" if argument.nargs == -1 else "")
+    return shown if argument.required else f"[{shown}]"
+
+
+def _cell(param: Any) -> str:
+    text = _escaped(param.help or "").replace("|", "\\|")
+    default = param.default
+    simple = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    if simple and default != "" and not getattr(param, "count", False):
+        text += f" Default: `{getattr(default, 'value', default)}`."
+    return text.strip()
+
+
+def _escaped(text: str) -> str:
+    """Text of a terminal in Markdown: nothing in it is markup but what stands in backquotes."""
+    return re.sub(r"(?<!`)([<*_])", r"\\\1", text) if "`" not in text else text
+
+
+# -- SQL -----------------------------------------------------------------------------------------
+
+
+def macros() -> str:
+    """The page of the macros, from the headers of their files."""
+    from dbdeid.engine.macros import MACROS
+
+    parts = [
+        "# SQL macros\n",
+        "Written from the headers of `sql/macros/*.sql`. `dbdeid macros install DATABASE` puts "
+        "them into a database, where any client can call them; `dbdeid macros print` "
+        "prints them. A table macro stands behind FROM, a scalar one where a value stands.\n",
+    ]
+    for macro in MACROS:
+        kind = "table macro" if macro.kind == "table" else "scalar macro"
+        private = "; reads `deid.hierarchies` of the current database" if macro.private else ""
+        parts += [
+            f"## deid.{macro.name}{'' if macro.kind == 'table' else ' (scalar)'}\n",
+            f"```sql\n{macro.signature}\n```\n",
+            f"{macro.description[0].upper()}{macro.description[1:]} ({kind}{private}).\n",
+            f"Reads\n\n```text\n{macro.reads}\n```\n",
+            f"Gives\n\n```text\n{macro.gives}\n```\n",
+        ]
+    return "\n".join(parts)
+
+
+def functions() -> str:
+    """The page of the functions in Python, from what registers them."""
+    from dbdeid.udfs import functions as scalar
+    from dbdeid.udfs import procedures
+
+    parts = [
+        "# SQL functions\n",
+        "`dbdeid.install(con)` and `dbdeid sql` register them on a connection, for what SQL cannot "
+        "say. A released table never calls one.\n",
+        "## Procedures\n",
+        inspect.cleandoc(procedures.__doc__ or "") + "\n",
+        "## Functions\n",
+        inspect.cleandoc(scalar.__doc__ or "") + "\n",
+        "| Call | Types | Result | Gives |\n|---|---|---|---|",
+    ]
+    for function in scalar.FUNCTIONS:
+        said, call = function.description.rsplit(": ", 1)
+        types = ", ".join(function.parameters)
+        parts.append(f"| `{call}` | `{types}` | `{function.result}` | {said} |")
+    return "\n".join(parts) + "\n"
+
+
+# -- Python --------------------------------------------------------------------------------------
+
+
+def python() -> str:
+    """The page of the public names: what is called, what that gives, and what it raises."""
+    names = [getattr(dbdeid, name) for name in dbdeid.__all__]
+    called = [one for one in names if inspect.isfunction(one)]
+    errors = [one for one in names if inspect.isclass(one)]
+    given = dict.fromkeys(one for function in called for one in _given(function))
+    parts = [
+        "# Python\n",
+        "`import dbdeid` offers these names, and loads what they need when they are first used.\n",
+        "## Functions\n",
+        *(_documented(one, f"dbdeid.{one.__name__}") for one in called),
+        "## What they give\n",
+        *(_documented(one, one.__name__) for one in given),
+        "## Errors\n",
+        *(_documented(one, f"dbdeid.{one.__name__}") for one in errors),
+    ]
+    return "\n".join(parts)
+
+
+def _given(function: Any) -> Iterator[type]:
+    """The classes of ours that a function gives."""
+    known = vars(inspect.getmodule(function))
+    for word in re.findall(r"\w+", str(function.__annotations__["return"])):
+        one = known.get(word)
+        if inspect.isclass(one) and one.__module__.startswith("dbdeid."):
+            yield one
+
+
+def _documented(one: Any, heading: str) -> str:
+    options = f"    options:\n      heading: {heading}\n      toc_label: {heading}\n"
+    return f"::: {one.__module__}.{one.__qualname__}\n{options}"

@@ -1,0 +1,3 @@
+SELECT gender, AVG(time_in_hospital) AS days
+FROM diabetes130
+GROUP BY gender;

@@ -1,0 +1,117 @@
+"""The documentation as a site: it builds without a warning, and its pages need nobody else."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from dbdeid.udfs.functions import FUNCTIONS
+from guide import ROOT
+from typer.main import get_command
+
+import dbdeid
+from dbdeid.cli import app
+from dbdeid.engine.macros import MACROS
+
+
+class Links(HTMLParser):
+    """What a page refers to, what can be referred to in it, and its paragraphs."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.places |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag == "link" and found.get("rel") not in ("canonical", "prev", "next"):
+            self.loaded.append(found.get("href", ""))
+        elif tag in ("script", "img", "iframe", "source") and "src" in found:
+            self.loaded.append(found["src"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Links]:
+    """All pages but the one for addresses that there are not, whose links are of a server's."""
+    found = (path for path in site.rglob("*.html") if path.name != "404.html")
+    return {path: Links(path.read_text(encoding="utf-8")) for path in found}
+
+
+def test_every_link_leads_to_a_place_that_there_is(pages: dict[Path, Links]) -> None:
+    broken = []
+    for page, found in pages.items():
+        for link in (*found.links, *found.loaded):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.exists():
+                broken.append((page.name, link))
+            elif parts.fragment and target in pages:
+                there = unquote(parts.fragment) in pages[target].places
+                broken += [] if there else [(page.name, link)]
+    assert not broken
+    assert sum(len(found.links) for found in pages.values()) > 1000
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Links]) -> None:
+    assert not [(p.name, u) for p, found in pages.items() for u in found.loaded if "//" in u]
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", sheet.read_text())
+
+
+def test_markdown_is_read_as_github_reads_it(pages: dict[Path, Links]) -> None:
+    """Lists and tables need a blank line before them here; formulas are drawn."""
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"<p>[^<]*\n([-*] |\d+\. |\|)", text), page.name
+        assert "arithmatex" not in text, page.name
+    assert "<math" in next(p for p in pages if p.name == "rerelease.html").read_text()
+
+
+def test_every_page_has_its_place_in_the_navigation() -> None:
+    nav = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1])
+    pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    assert pages <= set(nav)
+    assert len(nav) == len(set(nav))
+
+
+def test_the_reference_has_everything(site: Path) -> None:
+    cli, macros, functions, python = (
+        (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
+        for name in ("cli", "macros", "functions", "python")
+    )
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    assert all(f'id="dbdeid-{name}' in cli for name in commands)
+    assert "--suppression" in cli
+    assert all(f"deid.{macro.name}" in macros for macro in MACROS)
+    assert all(function.name in functions for function in FUNCTIONS)
+    assert all(f"dbdeid.{name}" in python for name in dbdeid.__all__)
