@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbdeid.search.exploration import Exploration, Problem, Search, explore
+from dbdeid.search.exploration import SAME, Exploration, Problem, Search, explore
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.tuples import Marginals
 
@@ -55,7 +55,7 @@ def costs(problem: Problem, search: Search, time_limit: float) -> Costs | None:
         return None
     greedy = exploration.check(descend(exploration, lattice.top))
     found = explore(search, problem, time_limit=time_limit)
-    searched = found.node is not None and found.score <= greedy.score
+    searched = found.node is not None and found.score <= greedy.score * (1 + SAME)  # or a tie
     node = found.node if searched and found.node is not None else greedy.node
     losses = _losses(lattice, problem.marginals)
     loss = _at(losses, node)
