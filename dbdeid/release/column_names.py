@@ -61,7 +61,10 @@ _WORDS = {
         *("names?", "sur_?name", "(first|last|middle|maiden|full|given|family|nick)_?name"),
         *("fname", "lname", "initials"),
     ),
-    "age": ("ages?", "age_?(years?|yrs?|group|band|class|cat|category)", "years_old"),
+    "age": (
+        *("ages?", "age_?(years?|yrs?|group|band|class|cat|category)", "years_old"),
+        "(pt|pat|patient)_?(yrs?|years?)",
+    ),
     "year": ("years?", "yr", "yob", "birth_?year", "vintage"),
     "date": ("dates?", "day", "dob", "dod", "birth_?(date|day)", "on", "at", "admitted", "died"),
     "zip": ("zip", "zip_?codes?", "zip[359]", "zcta", "post_?codes?", "postal(_code)?", "plz"),

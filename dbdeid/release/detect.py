@@ -250,7 +250,18 @@ def _seen(session: Session, table: Relation, held: Column) -> _Seen:
 _SHAPES = (
     *("missing", "placeholder", "records", "length", "blanks"),
     *("number", "date", "timestamp", "ssn", "ip", "mail", "url", "phone", "uuid"),
-    *("zip", "zip9", "postcode", "icd9", "icd9_letter", "icd10", "icd10_letters", "band", "name"),
+    *(
+        "zip",
+        "zip5",
+        "zip9",
+        "postcode",
+        "icd9",
+        "icd9_letter",
+        "icd10",
+        "icd10_letters",
+        "band",
+        "name",
+    ),
 )
 
 _LOOKS: Mapping[str, tuple[Kind, str]] = {
@@ -262,6 +273,7 @@ _LOOKS: Mapping[str, tuple[Kind, str]] = {
     "timestamp": ("timestamp", "look like dates with a time"),
     "date": ("date", "look like dates"),
     "phone": ("phone", "look like phone numbers"),
+    "zip5": ("zip", "have the five digits of a ZIP code"),
     "zip9": ("zip", "look like ZIP+4 codes"),
     "postcode": ("postcode", "look like postal codes"),
 }
@@ -286,10 +298,17 @@ def _kind(seen: _Seen) -> tuple[Kind, str]:
 def _written(seen: _Seen) -> tuple[Kind, str] | None:
     """What the values themselves say, whatever the name is."""
     if seen.column.family == "integer":
+        days = seen.shapes.get("date", 0.0)
+        if days >= SURE and seen.distinct > 1:
+            return "date", f"{_percent(days)} of its numbers are dates written as YYYYMMDD"
         return None
     for shape, (kind, looks) in _LOOKS.items():
         share = seen.shapes.get(shape, 0.0)
-        if share >= MOST and (shape != "date" or not seen.shapes["number"] > MOST):
+        if shape == "zip5" and names.says("diagnosis", seen.column.name):
+            continue  # ICD-9 has codes of five digits, too
+        # of digits alone few are a day by chance, but for that nearly all must be
+        digits = shape == "date" and seen.shapes["number"] > MOST
+        if share >= (SURE if digits else MOST):
             return kind, f"{_percent(share)} of its values {looks}"
     return None
 
@@ -316,8 +335,6 @@ def _named(seen: _Seen) -> tuple[Kind, str] | None:
             return "age", "its name says so, and its values are bands of years"
     if names.says("year", name) and seen.whole and 1800 <= (seen.low or 0) <= _high(seen) <= 2200:
         return "year", "its name says so, and its numbers are years"
-    if names.says("date", name) and family == "integer" and seen.shapes["date"] >= SURE:
-        return "date", "its name says so, and its numbers are dates written as YYYYMMDD"
     if names.says("zip", name) and (seen.whole or seen.shapes.get("zip", 0.0) >= MOST):
         return "zip", "its name says so, and its values have the digits of one"
     if names.says("zip", name) and family in _TEXTS:

@@ -55,6 +55,23 @@ def test_content_alone_tells(tmp_path: Path, kind: str) -> None:
     assert (one.records, one.known) == (3000, 3000)
 
 
+DATES = ("%Y%m%d", "%A, %-d %B %Y", "%B %-d, %Y", "%-d. %b %Y", "%Y-%m", "%m/%Y", "%b %Y", "%G-W%V")
+
+
+@pytest.mark.parametrize("form", DATES)
+def test_dates_are_known_however_they_are_written(tmp_path: Path, form: str) -> None:
+    text = f"strftime(DATE '1931-01-01' + (i * 9)::INTEGER, '{form}')"
+    columns = f"{text} AS batch" + (f", {text}::INTEGER AS lot" if form == "%Y%m%d" else "")
+    for one in found(tmp_path, f"SELECT {columns} FROM range(3000) t(i)").values():
+        assert one.kind == "date", one.reason
+
+
+def test_texts_of_five_digits_are_places(tmp_path: Path) -> None:
+    text = "printf('%05d', 1001 + (i * 37) % 700)"
+    made = found(tmp_path, f"SELECT {text} AS area, {text} AS diag_1 FROM range(3000) t(i)")
+    assert (made["area"].kind, made["diag_1"].kind) == ("zip", "icd9")
+
+
 def test_most_of_the_values_are_enough_and_few_are_not(tmp_path: Path) -> None:
     many, few = "'m' || i || '@example.org'", "'n' || (i % 40)"
     made = found(
@@ -74,7 +91,7 @@ NAMES = {
     "address": ("address", "street", "home_address"),
     "person_name": ("name", "firstName", "last_name", "surname", "Mother_Name"),
     "record_number": ("patient_nbr", "patientId", "mrn", "encounter_id", "account", "user_id"),
-    "age": ("age", "age_years", "Age"),
+    "age": ("age", "age_years", "Age", "pt_yrs"),
     "zip": ("zip", "zip_code", "ZIP5", "postal_code"),
     "place": ("city", "county", "latitude"),
     "country": ("country", "native_country", "nationality"),
