@@ -307,7 +307,7 @@ def _written(seen: _Seen) -> tuple[Kind, str] | None:
         if shape == "zip5" and names.says("diagnosis", seen.column.name):
             continue  # ICD-9 has codes of five digits, too
         # of digits alone few are a day by chance, but for that nearly all must be
-        digits = shape == "date" and seen.shapes["number"] > MOST
+        digits = shape == "date" and seen.shapes.get("number", 0.0) > MOST
         if share >= (SURE if digits else MOST):
             return kind, f"{_percent(share)} of its values {looks}"
     return None
