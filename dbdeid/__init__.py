@@ -67,6 +67,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module("dbdeid.api"), name)

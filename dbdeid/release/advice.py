@@ -169,7 +169,7 @@ def _level(
     q: QuasiIdentifier, number: int, uniques: Uniques, unique: int, needed: int
 ) -> tuple[int | None, int]:
     """The lowest level below the top that does half of what leaving the column out does."""
-    for level in range(max(q.min_level, 1), q.height):
+    for level in range(q.min_level + 1, q.height):
         left = uniques.coarser(number, q.coding.groups(level))
         if unique - left >= HALF * needed:
             return level, left

@@ -19,7 +19,7 @@ from dbdeid.release import harbor
 from dbdeid.release.bind import reading_source, resolve_source
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.comments import FROM_COMMENTS, resolved, with_columns
-from dbdeid.release.detect import Found, detect
+from dbdeid.release.detect import Found, detect, unique_by
 from dbdeid.release.preset_spec import DEFAULTS, Preset
 from dbdeid.release.projectfile import ProjectFile
 from dbdeid.release.spec import ReleaseSpec
@@ -66,7 +66,7 @@ def completed(
     preset, spec = read
     file = SpecFile(spec, folder, None, text, {}, project)
     with _opened(file, connection, database) as session, reading_source():
-        found = _looked_at(file, session)
+        found = _looked_at(file, session, whole.get("subject"))
     whole = _by_rule(whole, preset, found)
     return _written(text, whole), whole
 
@@ -90,11 +90,15 @@ def _opened(file: SpecFile, connection: Any, database: Path | None) -> Session:
     return Session.over(connection, path, read_only=True)
 
 
-def _looked_at(file: SpecFile, session: Session) -> tuple[harbor.Column, ...]:
+def _looked_at(file: SpecFile, session: Session, subject: Any) -> tuple[harbor.Column, ...]:
     """The columns of the source that the rule is about."""
     rows = session.run(Step(LOOKED_AT, resolve_source(file, session)))
     try:
-        known = (harbor.column_of(found) for found in detect(session, rows))
+        columns = detect(session, rows)
+        own = next((c for c in columns if c.name.lower() == str(subject).lower()), None)
+        if own is not None:
+            columns = tuple(unique_by(c, own) for c in columns)
+        known = (harbor.column_of(found) for found in columns)
         return tuple(
             replace(one, pooled=harbor.pooled(_values(session, one.found))) if _banded(one) else one
             for one in known

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from sqlglot import exp
@@ -145,6 +145,16 @@ def detect(session: Session, table: Relation) -> tuple[Found, ...]:
     return tuple(_found(session, table, c) for c in table.columns)
 
 
+def unique_by(found: Found, subject: Found) -> Found:
+    """A column of which nearly every subject has a value of its own is unique, as a column is of
+    which every record has one; other columns are what they are."""
+    own = found.distinct > max(NEAR_UNIQUE * subject.distinct, FEW_RECORDS)
+    numbering = found.kind in ("text", "code", "number") and found.column.family in _NUMBERING
+    if not own or not numbering or found.name == subject.name:
+        return found
+    return replace(found, kind="unique", reason="nearly every subject has a value of its own")
+
+
 def subject_of(found: Sequence[Found]) -> Found | None:
     """The column that most likely tells whose record a record is, and does so for every record."""
     repeating = [f for f in found if f.repeats and f.known == f.records]
@@ -191,6 +201,7 @@ class _Seen:
 
 
 _TEXTS = ("text", "enum")
+_NUMBERING = (*_TEXTS, "integer")
 
 
 def _found(session: Session, table: Relation, held: Column) -> Found:
@@ -339,6 +350,8 @@ def _named(seen: _Seen) -> tuple[Kind, str] | None:
         return "zip", "its name says so, and its values have the digits of one"
     if names.says("zip", name) and family in _TEXTS:
         return "postcode", "its name says so"
+    if names.says("date", name) and family in _TEXTS and seen.distinct > FEW_VALUES:
+        return "date", "its name says so"
     if names.says("place", name):
         return "place", "its name says that it tells a place smaller than a state"
     if names.says("country", name) and not seen.numeric:

@@ -250,3 +250,32 @@ def test_an_export_later_keeps_it_too(folder: Path) -> None:
     dbdeid.run(folder / "visits.yml")
     (path, _) = export_release(folder / "visits.yml", folder / "later.csv")
     assert path.is_file()
+
+
+def test_what_every_subject_has_for_itself_is_withheld(con: duckdb.DuckDBPyConnection) -> None:
+    """It repeats where subjects have several records, and names them all the same."""
+    con.execute(
+        "CREATE TABLE seen AS SELECT 'p' || i % 200 AS person, 'c' || 7 * (i % 200) AS chart, "
+        "40 + i % 30 AS age, 'w' || i % 5 AS ward FROM range(600) AS numbers(i)"
+    )
+    asked = {
+        **spec(person="identifier", chart={"role": "insensitive"}, ward={"role": "insensitive"}),
+        "source": "seen",
+        "subject": "person",
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+    }
+    del asked["columns"]["diagnosis"]
+    with pytest.raises(SpecError, match="nearly every subject has a value of its own") as raised:
+        dbdeid.run(asked, con)
+    assert "ward" not in str(raised.value)
+    del asked["columns"]["chart"]
+    assert dbdeid.run(asked, con).to_df().columns.tolist() == ["age", "ward"]
+
+
+@pytest.mark.parametrize("form", ["%A, %-d %B %Y", "%Y-%m", "%Y%m%d", "%j of %Y"])
+def test_dates_in_any_form_are_not_released(con: duckdb.DuckDBPyConnection, form: str) -> None:
+    text = f"strftime(admitted, '{form}')"
+    con.execute(f"CREATE TABLE seen AS SELECT * REPLACE ({text} AS admitted) FROM visits")
+    asked = {**spec(admitted={"role": "insensitive"}), "source": "seen"}
+    with pytest.raises(SpecError, match="admitted"):
+        dbdeid.run(asked, con)
