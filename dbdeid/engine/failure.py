@@ -52,6 +52,8 @@ def _hint(error: duckdb.Error) -> str:
     """What to try after an engine error."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "allow more memory (--memory-limit), or fewer threads"
+    if "not utf-8" in str(error):
+        return "save the file as UTF-8, or read it in `source: {sql: …}` with its encoding"
     if isinstance(error, duckdb.IOException):
         return "check that the disk has room, and who may read and write there"
     return "-vv logs the statement; look for casts and functions that do not fit every value"

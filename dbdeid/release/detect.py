@@ -156,7 +156,12 @@ def unique_by(found: Found, subject: Found) -> Found:
 
 
 def subject_of(found: Sequence[Found]) -> Found | None:
-    """The column that most likely tells whose record a record is, and does so for every record."""
+    """The column that most likely tells whose record a record is, and does so for every record.
+
+    None where a number of persons is another one in every record: there each is a person's.
+    """
+    if any(_rank(f) == 1 and f.distinct == f.records for f in found):
+        return None
     repeating = [f for f in found if f.repeats and f.known == f.records]
     ranked = [(rank, -f.distinct, i) for i, f in enumerate(repeating) if (rank := _rank(f))]
     return repeating[min(ranked)[2]] if ranked else None
