@@ -59,7 +59,8 @@ _WORDS = {
     ),
     "person_name": (
         *("names?", "sur_?name", "(first|last|middle|maiden|full|given|family|nick)_?name"),
-        *("fname", "lname", "initials"),
+        *("fname", "lname", "initials", "pcp", "referred_by"),
+        "(treating|attending|referring|admitting)_?(physician|doctor|provider)",
     ),
     "age": (
         *("ages?", "age_?(years?|yrs?|group|band|class|cat|category)", "years_old"),

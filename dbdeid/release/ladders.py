@@ -39,17 +39,17 @@ def of(session: Session, table: Relation, found: Found) -> Ladder:
     """The hierarchy of one column, by what it is."""
     kind, family = found.kind, found.column.family
     if family in ("date", "timestamp"):
-        return Ladder({"shelf": "dates"})
+        return Ladder({"shelf": "dates"}, "no finer than months", 1)
     if kind == "age" and family in NUMBERS:
         return Ladder({"shelf": "age"}, "from 90 on pooled", 1)
     if kind in ("date", "timestamp"):
         return Ladder("suppress", "as a DATE (cast it in `source: {sql: …}`) it would have months")
     if kind in _CODED and family == "text" and _known(session, table, found, _CODED[kind]):
-        return Ladder({"shelf": _CODED[kind]})
+        return Ladder({"shelf": _CODED[kind]}, min_level=int(kind == "zip"))
     if kind == "zip" and family in ("text", "integer"):
-        return Ladder({"prefix": [3]}, _LEADING)
+        return Ladder({"prefix": [3]}, _LEADING, 1)
     if kind == "postcode" and family == "text":
-        return Ladder({"prefix": [3, 2, 1]})
+        return Ladder({"prefix": [3, 2, 1]}, min_level=1)
     if family in NUMBERS and kind not in ("code", "place"):
         return _intervals(session, table, found)
     if family in ("text", "enum", "integer") and found.distinct <= MOST_LISTED:

@@ -22,7 +22,8 @@ def _known() -> dict[str, tuple[str, str]]:
 def _plain(name: str) -> str:
     """A name without case, accents, punctuation and article."""
     letters = unicodedata.normalize("NFKD", name.casefold())
-    words = re.sub(r"[^a-z0-9]+", " ", "".join(c for c in letters if not unicodedata.combining(c)))
+    plain = "".join(c for c in letters if not unicodedata.combining(c))
+    words = re.sub(r"[^a-z0-9]+", " ", re.sub(r"[.'’]", "", plain))  # U.S.A. is one word
     return words.strip().removeprefix("the ")
 
 
@@ -31,6 +32,8 @@ def path(value: str) -> tuple[str, ...] | None:
 
     >>> path("de"), path("United-States"), path("Atlantis")
     (('Western Europe', 'Europe'), ('Northern America', 'Americas'), None)
+    >>> path("U.S.A.") == path("U.S.") == path("usa")
+    True
     """
     return _known().get(_plain(value))
 
