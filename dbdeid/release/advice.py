@@ -6,7 +6,7 @@ costs are lower bounds by a short search, made where that is quick or asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ SECONDS = 3.0  # that the search takes for it at most
 DEEP = 60.0  # where it was asked for
 MUCH = 0.25  # of the unique records need a column: it is named
 HALF = 0.5  # of what leaving a column out does is enough for a level to be named
-LITTLE = 0.01  # of detail that is not worth a word
+LITTLE = 0.02  # of detail that is not worth a word
 NAMED = 2  # columns that are advised on for one reason
 
 
@@ -142,15 +142,27 @@ def _advice(
     prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any], weighed: Costs | None
 ) -> Iterator[str]:
     """What to change first: what makes records unique, then what costs the others most."""
+    named: set[int] = set()
     if seen["unique_records"]:
-        yield from _on_uniqueness(prepared, uniques, seen)
+        for number, text in _on_uniqueness(prepared, uniques, seen):
+            named.add(number)
+            yield text
     if weighed is not None:
-        yield from _on_cost(prepared.quasi_identifiers, weighed)
+        yield from _on_cost(prepared.quasi_identifiers, weighed, named)
 
 
-def _on_uniqueness(prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any]) -> Iterator[str]:
+def _on_uniqueness(
+    prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any]
+) -> Iterator[tuple[int, str]]:
+    """Numbers of quasi-identifiers, and what is said of each."""
+    alone = {i: c["alone"] for i, c in enumerate(seen["columns"])}
+    much = [i for i in alone if alone[i] >= MUCH * seen["records"]]
+    for i in sorted(much, key=lambda i: (-alone[i], i))[:NAMED]:
+        q = prepared.quasi_identifiers[i]
+        share = _share(alone[i], seen["records"])
+        yield i, f"{q.name}: {share} of the records are unique by it alone; drop it, or coarsen it"
     unique = seen["unique_records"]
-    needed = {i: unique - c["without"] for i, c in enumerate(seen["columns"])}
+    needed = {i: unique - c["without"] for i, c in enumerate(seen["columns"]) if i not in much}
     ranked = sorted(needed, key=lambda i: (-needed[i], i))
     for i in ranked[:NAMED]:
         if needed[i] < MUCH * unique:
@@ -159,10 +171,10 @@ def _on_uniqueness(prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any]
         said = f"{q.name}: {_share(needed[i], unique)} of the unique records are unique only by it"
         level, left = _level(q, i, uniques, unique, needed[i])
         if level is None:
-            yield f"{said}; drop it, or give it a coarser hierarchy"
+            yield i, f"{said}; drop it, or give it a coarser hierarchy"
         else:
             gone = _share(unique - left, unique)
-            yield f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
+            yield i, f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
 
 
 def _level(
@@ -176,14 +188,17 @@ def _level(
     return None, unique
 
 
-def _on_cost(quasi_identifiers: Sequence[QuasiIdentifier], found: Costs) -> Iterator[str]:
+def _on_cost(
+    quasi_identifiers: Sequence[QuasiIdentifier], found: Costs, named: Collection[int]
+) -> Iterator[str]:
     gained = {i: found.others(i) - without for i, without in enumerate(found.without)}
     lost = [i for i, q in enumerate(quasi_identifiers) if found.node[i] == q.height]
     best = "the best transformation" if found.proven else "the best transformation found"
     if lost:
         names = ", ".join(quasi_identifiers[i].name for i in lost)
         yield f"{names}: {best} releases `*` only; drop what nobody needs, or refine its hierarchy"
-    ranked = sorted((i for i in gained if i not in lost), key=lambda i: (-gained[i], i))
+    left = [i for i in gained if i not in lost and i not in named]
+    ranked = sorted(left, key=lambda i: (-gained[i], i))
     for i in ranked[:NAMED]:
         if gained[i] >= LITTLE:
             yield (

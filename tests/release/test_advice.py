@@ -91,6 +91,29 @@ def test_advice_names_what_makes_records_unique(tmp_path: Path) -> None:
     assert "unique by it alone" in text
 
 
+def test_a_column_that_singles_everybody_out_is_named_though_another_does_too(
+    tmp_path: Path,
+) -> None:
+    """Without either of them all are unique still, by the other."""
+    given = spec(tmp_path)
+    with duckdb.connect(given["database"]) as con:
+        con.execute(
+            "CREATE TABLE beds AS SELECT *, 7 * rowid AS bed, 9 * rowid AS chart FROM people"
+        )
+    both = {name: {"role": QI, "hierarchy": {"intervals": [100]}} for name in ("bed", "chart")}
+    asked = given | {"source": "beds", "columns": given["columns"] | both}
+    advised = check(asked)["advice"]
+    assert advised[0].startswith("bed: 100% of the records are unique by it alone")
+    assert advised[1].startswith("chart: 100% of the records are unique by it alone")
+
+
+def test_a_level_that_is_there_is_not_advised(tmp_path: Path) -> None:
+    columns = spec(tmp_path)["columns"]
+    columns["age"] |= {"min_level": 1}
+    advised = check(spec(tmp_path, columns=columns))["advice"]
+    assert not any("`min_level: 1`" in text for text in advised if text.startswith("age: "))
+
+
 def test_large_sources_are_looked_at_when_asked(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(advice, "QUICK", 0)
     found = check(spec(tmp_path))
