@@ -16,7 +16,7 @@ from dbdeid.errors import Mistake, SpecError
 from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
-from dbdeid.release import drawn, harbor
+from dbdeid.release import column_names, drawn, harbor
 from dbdeid.release.bind import Bound, BoundColumn
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.models import targets
@@ -281,7 +281,11 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
     if spec.subject is not None or spec.accept == "rows":
         return
     dropped = [
-        c.name for c in columns if c.spec.role == "drop" and c.column.family in LIKE_IDENTIFIERS
+        c.name
+        for c in columns
+        if c.spec.role == "drop"
+        and c.column.family in LIKE_IDENTIFIERS
+        and not column_names.of_count(c.name)
     ]
     if not dropped or prepared.rows < FEW_ROWS:
         return
