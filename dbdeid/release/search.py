@@ -72,6 +72,24 @@ class Grid:
             tuple(_listed(limits, "--suppression", "0,0.02,0.05", _as_limit)),
         )
 
+    @classmethod
+    def of(cls, given: Grid | Mapping[str, Sequence[float]] | None) -> Grid:
+        """A grid, or the same as `{"k": [3, 5, 10], "suppression": [0, 0.05]}`.
+
+        Raises:
+            DataError: it has other keys, or is no list of such numbers.
+        """
+        if isinstance(given, Grid):
+            return given
+        found = given or {}
+        if not isinstance(found, Mapping) or not set(found) <= {"k", "suppression"}:
+            raise DataError(
+                "grid: expects k and suppression",
+                hint='as in {"k": [3, 5, 10], "suppression": [0, 0.05]}',
+            )
+        texts = {key: ",".join(map(str, found[key])) for key in found}
+        return cls.parse(texts.get("k"), texts.get("suppression"))
+
     def __bool__(self) -> bool:
         return bool(self.ks or self.limits)
 
@@ -114,7 +132,7 @@ def search(
     source: str | Path | Mapping[str, Any],
     connection: Any = None,
     *,
-    grid: Grid | None = None,
+    grid: Grid | Mapping[str, Sequence[float]] | None = None,
     page: Path | bool = False,
     database: Path | None = None,
     settings: Settings | None = None,
@@ -126,7 +144,8 @@ def search(
     Args:
         source: path of a spec, its text, or a dict.
         connection: an open DuckDB connection to read from.
-        grid: demands to try in turn; None searches once, as the spec declares.
+        grid: demands to try in turn, as in `{"k": [3, 5], "suppression": [0, 0.05]}`; None
+            searches once, as the spec declares.
         page: where to draw what was looked at; True: `<release>_search.html` beside the spec.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
@@ -147,9 +166,10 @@ def search(
         NothingFound: the one search found none, and that none satisfies is not proven.
         Interrupted: by the user.
     """
+    asked = Grid.of(grid)
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
-    _require_searchable(file, grid or Grid())
+    _require_searchable(file, asked)
     path = place_of(file, page, database, "search")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
@@ -162,8 +182,8 @@ def search(
                 *answers.many(prepared, lattice),
                 *answers.open_questions(prepared, work.session),
             ]
-        cells, shown = _search(ground, prepared.parameters, grid or Grid(), clock, offer)
-        if not grid and shown.found.node is None:
+        cells, shown = _search(ground, prepared.parameters, asked, clock, offer)
+        if not asked and shown.found.node is None:
             raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
         with clock.phase("look around"):
             neighbours = _neighbours(shown.problem, shown.found.node)
@@ -176,8 +196,8 @@ def search(
         "lattice_size": lattice.size,
         "objective": prepared.parameters.objective,
         "columns": _columns(lattice),
-        **({"cells": cells} if grid else {**cells[0], "neighbours": neighbours}),
-        "warnings": [*warnings, *_warnings(file, prepared.parameters, grid or Grid())],
+        **({"cells": cells} if asked else {**cells[0], "neighbours": neighbours}),
+        "warnings": [*warnings, *_warnings(file, prepared.parameters, asked)],
     }
     if path is not None:
         with clock.phase("draw"):

@@ -280,7 +280,8 @@ PROMISES = {
     "values": "only values that the source may have",
     "copies": "no more rows of the source than chance explains",
     "copies_in_trial": "rows of the half that was drawn from are about as rare as others",
-    "safe_harbor": "HIPAA Safe Harbor, 45 CFR 164.514(b)(2)",
+    "safe_harbor": "HIPAA Safe Harbor, 45 CFR 164.514(b)(2), in columns that tell by name or value "
+    "what they are; not inside texts, and no promise about rare records",
 }
 
 ACCEPTED = {

@@ -126,6 +126,11 @@ def test_a_grid_of_one_kind_keeps_what_the_spec_says_of_the_other(people: Path) 
         (c["k"], c["suppression_limit"]) for c in search(spec(), grid=Grid(ks=(4, 2)))["cells"]
     ] == [(2, 0.1), (4, 0.1)]
     limits = search(spec(), grid=Grid(limits=(0.2, 0.0)))["cells"]
+    assert Grid.of({"k": [4, 2]}) == Grid(ks=(4, 2))
+    assert Grid.of({"suppression": [0, 0.2]}) == Grid(limits=(0.0, 0.2))
+    for wrong in ({"ks": [3]}, {"k": [0]}, [3, 5]):
+        with pytest.raises(DataError, match=r"grid|--k"):
+            search(spec(), grid=wrong)
     assert [(c["k"], c["suppression_limit"]) for c in limits] == [(2, 0.0), (2, 0.2)]
 
 
