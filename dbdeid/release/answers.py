@@ -12,7 +12,7 @@ from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import MEASURED, Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.errors import Mistake, SpecError
+from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
@@ -217,7 +217,11 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
 
 
 def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
-    """Records whose value a hierarchy of the shelf does not know."""
+    """Records whose value a hierarchy of the shelf does not know.
+
+    Raises:
+        DataError: it knows none: the column holds codes of another kind.
+    """
     by_name = {c.name: c.spec.hierarchy for c in prepared.bound.quasi_identifiers}
     for q in prepared.quasi_identifiers:
         spec = by_name[q.name]
@@ -228,9 +232,15 @@ def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
         if unknown:
             held = exp.In(this=column(q.name), expressions=unknown)
             count = exp.select(exp.Count(this=exp.Star())).from_(CODED.table).where(held)
+            what, found = shelf.CODES[spec.shelf].what, session.row(count)[0]
+            if found == prepared.rows:
+                raise DataError(
+                    f"column {q.name!r}: no record holds a {what} (shelf: {spec.shelf})",
+                    hint=f"its values are of another kind; the shelf has {', '.join(shelf.CODES)}",
+                )
             yield (
-                f"{q.name}: {session.row(count)[0]} of {prepared.rows} records hold no "
-                f"{shelf.CODES[spec.shelf].what} (shelf: {spec.shelf}); above the raw values "
+                f"{q.name}: {found} of {prepared.rows} records hold no "
+                f"{what} (shelf: {spec.shelf}); above the raw values "
                 f"they read '{shelf.OTHER}'"
             )
 

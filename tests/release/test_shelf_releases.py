@@ -195,3 +195,19 @@ def test_the_diagnoses_of_a_hospital(tmp_path: Path) -> None:
     assert "diagnosis: 3 of 60 records hold no code of ICD-9-CM" in " ".join(result.warnings)
     circulatory = con.execute("SELECT count(*) FROM public WHERE diagnosis LIKE '390-459 %'")
     assert circulatory.fetchone() == (15,)
+
+
+def test_codes_of_another_kind_are_refused(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE coded AS SELECT 'C' || (10 + i % 9) AS code FROM range(30) AS r(i)")
+    asked = {
+        "release": "public",
+        "source": "coded",
+        "columns": {"code": {"role": "quasi_identifier", "hierarchy": {"shelf": "icd9"}}},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": "full_domain",
+    }
+    with pytest.raises(DataError, match="'code': no record holds a code of ICD-9-CM") as refused:
+        dbdeid.run(asked, con)
+    assert "icd10" in str(refused.value.hint)
+    asked["columns"]["code"]["hierarchy"] = {"shelf": "icd10"}
+    assert dbdeid.run(asked, con).verified
