@@ -143,17 +143,17 @@ def explain(specs: Sequence[Path], options: Options) -> None:
 def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool) -> None:
     from dbdeid.release.run import run as run_release
     from dbdeid.release.specfile import read
-    from dbdeid.release.workplace import places
+    from dbdeid.release.workplace import require_lasting
 
     if options.explain:
         return explain(specs, options)
     for path in specs:  # a mistake in the last spec is told before the first is run
-        found = places(read(path, database=options.database), options.database)
-        if not (found.database or found.target or found.exports):
-            raise DataError(
-                f"{path}: nothing would remain of this release",
-                hint="give the spec a `target`, a `database` or an `output.export`",
-            )
+        require_lasting(
+            read(path, database=options.database),
+            str(path),
+            options.database,
+            hint="give the spec a `target`, a `database` or an `output.export`",
+        )
     results = []
     for path in specs:
         with following(options) as follower:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -88,6 +89,14 @@ class Relation:
     def find(self, name: str) -> Column | None:
         """The column of that name, compared as DuckDB compares names: without case."""
         return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name in lower case that is not taken in any case, and begins as the given one."""
+    known = {other.lower() for other in taken}
+    while name in known:
+        name += "_"
+    return name
 
 
 def identifier(name: str) -> exp.Identifier:

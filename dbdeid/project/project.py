@@ -19,7 +19,7 @@ from dbdeid.project.selection import Selector
 from dbdeid.release.clock import Notify, Offer
 from dbdeid.release.projectfile import NAME, ProjectFile, find, read_project
 from dbdeid.release.run import run as run_release
-from dbdeid.release.workplace import places
+from dbdeid.release.workplace import require_lasting
 from dbdeid.report.record import Audience
 
 # What a run tells of a release, besides its name; the rest is in its report.
@@ -158,12 +158,12 @@ class Project:
         """
         runnable = [release for release in chosen if release.made_here]
         for release in runnable:  # a mistake in the last is told before the first is run
-            found = places(release.file, self.database)
-            if not (found.database or found.target or found.exports):
-                raise DataError(
-                    f"{release.label}: nothing would remain of this release",
-                    hint="give the spec or the project a `target` or a `database`",
-                )
+            require_lasting(
+                release.file,
+                release.label,
+                self.database,
+                hint="give the spec or the project a `target` or a `database`",
+            )
 
         def keep(found: Results) -> None:
             found.write(self.results_file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from dbdeid import __version__
 from dbdeid.engine.process import uninterrupted
 from dbdeid.errors import DataError
 from dbdeid.release.page import write_page
+from dbdeid.report.manifest import plain
 
 Command = Literal["run", "test"]
 Status = Literal["success", "failed", "skipped", "interrupted"]
@@ -95,7 +95,7 @@ class Results:
             "seconds": round(self.seconds, 4),
             "interrupted": self.interrupted,
             "exit_code": self.exit_code,
-            "results": [_plain(result.to_dict()) for result in self.results],
+            "results": [plain(result.to_dict()) for result in self.results],
         }
 
     def write(self, path: Path) -> None:
@@ -145,16 +145,3 @@ def last(path: Path, command: Command = "run") -> dict[str, dict[str, Any]]:
 
 
 _AGAIN = "remove it and run the project again, which writes a new one"
-
-
-def _plain(value: Any) -> Any:
-    """A value in JSON's own words; what is not a finite number is null."""
-    match value:
-        case Mapping():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case float() if not math.isfinite(value):
-            return None
-        case _:
-            return value

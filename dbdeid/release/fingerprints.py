@@ -28,7 +28,7 @@ def taken(bound: Bound, session: Session) -> dict[str, str]:
         DataError: one of them is gone.
     """
     file = bound.file
-    found = {"source": _of_rows(session, bound.source)}
+    found = {"source": of_rows(session, bound.source)}
     for name, column in file.spec.columns.items():
         hierarchy = column.hierarchy
         if hierarchy is not None and hierarchy.path is not None:
@@ -65,10 +65,10 @@ def _of_file(path: Path) -> str:
 
 
 def _of_table(session: Session, name: str) -> str:
-    return _of_rows(session, exp.select("*").from_(find_table(session, name, "the spec").table))
+    return of_rows(session, exp.select("*").from_(find_table(session, name, "the spec").table))
 
 
-def _of_rows(session: Session, rows: exp.Query) -> str:
+def of_rows(session: Session, rows: exp.Query) -> str:
     """How many rows there are, and the sum of their hashes, which knows no order."""
     row = exp.Anonymous(this="hash", expressions=[identifier("rows_of")])
     summed = exp.Sum(this=exp.cast(row, "HUGEINT", dialect="duckdb"))

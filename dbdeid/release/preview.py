@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
-from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Step
 from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
@@ -84,7 +84,7 @@ def view_query(
             label = exp.Case(ifs=[exp.If(this=kept.copy(), true=label)], default=exp.convert(TOP))
         picked.append(exp.alias_(label, identifier(c.name)))
     names = [identifier(c.name) for c in prepared.released]
-    flag = _fresh("deid_stays", prepared)
+    flag = free_name("deid_stays", (c.name for c in prepared.released))
     picked.append(exp.alias_(kept, identifier(flag)))
     subject = prepared.bound.subject
     if subject is not None:
@@ -117,14 +117,6 @@ def view_query(
     counted = prepared.parameters.subject
     others = exp.Window(this=exp.Count(this=_people(counted, "shown")), partition_by=[stays.copy()])
     return rows.qualify(exp.or_(stays.copy(), exp.GTE(this=others, expression=k.copy())))
-
-
-def _fresh(name: str, prepared: Prepared) -> str:
-    """A name that no released column has."""
-    taken = {c.name.lower() for c in prepared.released}
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _people(subject: str | None, table: str) -> exp.Expr:

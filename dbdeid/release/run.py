@@ -13,7 +13,7 @@ from sqlglot import exp
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.publish import create_table
-from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Unsatisfiable, VerificationError
 from dbdeid.methods import (
@@ -251,12 +251,7 @@ def _require_stable(
     """A source that gives other rows each time it is read cannot be verified against."""
     if verification.verified and not hidden:
         return
-    rows = identifier("source")
-    digest = exp.Anonymous(
-        this="bit_xor", expressions=[exp.Anonymous(this="hash", expressions=[rows])]
-    )
-    query = exp.select(exp.Count(this=exp.Star()), digest).from_(source.subquery(rows.copy()))
-    if session.row(query) != session.row(query):
+    if fingerprints.of_rows(session, source) != fingerprints.of_rows(session, source):
         raise DataError(
             "the source gives different rows each time it is read",
             hint="store the sample as a table first, and release that",

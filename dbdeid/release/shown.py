@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dbdeid.data.classes import labels_relation, values_relation
 from dbdeid.data.hierarchy import TOP
-from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.outcome import Written
 from dbdeid.release.bind import Bound, bind
@@ -208,16 +208,16 @@ def _by_crosswalk(
     mine += [cast(cast(column(c.name, "source"), c.type), "VARCHAR") for c in others]
     if subject:
         mine.append(cast(number, "BIGINT"))
-    keyed = query.select("source.*", exp.alias_(_call("hash", *mine), _fresh(prepared, "own")))
-    name = _fresh(prepared, "own")
+    keyed = query.select("source.*", exp.alias_(_call("hash", *mine), _free(prepared, "deid_own")))
+    name = _free(prepared, "deid_own")
     order = exp.Order(expressions=[exp.Ordered(this=_call("hash", exp.column("rows")))])
     nth = exp.Window(this=exp.RowNumber(), partition_by=[column(name, "rows")], order=order)
-    counted = exp.select("*", exp.alias_(nth, _fresh(prepared, "nth"))).from_(
+    counted = exp.select("*", exp.alias_(nth, _free(prepared, "deid_nth"))).from_(
         keyed.subquery("rows")
     )
     same = exp.and_(
         column(name, "source").eq(exp.column("own", "moved")),
-        column(_fresh(prepared, "nth"), "source").eq(exp.column("nth", "moved")),
+        column(_free(prepared, "deid_nth"), "source").eq(exp.column("nth", "moved")),
     )
     moved = exp.alias_(MOVED.table, "moved", table=True)
     return (
@@ -230,7 +230,7 @@ def _by_crosswalk(
 def _numbered_source(prepared: Prepared, session: Session) -> tuple[exp.Select, exp.Column]:
     """The rows of the source, and the number of each one's subject as it was staged."""
     source, bound = original(prepared.bound, session), prepared.bound
-    name = _fresh(prepared, "subject")
+    name = _free(prepared, "deid_subject")
     if bound.subject is None:
         return exp.select().from_(source.subquery("source")), column(name, "source")
     order = exp.Order(expressions=[exp.Ordered(this=column(bound.subject.name, "rows"))])
@@ -240,13 +240,9 @@ def _numbered_source(prepared: Prepared, session: Session) -> tuple[exp.Select, 
     return exp.select().from_(whole), column(name, "source")
 
 
-def _fresh(prepared: Prepared, name: str) -> str:
+def _free(prepared: Prepared, name: str) -> str:
     """A name that no column of the source has."""
-    taken = {c.name.lower() for c in prepared.bound.columns}
-    name = f"deid_{name}"
-    while name in taken:
-        name += "_"
-    return name
+    return free_name(name, (c.name for c in prepared.bound.columns))
 
 
 def _number(session: Session, tuples: exp.Query) -> None:

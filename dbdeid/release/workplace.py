@@ -77,6 +77,17 @@ def _followed(path: Path) -> Path:
     return path.resolve() if path.is_symlink() else path
 
 
+def require_lasting(file: SpecFile, label: str, database: Path | None, *, hint: str) -> None:
+    """Refuse a run that writes nothing, and that nobody can ask when it has ended.
+
+    Raises:
+        SpecError, DataError: nothing would remain of it, or its places are wrong.
+    """
+    found = places(file, database)
+    if not (found.database or found.target or found.exports):
+        raise DataError(f"{label}: nothing would remain of this release", hint=hint)
+
+
 def _identity(path: Path) -> tuple[int, int] | Path:
     """What tells files apart, however they are spelled or linked."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 from dbdeid.report.audience import public
@@ -32,18 +32,29 @@ def manifest(record: Mapping[str, Any] | Record, audience: Audience) -> str:
         shown.pop("source_subjects", None)
     parts = {key: shown[key] for key in _SHOWN if shown.get(key) not in (None, [], {}, "")}
     document = {"schema": SCHEMA, "audience": audience, **parts, "verify": commands(shown)}
-    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(document, _short), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """A value in JSON's own words; what is not a finite number is null."""
+def plain(value: Any, of: Callable[[Any], Any] = lambda value: value) -> Any:
+    """A value in JSON's own words; what is not a finite number is null.
+
+    Args:
+        value: mappings and lists of values.
+        of: what a single value becomes.
+    """
     match value:
         case Mapping():
-            return {str(key): _plain(item) for key, item in value.items()}
+            return {str(key): plain(item, of) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item, of) for item in value]
         case float() if not math.isfinite(value):
             return None
+        case _:
+            return of(value)
+
+
+def _short(value: Any) -> Any:
+    match value:
         case float():
             return float(f"{value:.12g}")  # 0.15, not 0.15000000000000002
         case None | bool() | int() | str():
