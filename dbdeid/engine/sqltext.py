@@ -28,7 +28,10 @@ def text(path: str) -> str:
 
 @cache
 def _parsed(path: str) -> exp.Expr:
-    return sqlglot.parse_one(text(path), dialect="duckdb")
+    tree = sqlglot.parse_one(text(path), dialect="duckdb")
+    for node in tree.walk():
+        node._meta = None  # where it stood in the file: each copy of the tree would copy that
+    return tree
 
 
 def step(
@@ -50,11 +53,20 @@ def step(
         ValueError: a hole is left open or filled with something that does not fit it.
     """
     tree = _parsed(f"steps/{name}.sql").copy()
-    _fill_tables(tree, tables or {})
-    _fill_columns(tree, columns or {})
-    _fill_values(tree, values or {})
-    left = [hole for hole in map(_hole, tree.find_all(exp.Table, exp.Column)) if hole]
-    if left or tree.find(exp.Placeholder):
+    left = []
+    for node in list(tree.find_all(exp.Table, exp.Column, exp.Placeholder)):
+        hole = node.name if isinstance(node, exp.Placeholder) else _hole(node)
+        if hole is None:
+            continue
+        if isinstance(node, exp.Table) and tables and hole in tables:
+            _fill_table(node, tables[hole], hole)
+        elif isinstance(node, exp.Column) and columns and hole in columns:
+            _fill_columns(node, columns[hole], hole)
+        elif isinstance(node, exp.Placeholder) and values and hole in values:
+            node.replace(exp.convert(values[hole]))
+        else:
+            left.append(hole)
+    if left:
         raise ValueError(f"step {name}: unfilled holes {left}")
     return tree
 
@@ -66,27 +78,19 @@ def _hole(node: exp.Expr) -> str | None:
     return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else None
 
 
-def _fill_tables(tree: exp.Expr, tables: Mapping[str, Relation | exp.Query]) -> None:
-    for node in list(tree.find_all(exp.Table)):
-        hole = _hole(node)
-        if hole is not None and hole in tables:
-            given = tables[hole]
-            filled = given.table if isinstance(given, Relation) else given.subquery(hole)
-            if alias := node.args.get("alias"):
-                filled.set("alias", alias.copy())
-            node.replace(filled)
+def _fill_table(node: exp.Table, given: Relation | exp.Query, hole: str) -> None:
+    filled = given.table if isinstance(given, Relation) else given.subquery(hole)
+    if alias := node.args.get("alias"):
+        filled.set("alias", alias.copy())
+    node.replace(filled)
 
 
-def _fill_columns(tree: exp.Expr, columns: Mapping[str, Sequence[str]]) -> None:
-    for node in list(tree.find_all(exp.Column)):
-        hole = _hole(node)
-        if hole is None or hole not in columns:
-            continue
-        filled: list[exp.Expr] = [column(name, node.table or None) for name in columns[hole]]
-        outer = node.parent if isinstance(node.parent, exp.Ordered) else node
-        if outer is not node:
-            filled = [_ordered_like(outer, item) for item in filled]
-        _replace_in_list(outer, filled, hole)
+def _fill_columns(node: exp.Column, names: Sequence[str], hole: str) -> None:
+    filled: list[exp.Expr] = [column(name, node.table or None) for name in names]
+    outer = node.parent if isinstance(node.parent, exp.Ordered) else node
+    if outer is not node:
+        filled = [_ordered_like(outer, item) for item in filled]
+    _replace_in_list(outer, filled, hole)
 
 
 def _ordered_like(order: exp.Expr, item: exp.Expr) -> exp.Expr:
@@ -105,12 +109,6 @@ def _replace_in_list(node: exp.Expr, filled: list[exp.Expr], hole: str) -> None:
         node.replace(filled[0])
     else:
         raise ValueError(f"__{hole}__ takes exactly one column here, not {len(filled)}")
-
-
-def _fill_values(tree: exp.Expr, values: Mapping[str, Value]) -> None:
-    for node in list(tree.find_all(exp.Placeholder)):
-        if node.name in values:
-            node.replace(exp.convert(values[node.name]))
 
 
 def all_rows(queries: Sequence[exp.Query]) -> exp.Query:
