@@ -156,18 +156,32 @@ def install(
             hint="dbdeid sql reads it with all functions, and any DuckDB client with its macros; "
             "for the other macros, attach it to a database of your own",
         )
-    wanted = tuple(macro for macro in MACROS if private or not macro.private)
     try:
         with _in_catalog(con, catalog) as name, _atomic(con):
-            prefix = f"{sql(identifier(name))}.{SCHEMA}"
-            con.execute(f"CREATE SCHEMA IF NOT EXISTS {prefix}")
-            if private:
-                con.execute(_hierarchies().replace(_PRIVATE_TABLE, f"{prefix}.hierarchies", 1))
-            for macro in wanted:
-                con.execute(macro.definition.replace(f"MACRO {SCHEMA}.", f"MACRO {prefix}.", 1))
+            for statement in definitions(name, private):
+                con.execute(statement)
     except duckdb.Error as error:
         raise EngineError(error) from None
-    return wanted
+    return _wanted(private)
+
+
+def _wanted(private: bool) -> tuple[Macro, ...]:
+    return tuple(macro for macro in MACROS if private or not macro.private)
+
+
+def definitions(catalog: str, private: bool = True) -> Iterator[str]:
+    """The statements that make the schema and the macros in a database that is attached.
+
+    Args:
+        catalog: the name it is attached by.
+        private: also the macros that read `deid.hierarchies`, and the table itself.
+    """
+    prefix = f"{sql(identifier(catalog))}.{SCHEMA}"
+    yield f"CREATE SCHEMA IF NOT EXISTS {prefix}"
+    if private:
+        yield _hierarchies().replace(_PRIVATE_TABLE, f"{prefix}.hierarchies", 1)
+    for macro in _wanted(private):
+        yield macro.definition.replace(f"MACRO {SCHEMA}.", f"MACRO {prefix}.", 1)
 
 
 def in_release(con: duckdb.DuckDBPyConnection, catalog: str | None = None) -> bool:

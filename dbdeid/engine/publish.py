@@ -12,24 +12,23 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import sqlglot
 from sqlglot import exp
 
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
-from dbdeid.engine.session import MEMORY, Session, Settings
+from dbdeid.engine.session import MEMORY, PUBLISHED_STORAGE, Session
 from dbdeid.engine.sqltext import sql
-from dbdeid.errors import DataError, DbdeidError
+from dbdeid.errors import DataError
 
 # DuckDB's own allocator, where it has one, hands out zeroed memory.
 _ZEROED = {"DUCKDB_JE_MALLOC_CONF": "zero:true"}
+# DuckDB writes it into the file, so it is one that tells nothing.
+_CATALOG = "release"
 # Parquet has no integers this wide.
 _AS_TEXT = ("HUGEINT", "UHUGEINT")
 
@@ -56,20 +55,35 @@ def write_database(
     except OSError as error:
         raise DataError(f"{path.name} cannot be written ({error.strerror})") from None
     with beside as folder:
-        entries = []
+        statements = [*_opened(path), "BEGIN TRANSACTION"]
         for number, (name, table) in enumerate(tables.items()):
             columns = session.describe(table.table)
             file = Path(folder) / f"{number}.parquet"
             session.execute(_copy(table, columns, file))
-            entry = {"name": name, "file": str(file), "columns": [asdict(c) for c in columns]}
-            entries.append(entry)
-        order = {
-            "path": str(path),
-            "spill": str(Path(folder) / "spill"),
-            "tables": entries,
-            "views": {name: sql(query) for name, query in views.items()},
-        }
+            target = Relation(name, schema="main", catalog=_CATALOG)
+            statements.append(sql(_created(target, _rows(str(file), columns), columns)))
+        statements += macros.definitions(_CATALOG, private=False)
+        statements += [*_views(views), "COMMIT", f"DETACH {_CATALOG}"]
+        order = {"spill": str(Path(folder) / "spill"), "statements": statements}
         _in_another_process(json.dumps(order), path)
+
+
+def _opened(path: Path) -> Iterator[str]:
+    # FSST is chosen by a random sample, and bit-packing leaves what lay on the stack.
+    yield "SET disabled_compression_methods = 'fsst,dict_fsst,bitpacking'"
+    file, version = (sql(exp.Literal.string(text)) for text in (str(path), PUBLISHED_STORAGE))
+    yield f"ATTACH {file} AS {_CATALOG} (STORAGE_VERSION {version})"
+
+
+def _views(views: Mapping[str, exp.Query]) -> Iterator[str]:
+    """Views name the tables beside them, which is where they are looked for when it is opened."""
+    if not views:
+        return
+    yield f"USE {_CATALOG}"
+    for name, query in views.items():
+        place = Relation(name, schema="main", catalog=_CATALOG).table
+        yield sql(exp.Create(this=place, kind="VIEW", expression=query.copy()))
+    yield f"USE {sql(identifier(MEMORY))}"
 
 
 def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
@@ -88,7 +102,7 @@ def _in_another_process(order: str, path: Path) -> None:
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
         # -P: a folder called dbdeid in the working directory is not this package
-        [sys.executable, "-P", "-m", "dbdeid.engine.publish"],
+        [sys.executable, "-P", "-m", "dbdeid.engine.writer"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
@@ -116,41 +130,7 @@ def _without_secrets() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("DBDEID_")}
 
 
-def _write(order: str) -> None:
-    """The other process: the order on standard input, the file as its result."""
-    asked = json.loads(order)
-    settings = Settings(threads=1, spill=Path(asked["spill"]))
-    with Session.open(None, read_only=False, settings=settings) as session:
-        # FSST is chosen by a random sample, and bit-packing leaves what lay on the stack.
-        session.execute("SET disabled_compression_methods = 'fsst,dict_fsst,bitpacking'")
-        catalog = session.attach_new(Path(asked["path"]))
-        with session.transaction():
-            for table in asked["tables"]:
-                columns = [Column(**c) for c in table["columns"]]
-                target = Relation(table["name"], schema="main", catalog=catalog)
-                create_table(session, target, _rows(table["file"], columns), columns)
-            macros.install(session.cursor, catalog, private=False)
-            _create_views(session, catalog, asked["views"])
-        session.detach(catalog)
-
-
-def _create_views(session: Session, catalog: str, views: Mapping[str, str]) -> None:
-    """Views name the tables beside them, which is where they are looked for when it is opened."""
-    if not views:
-        return
-    session.execute(exp.Use(this=exp.to_identifier(catalog, quoted=True)))
-    for name, query in views.items():
-        session.execute(
-            exp.Create(
-                this=Relation(name, schema="main", catalog=catalog).table,
-                kind="VIEW",
-                expression=sqlglot.parse_one(query, dialect="duckdb"),
-            )
-        )
-    session.execute(exp.Use(this=exp.to_identifier(MEMORY, quoted=True)))
-
-
-def _rows(file: str, columns: list[Column]) -> exp.Select:
+def _rows(file: str, columns: Sequence[Column]) -> exp.Select:
     call = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(file)])
     picked = [exp.alias_(cast(column(c.name), c.type), identifier(c.name)) for c in columns]
     return exp.select(*picked).from_(exp.Table(this=call))
@@ -164,21 +144,10 @@ def create_table(
     The rows come sorted, but how they lie in memory depends on threads; sorting once more costs no
     more than copying.
     """
+    session.execute(_created(target, rows, columns))
+
+
+def _created(target: Relation, rows: exp.Query, columns: Sequence[Column]) -> exp.Create:
     order = [exp.Ordered(this=column(c.name), nulls_first=False) for c in columns]
     query = exp.select("*").from_(rows.subquery("rows")).order_by(*order)
-    session.execute(exp.Create(this=target.table, kind="TABLE", expression=query))
-
-
-def _end_with_the_first() -> None:
-    os.read(0, 1)  # not through sys.stdin, whose lock would be held while Python ends
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    order = sys.stdin.readline()
-    threading.Thread(target=_end_with_the_first, daemon=True).start()
-    try:
-        _write(order)
-    except DbdeidError as error:
-        sys.stderr.write(f"{error.message}\n")
-        sys.exit(2)
+    return exp.Create(this=target.table, kind="TABLE", expression=query)
