@@ -247,7 +247,7 @@ FILES = (
         "people.csv",
         CSV.replace("KANARI 7,", "KANARI \xe4,").encode("latin-1"),
         "the source cannot be read: DuckDB: Invalid Input Error",
-        "-vv",
+        "save the file as UTF-8",
     ),
     _file(
         "a gzip file that is none",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_problems import Mixed, problems
 from realdata import load, reordered
 
+from dbdeid.search import decoys
 from dbdeid.search.borrow import borrow
 from dbdeid.search.lattice import Attribute, Lattice, Node
 from dbdeid.search.recoding import Recoding, candidates, looked_at
@@ -410,8 +411,8 @@ def test_adult_without_decoys_gives_counterfeits_away(
 ) -> None:
     """A pool of all classes of size k hides nothing: few of them could have been padded."""
     lattice, tuples, nodes = adult
-    monkeypatch.setattr("dbdeid.search.decoys.DECOYS", 0)
-    monkeypatch.setattr("dbdeid.search.decoys.LEAST", 0)
+    monkeypatch.setattr(decoys, "DECOYS", 0)
+    monkeypatch.setattr(decoys, "LEAST", 0)
     found = borrow(lattice, tuples, nodes=nodes[0.3], k=5, size=5)
     assert found is not None
     padded = np.flatnonzero(found.counterfeits)

@@ -33,7 +33,7 @@ def problem_of(lattice, tuples, k=3, share=0.1, checker=NumpyChecker, **options)
 def ticking(monkeypatch):
     """A clock that is one second later whenever it is looked at."""
     seconds = count()
-    monkeypatch.setattr("dbdeid.search.exploration.monotonic", lambda: next(seconds))
+    monkeypatch.setattr(exploring, "monotonic", lambda: next(seconds))
 
 
 def test_a_node_is_looked_at_once():
@@ -84,7 +84,7 @@ def test_whenever_time_is_up_the_bound_holds(drawn, seconds):
     best = explore(exhaustive, problem)
     with pytest.MonkeyPatch.context() as patch:
         ticks = count()
-        patch.setattr("dbdeid.search.exploration.monotonic", lambda: next(ticks))
+        patch.setattr(exploring, "monotonic", lambda: next(ticks))
         found = explore(optimal, problem, time_limit=seconds)
     assert 1 <= found.checked <= max(seconds, 1)
     assert found.lower_bound <= best.score <= found.score

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from random_problems import random_problem
 
+from dbdeid.search import region as regions
 from dbdeid.search.lattice import Attribute, Lattice
 from dbdeid.search.region import Packing, Region
 
@@ -70,7 +71,7 @@ def test_packed_nodes_compare_as_their_vectors_do():
 
 @pytest.mark.parametrize("block", [1, 7, 100, 10**6])
 def test_blocks_hold_every_node_once(block, monkeypatch):
-    monkeypatch.setattr("dbdeid.search.region.BLOCK", block)
+    monkeypatch.setattr(regions, "BLOCK", block)
     lattice, _ = random_problem(seed=4, width=4, rows=10)
     packing = Packing(lattice)
     terms = [np.arange(count) * 10.0**i for i, count in enumerate(lattice.shape)]

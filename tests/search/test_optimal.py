@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
 
+from dbdeid.search import boxes as boxes_module
+from dbdeid.search import exploration as exploring
+from dbdeid.search import guide
 from dbdeid.search import optimal as optimal_module
+from dbdeid.search import region as regions
 from dbdeid.search.boxes import Boxes
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import Exploration, Found, Problem, exhaustive, explore
@@ -223,7 +227,7 @@ def test_a_lattice_of_many_blocks(monkeypatch):
     checker = NumpyChecker(lattice, tuples, Rule(4))
     asked = {"limit": 20, "objective": OBJECTIVES["loss"]}
     whole = explore(optimal, Problem(lattice, tuples, checker, **asked))
-    monkeypatch.setattr("dbdeid.search.region.BLOCK", 50)
+    monkeypatch.setattr(regions, "BLOCK", 50)
     assert explore(optimal, Problem(lattice, tuples, checker, **asked)) == whole
 
 
@@ -237,8 +241,8 @@ def nothing_is_listed(monkeypatch):
         "BOXES": 3,
         "MOST_BOXES": 40,
     }.items():
-        monkeypatch.setattr(f"dbdeid.search.optimal.{name}", value)
-    monkeypatch.setattr("dbdeid.search.guide.RATED_ROUGHLY", 8)
+        monkeypatch.setattr(optimal_module, name, value)
+    monkeypatch.setattr(guide, "RATED_ROUGHLY", 8)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -289,9 +293,9 @@ def test_a_time_limit_holds_between_checks(slow, monkeypatch):
         now += sys._getframe(1).f_code.co_filename == optimal_module.__file__
         return fast(*args)
 
-    monkeypatch.setattr("dbdeid.search.boxes.BOXES_TOGETHER", 1)
+    monkeypatch.setattr(boxes_module, "BOXES_TOGETHER", 1)
     monkeypatch.setattr(of, name, counted)
-    monkeypatch.setattr("dbdeid.search.exploration.monotonic", lambda: now)
+    monkeypatch.setattr(exploring, "monotonic", lambda: now)
     explore(optimal, problem)
     whole = now
     assert whole > 20
@@ -310,7 +314,7 @@ def test_windows_as_large_as_the_lattice_find_the_optimum(problem, k, share):
     asked = Problem(lattice, tuples, checker, limit=int(share**2 * tuples.records), objective=LOSS)
     expected = explore(exhaustive, asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dbdeid.search.region.Packing.fits", lambda _: False)
+        patch.setattr(Packing, "fits", lambda _: False)
         found = explore(optimal, asked)
     assert (found.node, found.score) == (expected.node, expected.score)
     assert not found.proven_optimal or found.node is None or found.checked == lattice.size
