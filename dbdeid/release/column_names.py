@@ -113,6 +113,11 @@ _MAYBE_PERSONS = _of(
         *("reviewer", "signed(_by)?", "entered_by", "[a-z]+_by", "staff", "operator", "who"),
     )
 )
+# How many visits somebody had, and what each stands for in a survey.
+_VISITS = re.compile(
+    r"^(num|nr|no|number|n|count)_(of_)?((in|out)_?patient|emergency|visits?|stays?|admissions?)($|_)"
+)
+_WEIGHT = _of(["fnl_?wg?h?ts?", "wts?", "[a-z]+_(wt|weight)", "(survey|sampling|p)weights?"])
 _PERSON_NUMBER = _of(
     [f"{_PERSON}_?{_NUMBER}", f"{_NUMBER}_of_{_PERSON}", f"{_NUMBER}_{_PERSON}", "study_?id"]
 )
@@ -141,7 +146,16 @@ _VISIT = _of(
     (
         *("admission", "admitted", "discharged?", "disposition", "hospital", "clinic", "facility"),
         *("site", "ward", "department", "specialty", "provider", "physician", "doctor", "payer"),
-        *("insurance", "insurer", "los", "length_of_stay", "stay", "days", "time_in_[a-z]+"),
+        *(
+            "insurance",
+            "insurer",
+            "s?los",
+            "hday",
+            "length_of_stay",
+            "stay",
+            "days",
+            "time_in_[a-z]+",
+        ),
     )
 )
 _SECRET = _of(
@@ -153,12 +167,26 @@ _SECRET = _of(
             "icd",
             "hiv",
             "disease",
+            "dz[a-z]*",
+            "dnr[a-z]*",
+            "ca",
             "outcome",
             "[a-z0-9]*results?",
             "values?",
         ),
         *("income", "salary", "wages?", "earnings", "pay", "payments?", "bill", "amount", "amt"),
-        *("charges?", "costs?", "debt", "loan", "credit", "balance", "bal", "default", "gain"),
+        *(
+            "charges?",
+            "costs?",
+            "[a-z]*cst",
+            "debt",
+            "loan",
+            "credit",
+            "balance",
+            "bal",
+            "default",
+            "gain",
+        ),
         *(
             "loss",
             "price",
@@ -212,6 +240,22 @@ def of_place(name: str) -> bool:
 def may_name_persons(name: str) -> bool:
     """Whether words in a column of this name may be persons, as in `last` or `surgeon`."""
     return _MAYBE_PERSONS.search(words(name)) is not None
+
+
+def of_visits(name: str) -> bool:
+    """Whether a name counts visits, as `number_inpatient`."""
+    return _VISITS.search(words(name)) is not None
+
+
+def of_weight(name: str) -> bool:
+    """Whether a name is of the weights of a survey, as `fnlwgt`, or of other weights."""
+    return _WEIGHT.search(words(name)) is not None
+
+
+def stem(name: str) -> str | None:
+    """What a name has in common with others of its family, as `pay_amt` of `pay_amt3`."""
+    found = re.fullmatch(r"(.*?[a-z])_?[0-9]{1,2}", words(name))
+    return found[1] if found else None
 
 
 def of_things(name: str) -> bool:

@@ -175,7 +175,7 @@ def subject_of(found: Sequence[Found]) -> Found | None:
 def _rank(found: Found) -> int | None:
     """How surely a repeating column tells persons apart, 1 the surest; None: it does not."""
     numbers: bool = found.kind in ("record_number", "ssn", "unique")
-    if names.of_event(found.name):
+    if names.of_event(found.name) or names.of_weight(found.name):
         return None
     if numbers and names.of_person(found.name):
         return 1

@@ -109,7 +109,7 @@ def test_what_must_not_be_learned_is_sensitive(tmp_path: Path) -> None:
     lines = (tmp_path / "draft.yml").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith("  salary:"))
     assert "accept: homogeneity} # BIGINT, 30 distinct values; its name says" in line
-    assert "accept: all records" in line
+    assert "accept waives it: all records" in line
 
 
 @pytest.mark.parametrize("table", [None, "x"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -10,6 +9,7 @@ import pytest
 
 import dbdeid
 from dbdeid.errors import SpecError
+from dbdeid.verify.harbor import ages
 
 DAY = "(DATE '2018-01-01' + ((i * 7) % 1500)::INTEGER)"
 OWN_MONTH = f"strftime({DAY}, '%B')"
@@ -32,7 +32,10 @@ PLANTED = {
     "months": ("216 + (i * 7) % 1032", "ages in months"),
     "grp": ("(i % 17 * 5 + 20) || '-' || (i % 17 * 5 + 24)", "as of ages"),
     "last": (f"{PERSON}[1 + i % 9]", "persons or places"),
-    "assigned": (f"{PERSON}[1 + i % 9] || ', ' || chr(65 + i % 20)|| '.'", "persons or of user"),
+    "assigned": (
+        f"{PERSON}[1 + i % 9] || ', ' || chr((65 + i % 20)::INTEGER) || '.'",
+        "persons or of user",
+    ),
     "signed_by": (f"'Dr. ' || {PERSON}[1 + i % 9]", "persons or of user"),
     "residence": (f"{TOWN}[1 + i % 4]", "places"),
     "scan": ("'img_' || (i % 50) || '.jpg'", "files of images"),
@@ -44,17 +47,18 @@ PLANTED = {
     "sector": (f"left({ZIP}[1 + i % 10], 3) || '**'", "ZIP codes or their areas"),
     "spot": (f"'MA ' || {ZIP}[1 + i % 10]", "ZIP codes or their areas"),
     "ext": ("5000000000 + i % 700 * 1234567", "telephones"),
-    "marks": ("chr(65 + i % 26) || chr(65 + i // 26 % 26)", "initials"),
+    "marks": ("chr((65 + i % 26)::INTEGER) || chr((65 + i // 26 % 26)::INTEGER)", "initials"),
     "chart": ("'Q' || i % 900", "may number persons or records"),
     "exactly": ("i * 1.37", "for itself"),
 }
 # What a reviewer has no question about.
 PLAIN = {
+    "sex": "i % 2",
     "ward": "'w' || (i % 5)",
     "los": "i % 40",
     "glucose": "60 + (i * 7) % 240",
     "bp": "80 + i % 100",
-    "race": "['White', 'Black', 'Asian', 'Other', 'Mixed', 'Unknown', 'Refused', 'Latino'][1 + i % 8]",
+    "race": "['White', 'Black', 'Asian', 'Other', 'Mixed', 'None', 'Refused', 'Latino'][1 + i % 8]",
     "specialty": "['Cardiology', 'Surgery', 'Urology', 'Oncology'][1 + i % 4] || 's' || (i % 3)",
     "education_yrs": "i % 20",
     "salary": "20000 + i % 300 * 100",
@@ -76,11 +80,12 @@ def con() -> duckdb.DuckDBPyConnection:
 
 def spec(columns: Any, preset: Any = "safe_harbor") -> dict[str, Any]:
     insensitive = {"role": "insensitive", "reason": "planted"}
+    sex = {"sex": {"role": "quasi_identifier", "hierarchy": "suppress"}}
     return {
         "release": "public",
         "preset": preset,
         "source": "seen",
-        "columns": {name: insensitive for name in columns},
+        "columns": dict.fromkeys(columns, insensitive) | sex,
     }
 
 
@@ -126,8 +131,8 @@ def test_a_column_that_says_age_is_never_let_through(name: str, sql: str) -> Non
     con = duckdb.connect()
     con.execute(f"CREATE TABLE seen AS SELECT {sql} AS {name}, i % 2 AS sex FROM range(900) t(i)")
     with pytest.raises(SpecError, match=f"columns.{name}"):
-        dbdeid.check(spec([name, "sex"]), con)
-    result = dbdeid.run(spec(["sex"]), con)
+        dbdeid.check(spec([name]), con)
+    result = dbdeid.run(spec([]), con)
     released = result.to_df()
     assert result.verified
-    assert name not in released or set(released[name]) <= {*map(str, released[name])} - {"104"}
+    assert name not in released or ages([*set(released[name])]) == 0
