@@ -21,7 +21,7 @@ from dbdeid.release.bind import reading_source, resolve_source
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.comments import FROM_COMMENTS, resolved, with_columns
 from dbdeid.release.detect import Found, detect, unique_by
-from dbdeid.release.lookalikes import doubt
+from dbdeid.release.lookalikes import doubts
 from dbdeid.release.preset_spec import DEFAULTS, Preset
 from dbdeid.release.projectfile import ProjectFile
 from dbdeid.release.spec import ReleaseSpec
@@ -110,7 +110,6 @@ def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
             found = tuple(unique_by(c, own) for c in found)
         columns = [one for f in found if (one := harbor.column_of(f)) is not None]
         sure = {one.found.name for one in columns}
-        doubts = {f.name: doubt(session, rows, f) for f in found if f.name not in sure}
         spans = {one.found.name: _years(session, rows, one) for one in columns if one.dated}
         years = harbor.first_years(columns, spans)
         return _Looked(
@@ -122,7 +121,7 @@ def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
                 )
                 for one in columns
             ),
-            {name: reason for name, reason in doubts.items() if reason is not None},
+            doubts(session, rows, [f for f in found if f.name not in sure]),
         )
     finally:
         session.drop_temp(LOOKED_AT)

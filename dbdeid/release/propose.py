@@ -67,8 +67,11 @@ class Proposal:
             entry["hierarchy"] = self.hierarchy
             if self.min_level:
                 entry["min_level"] = self.min_level
-        elif self.role == "sensitive" and not self.diverse:
-            entry["accept"] = "homogeneity"
+        elif self.role == "sensitive":
+            if not self.diverse:
+                entry["accept"] = "homogeneity"
+            if _too_fine(self.found):
+                entry["reason"] = "outsiders do not know so exact a number"
         elif self.role == "insensitive" and self.found.column.family in NUMBERS:
             entry["reason"] = "outsiders do not know it"
         return entry

@@ -1,28 +1,24 @@
--- lookalikes: shares of the records of a column whose value holds, or looks like, what leads to a person
--- reads   __rel__   one row per record        __col__   the column        $most   values looked at
--- gives   values looked at; least and greatest number; and the shares of the records whose value is
---         or holds what the name of a column says; NULL where there is no value        one row
-WITH counted AS (
-  SELECT trim(CAST(__col__ AS VARCHAR)) AS value, count(*) AS n
-  FROM __rel__
-  WHERE __col__ IS NOT NULL
-  GROUP BY 1
-),
-looked AS (
+-- lookalikes: shares of the records of columns whose value holds, or looks like, what leads to a person
+-- reads   __rel__   the values of some columns: place, value as text without blanks around, n records
+--         $most     values of each that are looked at
+-- gives   place; values looked at; least and greatest number; and the shares of the records whose value
+--         is or holds what the name of a column says, of words those of values      one row a place
+WITH looked AS (
   SELECT
+    place,
     value,
     n,
     try_cast(value AS DOUBLE) AS number,
     try_cast(try_cast(value AS DOUBLE) AS BIGINT) AS whole,
     try_cast(value AS DOUBLE) = try_cast(try_cast(value AS DOUBLE) AS BIGINT) AS is_whole
-  FROM counted
+  FROM __rel__
   WHERE value NOT IN ('', '?', '-', '.')
-  ORDER BY hash(value)
-  LIMIT $most
+  QUALIFY row_number() OVER (PARTITION BY place ORDER BY hash(value)) <= $most
 ),
 -- how many of the values that are no numbers are one word or name; each counts once
 words AS (
   SELECT
+    place,
     count(*) AS texts,
     count(*) FILTER (
       regexp_full_match(value, '(\p{Lu}[''’])?\p{Lu}\p{Ll}+((-|[''’])?\p{Lu}\p{Ll}+)?')
@@ -37,15 +33,17 @@ words AS (
     count(*) FILTER (regexp_full_match(value, '\p{Lu}[.]?\p{Lu}[.]?(\p{Lu}[.]?)?')) AS initials
   FROM looked
   WHERE number IS NULL
+  GROUP BY place
 )
 SELECT
+  place,
   count(*) AS looked_at,
   min(number) FILTER (isfinite(number)) AS low,
   max(number) FILTER (isfinite(number)) AS high,
-  (SELECT single / nullif(texts, 0) FROM words) AS single_words,
-  (SELECT full / nullif(texts, 0) FROM words) AS full_names,
-  (SELECT initials / nullif(texts, 0) FROM words) AS initials,
-  (SELECT texts FROM words) AS texts,
+  any_value(single) / any_value(texts) AS single_words,
+  any_value(full) / any_value(texts) AS full_names,
+  any_value(initials) / any_value(texts) AS initials,
+  any_value(texts) AS texts,
   sum(n) FILTER (number IS NOT NULL) / sum(n) AS numbers,
   sum(n) FILTER (is_whole) / sum(n) AS whole,
   sum(n) FILTER (is_whole AND whole BETWEEN 10000 AND 99999) / sum(n) AS five_digits,
@@ -109,3 +107,5 @@ SELECT
   max(try_cast(regexp_extract(value, '^[^0-9]*([0-9]{1,3} ?[-–,to]+ ?)?([0-9]{1,3})[^0-9]*$', 2)
     AS INTEGER)) FILTER (number IS NULL) AS last_number
 FROM looked
+LEFT JOIN words USING (place)
+GROUP BY place
