@@ -38,7 +38,8 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
             tmp_path,
             "SELECT 'n' || i AS name, i % 90 AS age, i % 2 AS sex, 'r' || (i % 4) AS race, "
             "DATE '2019-01-01' + (i % 300)::INTEGER AS admitted, 'c' || (i % 9) AS city, "
-            "i % 300 AS num_labs, i % 7 / 3.0 AS albumin, i / 7.0 AS exact, i / 7.0 AS charge_exact, "
+            "i % 300 AS num_labs, i % 7 / 3.0 AS albumin, i / 7.0 AS exact, "
+            "i / 7.0 AS charge_exact, "
             "i % 200 AS salary, 'word' || (i % 5) AS whatever FROM range(3000) t(i)",
         )
     )
