@@ -147,9 +147,11 @@ def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool) -> None:
 
     if options.explain:
         return explain(specs, options)
-    for path in specs:  # a mistake in the last spec is told before the first is run
+    files = [read(path, database=options.database) for path in specs]
+    # a mistake in the last spec is told before the first is run
+    for file, path in zip(files, specs, strict=True):
         require_lasting(
-            read(path, database=options.database),
+            file,
             str(path),
             options.database,
             hint="give the spec a `target`, a `database` or an `output.export`",
@@ -158,7 +160,8 @@ def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool) -> None:
     for path in specs:
         with following(options) as follower:
             result = run_release(
-                path,
+                # one that reads what another has made is looked at again when its turn comes
+                files[0] if len(specs) == 1 else path,
                 database=options.database,
                 settings=options.settings,
                 notify=follower.notify,

@@ -278,11 +278,19 @@ def _shared_identifiers(prepared: Prepared, session: Session) -> Iterator[str]:
             .having(owners.copy() > 1)
         )
         counted = exp.select(exp.Count(this=exp.Star())).from_(shared.subquery("shared"))
+        if _persons_share(name):
+            continue
         if name != subject.name and (count := session.row(counted)[0]):
             yield (
                 f"{name}: {count} of its values belong to several values of {subject.name}; if it "
                 "tells one person from another, it is the subject"
             )
+
+
+def _persons_share(name: str) -> bool:
+    """Whether a name is of what several persons may have in common, as names and telephones."""
+    kinds = ("person_name", "phone", "mail", "address")
+    return any(column_names.says(k, name) for k in kinds) or column_names.may_name_persons(name)
 
 
 def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:

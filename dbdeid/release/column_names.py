@@ -63,7 +63,9 @@ _WORDS = {
         "(treating|attending|referring|admitting)_?(physician|doctor|provider)",
     ),
     "age": (
-        *("ages?", "age_?(years?|yrs?|group|band|class|cat|category)", "years_old"),
+        *("ages?", "age_?(years?|yrs?|months?|mos?|weeks?|days?)", "how_old", "years_old"),
+        *("age_?(grp|groups?|bands?|class|cat|category|range|bracket|bin)",),
+        *("(years|yrs|months|mos|weeks|days)_(lived|of_(age|life))",),
         "(pt|pat|patient)_?(yrs?|years?)",
     ),
     "year": ("years?", "yr", "yob", "birth_?year", "vintage"),
@@ -87,9 +89,35 @@ _THINGS = _of(
     (
         *("drug", "medication", "test", "lab", "item", "product", "procedure", "variable", "unit"),
         *("country", "state", "species", "brand", "category", "class", "group", "event", "column"),
-        *("department", "measure", "course", "file", "table", "type"),
+        *("department", "specialty", "measure", "course", "file", "table", "type"),
     )
 )
+# What may be a life under a name that does not say so, and what it is counted in.
+_SPANS = {
+    "months": _of(["months?", "mos?", "mths?"]),
+    "weeks": _of(["weeks?", "wks?"]),
+    "days": _of(["days?"]),
+    "years": _of(["years?", "yrs?", "y", "old", "life(time|span)?", "lived", "alive", "elapsed"]),
+}
+_PLACES = _of(
+    (
+        *("residence", "resid(es)?", "residing", "lives?_in", "location", "loc", "area", "home"),
+        *("birth_?place", "place(_of_[a-z]+)?", "borough", "community", "locality", "from"),
+    )
+)
+_MAYBE_PERSONS = _of(
+    (
+        *("first", "last", "fore", "given", "middle", "maiden", "family", "mother", "father"),
+        *("spouse", "partner", "guardian", "kin", "next_of_kin", "contact", "emergency", "gp"),
+        *("doctor", "physician", "surgeon", "nurse", "provider", "clinician", "lead", "author"),
+        *("reviewer", "signed(_by)?", "entered_by", "[a-z]+_by", "staff", "operator", "who"),
+    )
+)
+# How many visits somebody had, and what each stands for in a survey.
+_VISITS = re.compile(
+    r"^(num|nr|no|number|n|count)_(of_)?((in|out)_?patient|emergency|visits?|stays?|admissions?)($|_)"
+)
+_WEIGHT = _of(["fnl_?wg?h?ts?", "wts?", "[a-z]+_(wt|weight)", "(survey|sampling|p)weights?"])
 _PERSON_NUMBER = _of(
     [f"{_PERSON}_?{_NUMBER}", f"{_NUMBER}_of_{_PERSON}", f"{_NUMBER}_{_PERSON}", "study_?id"]
 )
@@ -118,7 +146,16 @@ _VISIT = _of(
     (
         *("admission", "admitted", "discharged?", "disposition", "hospital", "clinic", "facility"),
         *("site", "ward", "department", "specialty", "provider", "physician", "doctor", "payer"),
-        *("insurance", "insurer", "los", "length_of_stay", "stay", "days", "time_in_[a-z]+"),
+        *(
+            "insurance",
+            "insurer",
+            "s?los",
+            "hday",
+            "length_of_stay",
+            "stay",
+            "days",
+            "time_in_[a-z]+",
+        ),
     )
 )
 _SECRET = _of(
@@ -130,12 +167,26 @@ _SECRET = _of(
             "icd",
             "hiv",
             "disease",
+            "dz[a-z]*",
+            "dnr[a-z]*",
+            "ca",
             "outcome",
             "[a-z0-9]*results?",
             "values?",
         ),
         *("income", "salary", "wages?", "earnings", "pay", "payments?", "bill", "amount", "amt"),
-        *("charges?", "costs?", "debt", "loan", "credit", "balance", "bal", "default", "gain"),
+        *(
+            "charges?",
+            "costs?",
+            "[a-z]*cst",
+            "debt",
+            "loan",
+            "credit",
+            "balance",
+            "bal",
+            "default",
+            "gain",
+        ),
         *(
             "loss",
             "price",
@@ -173,6 +224,45 @@ def says(kind: str, name: str) -> bool:
 def of_person(name: str) -> bool:
     """Whether a name is that of a number of persons, as `patient_nbr` or `mrn`."""
     return of_person_number(name) or says("record_number", name) or says("ssn", name)
+
+
+def span_of_time(name: str) -> str | None:
+    """What a name says that its numbers count: years, months, weeks or days; None: nothing."""
+    said = words(name)
+    return next((unit for unit, pattern in _SPANS.items() if pattern.search(said)), None)
+
+
+def of_place(name: str) -> bool:
+    """Whether a name may be that of a place smaller than a state, as `residence`."""
+    return _PLACES.search(words(name)) is not None
+
+
+def may_name_persons(name: str) -> bool:
+    """Whether words in a column of this name may be persons, as in `last` or `surgeon`."""
+    return _MAYBE_PERSONS.search(words(name)) is not None
+
+
+def of_visits(name: str) -> bool:
+    """Whether a name counts visits, as `number_inpatient`."""
+    return _VISITS.search(words(name)) is not None
+
+
+def of_weight(name: str) -> bool:
+    """Whether a name is of the weights of a survey, as `fnlwgt`, or of other weights."""
+    return _WEIGHT.search(words(name)) is not None
+
+
+def stem(name: str) -> str | None:
+    """What a name has in common with others of its family, as `pay_amt` of `pay_amt3`."""
+    found = re.fullmatch(r"(.*?[a-z])_?[0-9]{1,2}", words(name))
+    return found[1] if found else None
+
+
+def of_things(name: str) -> bool:
+    """Whether a name is of what words are kinds of, as `drug_name`, `race` or `specialty`."""
+    said = words(name)
+    kinds = _THINGS.search(said) or _SEEN.search(said) or _SECRET.search(said)
+    return kinds is not None or of_codes(name)
 
 
 def of_person_number(name: str) -> bool:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 from sqlglot import exp
 
-from dbdeid.engine.relation import cast, column
+from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.release import harbor
 from dbdeid.release.bind import reading_source, resolve_source
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.comments import FROM_COMMENTS, resolved, with_columns
 from dbdeid.release.detect import Found, detect, unique_by
+from dbdeid.release.lookalikes import doubts
 from dbdeid.release.preset_spec import DEFAULTS, Preset
 from dbdeid.release.projectfile import ProjectFile
 from dbdeid.release.spec import ReleaseSpec
@@ -66,8 +68,8 @@ def completed(
     preset, spec = read
     file = SpecFile(spec, folder, None, text, {}, project)
     with _opened(file, connection, database) as session, reading_source():
-        found = _looked_at(file, session, whole.get("subject"))
-    whole = _by_rule(whole, preset, found)
+        looked = _looked_at(file, session, whole.get("subject"))
+    whole = _by_rule(whole, preset, looked)
     return _written(text, whole), whole
 
 
@@ -90,27 +92,50 @@ def _opened(file: SpecFile, connection: Any, database: Path | None) -> Session:
     return Session.over(connection, path, read_only=True)
 
 
-def _looked_at(file: SpecFile, session: Session, subject: Any) -> tuple[harbor.Column, ...]:
-    """The columns of the source that the rule is about."""
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The columns that the rule is about, and those that may be, each with the reason."""
+
+    columns: tuple[harbor.Column, ...]
+    doubts: Mapping[str, str]
+
+
+def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
+    """What is seen of the columns of the source."""
     rows = session.run(Step(LOOKED_AT, resolve_source(file, session)))
     try:
-        columns = detect(session, rows)
-        own = next((c for c in columns if c.name.lower() == str(subject).lower()), None)
+        found = detect(session, rows)
+        own = next((c for c in found if c.name.lower() == str(subject).lower()), None)
         if own is not None:
-            columns = tuple(unique_by(c, own) for c in columns)
-        known = (harbor.column_of(found) for found in columns)
-        return tuple(
-            replace(one, pooled=harbor.pooled(_values(session, one.found))) if _banded(one) else one
-            for one in known
-            if one is not None
+            found = tuple(unique_by(c, own) for c in found)
+        columns = [one for f in found if (one := harbor.column_of(f)) is not None]
+        sure = {one.found.name for one in columns}
+        spans = {one.found.name: _years(session, rows, one) for one in columns if one.dated}
+        years = harbor.first_years(columns, spans)
+        return _Looked(
+            tuple(
+                replace(
+                    one,
+                    pooled=_banded(one) and harbor.pooled(_values(session, one.found)),
+                    first_year=years.get(one.found.name),
+                )
+                for one in columns
+            ),
+            doubts(session, rows, [f for f in found if f.name not in sure]),
         )
     finally:
         session.drop_temp(LOOKED_AT)
 
 
+def _years(session: Session, rows: Relation, one: harbor.Column) -> harbor.Span:
+    query = step("date_years", {"rel": rows}, {"col": [one.found.name]}, {"end": harbor.NO_YEAR})
+    first, last = session.row(query)
+    return first, last
+
+
 def _banded(one: harbor.Column) -> bool:
     """Whether its ages are text, which may be bands."""
-    return one.kind == "age" and not one.years
+    return one.kind == "age" and one.found.column.family not in NUMBERS
 
 
 def _values(session: Session, found: Found) -> list[str]:
@@ -119,9 +144,7 @@ def _values(session: Session, found: Found) -> list[str]:
     return [row[0] for row in rows if row[0] is not None]
 
 
-def _by_rule(
-    data: Mapping[str, Any], preset: Preset, found: tuple[harbor.Column, ...]
-) -> dict[str, Any]:
+def _by_rule(data: Mapping[str, Any], preset: Preset, looked: _Looked) -> dict[str, Any]:
     """The specification with what its preset supplies.
 
     Raises:
@@ -130,6 +153,7 @@ def _by_rule(
     given = data.get("columns", {})
     if not isinstance(given, Mapping):
         return dict(data)
+    found = looked.columns
     names = {one.found.name.lower(): one.found.name for one in found}
     columns = dict(_one_each(given, names))
     declared = {key.lower(): key for key in columns}
@@ -150,11 +174,14 @@ def _by_rule(
             columns[key] = {"role": spec.role} | _as_mapping(columns[key]) | more
             spec = ColumnSpec.model_validate(columns[key])
         mistakes += harbor.less(one, spec)
-    mistakes += _accepts_nothing(preset, names)
+    mistakes += _accepts_nothing(preset, names | {name.lower(): name for name in looked.doubts})
     if mistakes:
         raise SpecError(mistakes)
     told = {one.found.name: one.what for one in found}
-    used = {"name": preset.name, "accept": dict(preset.accept), "found": told}
+    used: dict[str, Any] = {"name": preset.name, "accept": dict(preset.accept), "found": told}
+    used["doubts"] = dict(looked.doubts)
+    years = {one.found.name: one.first_year for one in found}
+    used["first_years"] = {name: year for name, year in years.items() if year is not None}
     if "privacy" not in data and "subject" not in data:  # no k would count rows or people
         data = {"accept": "rows", **data}
     return {**DEFAULTS, **data, "columns": columns, "preset": used}

@@ -126,7 +126,8 @@ def _harbor(bound: Bound) -> Harbor | None:
         if name.lower() in released and what in harbor.JUDGED and not preset.accepts(name)
     }
     accepted = tuple(name for name in released.values() if preset.accepts(name))
-    return Harbor(judged, accepted)
+    first = {released[n.lower()]: y for n, y in preset.first_years.items() if n.lower() in released}
+    return Harbor(judged, accepted, {n: y for n, y in first.items() if judged.get(n) == "date"})
 
 
 _OF_SYNTHESIS = ("response", "exact", "counts", "nulls")

@@ -130,6 +130,11 @@ class Found:
         return self.kind in IDENTIFYING and 0 < self.distinct < self.known
 
     @property
+    def years(self) -> bool:
+        """It holds ages as numbers of years, as far as its numbers and its name tell."""
+        return self.kind == "age" and _years(self.name, self.low, self.high)
+
+    @property
     def near_unique(self) -> bool:
         """Nearly every record has a value of its own."""
         return self.known > FEW_RECORDS and self.distinct > NEAR_UNIQUE * self.known
@@ -170,7 +175,7 @@ def subject_of(found: Sequence[Found]) -> Found | None:
 def _rank(found: Found) -> int | None:
     """How surely a repeating column tells persons apart, 1 the surest; None: it does not."""
     numbers: bool = found.kind in ("record_number", "ssn", "unique")
-    if names.of_event(found.name):
+    if names.of_event(found.name) or names.of_weight(found.name):
         return None
     if numbers and names.of_person(found.name):
         return 1
@@ -345,10 +350,14 @@ def _named(seen: _Seen) -> tuple[Kind, str] | None:
     if names.of_person_number(name) or names.of_event_number(name):
         return "record_number", "its name says that it numbers persons or their visits"
     if names.says("age", name):
-        if seen.numeric and seen.low is not None and seen.low >= -1 and _high(seen) <= OLDEST:
+        if seen.numeric and _years(name, seen.low, seen.high):
             return "age", "its name says so, and its numbers are years of a life"
+        if seen.numeric:
+            return "age", "its name says so, though its numbers are no years"
         if family in _TEXTS and seen.shapes["band"] >= MOST:
             return "age", "its name says so, and its values are bands of years"
+        if family in _TEXTS and not _flags(seen):
+            return "age", "its name says so"
     if names.says("year", name) and seen.whole and 1800 <= (seen.low or 0) <= _high(seen) <= 2200:
         return "year", "its name says so, and its numbers are years"
     if names.says("zip", name) and (seen.whole or seen.shapes.get("zip", 0.0) >= MOST):
@@ -362,6 +371,13 @@ def _named(seen: _Seen) -> tuple[Kind, str] | None:
     if names.says("country", name) and not seen.numeric:
         return "country", "its name says so"
     return None
+
+
+def _years(name: str, low: float | None, high: float | None) -> bool:
+    """Whether numbers from `low` to `high` under a name of ages are years."""
+    if low is None or high is None or names.span_of_time(name) not in (None, "years"):
+        return False
+    return low >= -1 and high <= OLDEST
 
 
 def _flags(seen: _Seen) -> bool:

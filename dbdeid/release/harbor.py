@@ -13,7 +13,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from dbdeid.engine.relation import NUMBERS
 from dbdeid.errors import Mistake
 from dbdeid.release import column_names
 from dbdeid.release.column_spec import ColumnSpec
@@ -60,11 +59,14 @@ class Column:
         found: what it is.
         birth: it tells when somebody was born.
         pooled: its ages are bands already, of which one has all from 90 on.
+        first_year: of dates: the first that may be told, where dates reach further back; who was
+            born before it is over 89 at the newest date of the source.
     """
 
     found: Found
     birth: bool
     pooled: bool = False
+    first_year: int | None = None
 
     @property
     def kind(self) -> Kind:
@@ -84,9 +86,11 @@ class Column:
         return self.found.column.family in ("date", "timestamp")
 
     @property
-    def years(self) -> bool:
-        """Whether its ages are numbers."""
-        return self.kind == "age" and self.found.column.family in NUMBERS
+    def why(self) -> str:
+        """Why the rule is about it, without any of its values."""
+        if self.first_year is None or self.birth:
+            return self.found.reason
+        return f"{self.found.reason}, and reaches back more than {OLDEST - 1} years"
 
 
 def column_of(found: Found) -> Column | None:
@@ -98,6 +102,35 @@ def column_of(found: Found) -> Column | None:
     if found.kind in SAFE_HARBOR or found.kind == "free_text" or (found.kind == "year" and birth):
         return Column(found, birth and found.kind in ("date", "timestamp", "year"))
     return None
+
+
+# The first and the last year of a column of dates, where it has any.
+Span = tuple[int | None, int | None]
+NO_YEAR = 2200  # dates from then on stand for none
+
+
+def first_years(columns: Sequence[Column], spans: Mapping[str, Span]) -> dict[str, int]:
+    """The first year that columns of dates may tell: who was born earlier is 90 at the newest date.
+
+    Any column of dates may be of births. One that does not reach so far back, and is not by its
+    name, has none. The newest date is one of an event, where there are any.
+
+    Args:
+        columns: that the rule is about.
+        spans: of each that is dated, by its name.
+    """
+    births = {c.found.name for c in columns if c.birth}
+    ends = {name: last for name, (_, last) in spans.items() if last is not None}
+    newest = max(
+        (y for n, y in ends.items() if n not in births), default=max(ends.values(), default=0)
+    )
+    first = newest - OLDEST + 1
+    known = {c.found.name: spans.get(c.found.name, (None, None))[0] for c in columns}
+    return {
+        name: first
+        for name, start in known.items()
+        if newest and (name in births or (start is not None and start < first))
+    }
 
 
 def pooled(bands: Sequence[str]) -> bool:
@@ -119,10 +152,13 @@ def supplied(column: Column) -> dict[str, Any]:
 
 def _hierarchy(column: Column) -> dict[str, Any] | None:
     """The hierarchy that keeps the rule and the most of a column; None where it is withheld."""
-    if column.years:
+    if column.found.years:
         return {"shelf": "age"}
     if column.dated and not column.birth:
-        return {"dates": list(_YEARS)}
+        first = column.first_year
+        # dates this old are of births, whatever the name is
+        ends = {} if first is None else {"lower": date(first, 1, 1).isoformat()}
+        return {"dates": list(_YEARS), **ends}
     if column.kind == "zip" and column.found.column.family in ("text", "enum"):
         return {"shelf": "zip"}
     return None
@@ -160,7 +196,7 @@ def lowest(column: Column, hierarchy: HierarchySpec) -> int | None:
         return 1 if isinstance(upper, Fraction) and upper <= OLDEST else None
     if column.kind == "zip":
         return 1 if hierarchy.shelf == "zip" else None
-    if column.kind in _DATES and column.birth and hierarchy.lower is None:
+    if column.kind in _DATES and not _late_enough(column, hierarchy.lower):
         return None
     if column.kind == "year":
         return 1 if hierarchy.intervals is not None else None
@@ -173,6 +209,14 @@ def lowest(column: Column, hierarchy: HierarchySpec) -> int | None:
     if column.kind == "unique":
         return 1 if hierarchy.intervals is not None else None
     return None
+
+
+def _late_enough(column: Column, lower: Fraction | date | str | None) -> bool:
+    """Whether all dates that may tell an age over 89 lie before the lower limit of a hierarchy."""
+    if lower is None or isinstance(lower, str):
+        return not column.birth and column.first_year is None
+    year = lower.year if isinstance(lower, date) else lower
+    return column.first_year is None or year >= column.first_year
 
 
 _HINTS: Mapping[str, str] = {
@@ -190,7 +234,7 @@ def less(column: Column, given: ColumnSpec) -> Iterator[Mistake]:
         return
     name = column.found.name
     place = f"columns.{name}"
-    reason = f"{_words(column.what)}: {column.found.reason}"
+    reason = f"{_words(column.what)}: {column.why}"
     hint = _hint(column)
     if given.role != "quasi_identifier" or column.kind not in _GENERALIZED:
         what = f"safe_harbor withholds {name!r}, and it would be released as {given.role}"
@@ -215,9 +259,15 @@ _GENERALIZED = ("age", "zip", "place", "postcode", "unique", *_DATES)
 
 def _hint(column: Column) -> str:
     accept = f"or say why not in `{_ANSWER}: {{{column.found.name}: …}}`"
-    if column.birth and column.kind in _DATES:
+    if column.kind == "age" and not column.found.years:
+        return (
+            f"turn it into years in the source, as numbers with all from {OLDEST} on as one, or "
+            f"drop it, {accept}"
+        )
+    if column.kind in _DATES and (column.birth or column.first_year is not None):
         unit = "intervals: [1]" if column.kind == "year" else "dates: [year]"
-        first = "1935" if column.kind == "year" else "1935-01-01"
+        year = column.first_year or 1935
+        first = str(year) if column.kind == "year" else f"{year}-01-01"
         return (
             f"drop it, or give its hierarchy a `lower` before which all are {OLDEST} or older, as "
             f"in `{{{unit}, lower: {first}}}`, {accept}"
@@ -277,12 +327,22 @@ def told(preset: Preset, columns: Sequence[tuple[str, ColumnSpec]]) -> Iterator[
                 f"safe_harbor: {name} leaves as a code made with a secret key; the rule allows a "
                 "code only where nobody can lead it back who receives it (164.514(c)): keep the key"
             )
+    reaching = {name.lower() for name in preset.first_years}
     for name, c, what in judged:
-        if what.startswith("birth") and c.hierarchy is not None and c.hierarchy.lower is not None:
+        old = what.startswith("birth") or name.lower() in reaching
+        if old and c.hierarchy is not None and c.hierarchy.lower is not None:
             yield (
                 f"safe_harbor: {name}: nobody born in {c.hierarchy.lower} or later may be over "
                 f"{OLDEST - 1} when the release is used"
             )
+    doubts = {name.lower(): reason for name, reason in preset.doubts.items()}
+    doubted = [
+        f"{name} ({doubts[name.lower()]})"
+        for name, c in columns
+        if name.lower() in doubts and c.released and not c.pseudonym and not preset.accepts(name)
+    ]
+    if doubted:
+        yield f"safe_harbor: look at these before you publish: {', '.join(doubted)}"
     yield (
         "safe_harbor cannot see names and numbers inside texts and codes, columns whose name and "
         "values look like something else, records that are rare by what is left, and what a "

@@ -15,7 +15,10 @@ from dbdeid.release.detect import Found, detect, subject_of
 from dbdeid.release.propose import Proposal, propose
 from dbdeid.release.sources import opened
 
-ACCEPTING = "accept: all records that look alike may share one value, which then is no secret"
+ACCEPTING = (
+    "accept waives it: all records that look alike may share one value, which then is no secret; "
+    "l_diversity in its place costs much, for most have one value"
+)
 NO_QUASI_IDENTIFIER = (
     "TO DO: give at least one column the role quasi_identifier and a hierarchy, as in\n"
     "  age: {role: quasi_identifier, hierarchy: suppress}\n"
@@ -182,7 +185,9 @@ def _comment(spec: Any, proposals: Sequence[Proposal], subject: Found | None) ->
 HIERARCHIES = "hierarchy: a CSV file, shelf, intervals, dates, prefix, groups, suppress"
 MODELS = (
     "each record shares its quasi-identifiers with at least k - 1 others; among them a sensitive\n"
-    "column with l_diversity has at least l values, one with accept: homogeneity may have one"
+    "column with l_diversity has at least l values, one with accept: homogeneity may have one;\n"
+    "to protect it, take its accept away and add a line\n"
+    "- {model: l_diversity, column: NAME, kind: distinct, l: 2}"
 )
 
 

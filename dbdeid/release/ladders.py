@@ -40,7 +40,7 @@ def of(session: Session, table: Relation, found: Found) -> Ladder:
     kind, family = found.kind, found.column.family
     if family in ("date", "timestamp"):
         return Ladder({"shelf": "dates"}, "no finer than months", 1)
-    if kind == "age" and family in NUMBERS:
+    if found.years:
         return Ladder({"shelf": "age"}, "from 90 on pooled", 1)
     if kind in ("date", "timestamp"):
         return Ladder("suppress", "as a DATE (cast it in `source: {sql: …}`) it would have months")

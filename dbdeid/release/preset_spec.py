@@ -29,12 +29,16 @@ class Preset(Part):
         name: of the preset.
         accept: columns that it objects to and that are released as declared, each with the reason.
         found: what each column that falls under the rule holds, by its name; it is found out
-            whenever a specification is read, whatever stands there.
+            whenever a specification is read, whatever stands there, and so are the next two.
+        doubts: columns that it lets through and that may fall under the rule, each with the reason.
+        first_years: of columns of dates that reach further back, the first year that may be told.
     """
 
     name: Literal["safe_harbor"]
     accept: dict[str, Text] = Field(default_factory=dict)
     found: dict[str, Text] = Field(default_factory=dict)
+    doubts: dict[str, Text] = Field(default_factory=dict)
+    first_years: dict[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

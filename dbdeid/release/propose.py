@@ -31,8 +31,7 @@ FINE = 0.5
 # Columns with the same few values are items of one list, as the drugs a patient takes.
 ITEMS = 5
 OFTEN = 10  # records a value must have for two columns not to agree by chance
-DIVERSE = 0.5  # no value has more of the records: two in every class cost little
-MOST_DIVERSIFIED = 3
+DIVERSE = 0.8  # no value has more of the records: two in every class cost what can be borne
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,11 @@ class Proposal:
             entry["hierarchy"] = self.hierarchy
             if self.min_level:
                 entry["min_level"] = self.min_level
-        elif self.role == "sensitive" and not self.diverse:
-            entry["accept"] = "homogeneity"
+        elif self.role == "sensitive":
+            if not self.diverse:
+                entry["accept"] = "homogeneity"
+            if _too_fine(self.found):
+                entry["reason"] = "outsiders do not know so exact a number"
         elif self.role == "insensitive" and self.found.column.family in NUMBERS:
             entry["reason"] = "outsiders do not know it"
         return entry
@@ -80,7 +82,7 @@ def propose(session: Session, table: Relation, found: Sequence[Found]) -> tuple[
     subject = subject_of(found)
     items = _items(session, table, found)
     first = [_first(f, subject, f.name in items) for f in found]
-    proposals = list(_enough(first))
+    proposals = list(_enough(list(_families(first))))
     if not any(p.role == "quasi_identifier" for p in proposals):
         proposals = [_rather_known(p) for p in proposals]
     proposals = list(_once(session, table, proposals))
@@ -108,11 +110,18 @@ def _first(found: Found, subject: Found | None, item: bool) -> Proposal:
         return Proposal(found, "sensitive", f"{found.reason}; {why}")
     if found.distinct == 1:
         return Proposal(found, "insensitive", "it says the same of every record")
+    if names.of_secret(name) and not names.counts(name):
+        why = "its name says that it must not be learned"
+        if _too_fine(found):
+            why += "; who has so fine a number from elsewhere finds the record: round it in "
+            why += "`source: {sql: …}`"
+        return Proposal(found, "sensitive", why)
     if _too_fine(found):
         why = "so many numbers single records out for who has them from elsewhere"
         return Proposal(found, "drop", f"{why}; to release it, round it in `source: {{sql: …}}`")
-    if names.of_secret(name) and not names.counts(name):
-        return Proposal(found, "sensitive", "its name says that it must not be learned")
+    if names.of_visits(name):
+        why = "how often, over a time, only who treats or pays knows; if others may know it of a "
+        return Proposal(found, "insensitive", f"{why}person: quasi_identifier")
     if names.of_count(name) and not _seen(name):
         return Proposal(found, "insensitive", "a count or measure that outsiders do not know")
     if _seen(name):
@@ -147,6 +156,29 @@ def _items(session: Session, table: Relation, found: Sequence[Found]) -> frozens
         for name, mine in values.items()
     }
     return frozenset(n for some in alike.values() if len(some) >= ITEMS for n in some)
+
+
+def _families(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    """Columns of one family, as `pay_0` to `pay_6`, have the role that most of them have."""
+    families: dict[str, list[Proposal]] = {}
+    for p in proposals:
+        if p.role in _OF_FAMILIES and (stem := names.stem(p.found.name)) is not None:
+            families.setdefault(stem, []).append(p)
+    chosen = {}
+    for stem, some in families.items():
+        roles = [p.role for p in some]
+        role = max(_OF_FAMILIES, key=roles.count)  # the first of those that are as frequent
+        chosen[stem] = next(p for p in some if p.role == role)
+    for p in proposals:
+        like = chosen.get(names.stem(p.found.name) or "")
+        if like is None or p.role not in _OF_FAMILIES or p.role == like.role:
+            yield p
+        else:
+            yield replace(p, role=like.role, why=f"as {like.found.name}", by_name=like.by_name)
+
+
+# What the columns of a family may be, the most careful first.
+_OF_FAMILIES: tuple[Role, ...] = ("quasi_identifier", "sensitive", "drop", "insensitive")
 
 
 def _enough(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
@@ -209,16 +241,17 @@ def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
 
 
 def _diversified(session: Session, table: Relation, some: Sequence[Proposal]) -> Iterator[Proposal]:
-    """The first sensitive columns whose values are various get a model."""
-    left = MOST_DIVERSIFIED
+    """Sensitive columns whose values are various get a model; of a family all or none."""
+    various = {p.found.name: _various(session, table, p.found) for p in some if p.role == _SECRET}
+    same = {names.stem(name) for name, is_so in various.items() if not is_so} - {None}
     for p in some:
-        if left and p.role == "sensitive" and _various(session, table, p.found):
-            left -= 1
-            yield replace(p, diverse=True)
-        else:
-            yield p
+        diverse = various.get(p.found.name, False) and names.stem(p.found.name) not in same
+        yield replace(p, diverse=True) if diverse else p
+
+
+_SECRET: Role = "sensitive"
 
 
 def _various(session: Session, table: Relation, found: Found) -> bool:
     query = step("greatest_share", {"rel": table}, {"col": [found.name]})
-    return found.distinct > 2 and float(session.row(query)[0]) < DIVERSE
+    return found.distinct > 1 and float(session.row(query)[0]) < DIVERSE

@@ -61,7 +61,7 @@ from dbdeid.release.prepare import (
 from dbdeid.release.public import Public, views
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.spec import ReleaseSpec
-from dbdeid.release.specfile import read
+from dbdeid.release.specfile import SpecFile, read
 from dbdeid.release.workplace import (
     Workplace,
     catalog_name,
@@ -88,7 +88,7 @@ METHODS: dict[str, Any] = {
 
 
 def run(
-    source: str | Path | Mapping[str, Any],
+    source: str | Path | Mapping[str, Any] | SpecFile,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -100,7 +100,7 @@ def run(
     """Make, verify and publish one release.
 
     Args:
-        source: path of a spec, its text, or a dict.
+        source: path of a spec, its text, a dict, or one that was read just now.
         connection: an open DuckDB connection to work on.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
@@ -115,7 +115,7 @@ def run(
         VerificationError: the written table does not keep its promises; nothing was published.
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
-    file = read(source, connection, database)
+    file = source if isinstance(source, SpecFile) else read(source, connection, database)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:

@@ -128,10 +128,12 @@ class Harbor:
     Attributes:
         columns: what those that fall under it hold: age, date, zip, or withheld, which is `*`.
         accepted: columns that its owner releases as declared all the same.
+        first_years: of columns of dates that may be of births, the first year that may be told.
     """
 
     columns: Mapping[str, str]
     accepted: tuple[str, ...]
+    first_years: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """HIPAA Safe Harbor, recomputed from the written table (45 CFR 164.514(b)(2)(i)).
 
 - ages: at most one released value holds ages over 89, and it is no single age;
-- dates: years, decades, or all before or from the first day of a year;
+- dates: years, decades, or all before or from the first day of a year; none of a year before the
+  first that may be told;
 - ZIP codes: three digits of an area of more than 20,000 people, the first digit, or 000;
 - places and what else may only be withheld: `*`;
 - no other column is a date or a time by its type.
@@ -40,7 +41,10 @@ def kept(session: Session, table: Relation, declared: Declared) -> list[Promise]
         if table.find(name) is None:
             found[name] = "not there"
             continue
-        wrong = _JUDGED[kind](_values(session, table, name))
+        labels = _values(session, table, name)
+        wrong = _JUDGED[kind](labels)
+        if (first := harbor.first_years.get(name)) is not None:
+            wrong += sum(_before(label, first) for label in labels)
         if wrong:
             found[name] = f"{wrong} of its values tell too much"
     exempt = {*harbor.columns, *harbor.accepted, *declared.bounds}
@@ -48,6 +52,8 @@ def kept(session: Session, table: Relation, declared: Declared) -> list[Promise]
         if c.family in ("date", "timestamp") and c.name not in exempt:
             found[c.name] = f"its type is {c.type}"
     wanted = {"columns": dict(harbor.columns), "accepted": list(harbor.accepted)}
+    if harbor.first_years:
+        wanted["first_years"] = dict(harbor.first_years)
     return [Promise("safe_harbor", wanted, found or "kept", not found)]
 
 
@@ -96,6 +102,18 @@ def _bracketed(label: str) -> str:
 
 def _dates(labels: Sequence[str]) -> int:
     return sum(_YEAR.fullmatch(label) is None for label in labels)
+
+
+def _before(label: str, first: int) -> bool:
+    """Whether a year, or all of a decade, lies before the first that may be told.
+
+    >>> _before("1931", 1936), _before("1930s", 1936), _before("< 1936-01-01", 1936)
+    (True, False, False)
+    """
+    read = re.fullmatch(r"(< )?([0-9]{4})(s?)(-01-01)?", label)
+    if read is None:
+        return False
+    return int(read[2]) + (9 if read[3] else 0) < first
 
 
 def _zips(labels: Sequence[str]) -> int:

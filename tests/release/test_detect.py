@@ -91,7 +91,7 @@ NAMES = {
     "address": ("address", "street", "home_address"),
     "person_name": ("name", "firstName", "last_name", "surname", "Mother_Name"),
     "record_number": ("patient_nbr", "patientId", "mrn", "encounter_id", "account", "user_id"),
-    "age": ("age", "age_years", "Age", "pt_yrs"),
+    "age": ("age", "age_years", "Age", "pt_yrs", "agegrp", "how_old", "age_months"),
     "zip": ("zip", "zip_code", "ZIP5", "postal_code"),
     "place": ("city", "county", "latitude"),
     "country": ("country", "native_country", "nationality"),
@@ -121,7 +121,8 @@ def test_what_only_sounds_like_it(tmp_path: Path) -> None:
     assert kinds["admission_type_id"] == kinds["has_phone"] == "code"
     assert kinds["number_outpatient"] == kinds["dosage"] == "number"
     assert kinds["drug_name"] == kinds["mail_opt_in"] == "text"
-    assert kinds["age"] != "age"
+    assert kinds["age"] == "age"
+    assert not made["age"].years
 
 
 def test_codes_of_diseases_need_a_name_where_numbers_look_alike(tmp_path: Path) -> None:

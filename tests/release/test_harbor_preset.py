@@ -12,6 +12,7 @@ from dbdeid.release.existing import export_release
 from dbdeid.release.specfile import read, read_text
 from dbdeid.verify import verify_file
 from dbdeid.verify.declared import Declared
+from dbdeid.verify.harbor import ages
 
 PATIENTS = """
 CREATE TABLE visits AS
@@ -235,6 +236,54 @@ def test_models_and_methods_go_on_top_of_it(con: duckdb.DuckDBPyConnection) -> N
         result = dbdeid.run(given | {"accept": "rows"}, con)
         assert result.verified
         assert result.smallest_class >= 5
+
+
+def test_counterfeit_records_keep_it_too(con: duckdb.DuckDBPyConnection) -> None:
+    """Each is drawn from what may be released: no year, area or age of it tells more."""
+    given = spec() | {
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": {"name": "counterfeit", "h": 1.0, "max_counterfeits": 0.5},
+        "accept": "rows",
+    }
+    result = dbdeid.run(given, con)
+    assert result.verified
+    released = result.to_df()
+    assert {"mrn", "email", "dob", "city"}.isdisjoint(released)
+    assert ages([*set(released["age"]) - {"*"}]) == 0
+    assert set(released["zip"]) <= {
+        "000",
+        "021**",
+        "100**",
+        "606**",
+        "0****",
+        "1****",
+        "6****",
+        "*",
+    }
+    assert set(released["admitted"]) <= {"2020", "2020s", "*"}
+
+
+def test_dates_of_any_name_may_be_of_births(con: duckdb.DuckDBPyConnection) -> None:
+    """Years from which on nobody is 90 at the newest date are told, earlier ones are one."""
+    born = "DATE '1918-03-01' + CAST(i * 90 AS INTEGER)"
+    con.execute(
+        f"CREATE TABLE seen AS SELECT admitted, {born} AS d1, diagnosis FROM "
+        "(SELECT *, mrn - 1000 AS i FROM visits)"
+    )
+    given = spec() | {"source": "seen", "accept": "rows"}
+    result = dbdeid.run(given, con)
+    years = set(result.to_df()["d1"])
+    assert result.verified
+    assert "< 1931-01-01" in years
+    assert min(years - {"< 1931-01-01"}) == "1931"
+    given["columns"]["d1"] = {"role": "quasi_identifier", "hierarchy": {"dates": ["year"]}}
+    found = mistakes(given, con)
+    assert "reaches back more than 89 years" in found["columns.d1.hierarchy"]
+    assert "lower: 1931-01-01" in found["columns.d1.hierarchy"]
+    given["columns"]["d1"]["hierarchy"]["lower"] = "1931-01-01"
+    assert dbdeid.run(given, con).verified
+    given["columns"]["d1"]["hierarchy"]["lower"] = "1925-01-01"
+    assert "columns.d1.hierarchy" in mistakes(given, con)
 
 
 def test_what_was_supplied_stands_in_the_specification_that_is_kept(folder: Path) -> None:

@@ -38,7 +38,8 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
             tmp_path,
             "SELECT 'n' || i AS name, i % 90 AS age, i % 2 AS sex, 'r' || (i % 4) AS race, "
             "DATE '2019-01-01' + (i % 300)::INTEGER AS admitted, 'c' || (i % 9) AS city, "
-            "i % 300 AS num_labs, i % 7 / 3.0 AS albumin, i / 7.0 AS charge_exact, "
+            "i % 300 AS num_labs, i % 7 / 3.0 AS albumin, i / 7.0 AS exact, "
+            "i / 7.0 AS charge_exact, "
             "i % 200 AS salary, 'word' || (i % 5) AS whatever FROM range(3000) t(i)",
         )
     )
@@ -49,8 +50,8 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
         "identifier": {"name"},
         "quasi_identifier": {"age", "sex", "race", "admitted", "city", "whatever"},
         "insensitive": {"num_labs", "albumin"},
-        "drop": {"charge_exact"},
-        "sensitive": {"salary"},
+        "drop": {"exact"},
+        "sensitive": {"charge_exact", "salary"},
     }
 
 
@@ -72,6 +73,25 @@ def test_items_of_a_list_are_told_from_single_columns(tmp_path: Path) -> None:
     made = proposed(source)
     assert made["eyes"].role == "quasi_identifier"
     assert {made[f"drug_{n}"].role for n in range(6)} == {"insensitive"}
+
+
+def test_a_family_has_one_role_and_stays_have_the_same(tmp_path: Path) -> None:
+    """Of `part_2` alone nearly every record has a value of its own."""
+    source = parquet(
+        tmp_path,
+        "SELECT i % 90 AS age, i % 2 AS sex, i % 40 AS slos, i % 14 AS time_in_hospital, "
+        "i % 20 AS hday, i % 9 AS number_inpatient, i % 300 AS part_1, i / 7.0 AS part_2, "
+        "i % 200 AS part_3, i % 4 AS pay_0, i % 5 AS pay_2, i / 7.0 AS bill_amt1, "
+        "i % 2500 AS fnlwgt FROM range(3000) t(i)",
+    )
+    made = proposed(source)
+    assert {made[f"part_{n}"].role for n in (1, 2, 3)} == {"insensitive"}
+    assert {made[n].role for n in ("pay_0", "pay_2", "bill_amt1")} == {"sensitive"}
+    assert {made[n].role for n in ("slos", "time_in_hospital", "hday")} == {"quasi_identifier"}
+    assert made["number_inpatient"].role == "insensitive"
+    assert "only who treats or pays knows" in made["number_inpatient"].why
+    assert all(p.diverse for p in made.values() if p.role == "sensitive")
+    assert "subject:" not in draft(source, None)
 
 
 def test_twins_are_left_out(tmp_path: Path) -> None:

@@ -95,6 +95,16 @@ def test_a_date_is_caught_by_its_type_whatever_was_declared() -> None:
     assert judged(GOOD, companion, more="seen_lower DATE").holds
 
 
+def test_years_of_who_is_over_89_are_caught() -> None:
+    """`1930s` holds years that may be told; `1920s` and what is pooled earlier do not."""
+    late = replace(DECLARED, harbor=Harbor(COLUMNS, (), {"seen": 1936}))
+    rows = [("*", year, "*", "*") for year in ("1936", "1930s", "< 1936-01-01", ">= 2020-01-01")]
+    assert judged(rows, late).holds
+    for year in ("1935", "1920s", "< 1930-01-01"):
+        promise = judged([*rows, ("*", year, "*", "*")], late)
+        assert promise.found == {"seen": "1 of its values tell too much"}
+
+
 def test_a_column_that_is_gone_is_not_kept() -> None:
     absent = replace(DECLARED, harbor=Harbor({"dob": "date"}, ()))
     assert judged(GOOD, absent).found == {"dob": "not there"}
