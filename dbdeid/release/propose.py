@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Relation, column
+from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.release import column_names as names
@@ -235,9 +236,19 @@ def _same(session: Session, table: Relation, one: Found, other: Found) -> bool:
 def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
     if p.role != "quasi_identifier":
         return p
+    if _has_top(session, table, p.found):
+        why = f"a value reads {TOP!r}, as suppressed ones do; to release it, recode that in "
+        return replace(p, role="drop", why=why + "`source: {sql: …}`")
     ladder = ladders.of(session, table, p.found)
     why = f"{p.why}; {ladder.why}" if ladder.why else p.why
     return replace(p, hierarchy=ladder.hierarchy, min_level=ladder.min_level, why=why)
+
+
+def _has_top(session: Session, table: Relation, found: Found) -> bool:
+    if found.column.family not in ("text", "enum"):
+        return False
+    same = exp.EQ(this=cast(column(found.name), "VARCHAR"), expression=exp.convert(TOP))
+    return bool(session.row(exp.select(exp.CountIf(this=same)).from_(table.table))[0])
 
 
 def _diversified(session: Session, table: Relation, some: Sequence[Proposal]) -> Iterator[Proposal]:

@@ -199,6 +199,20 @@ def test_a_placeholder_is_named_with_what_to_do(tmp_path: Path) -> None:
     assert "'?' seems to mean missing: NULLIF in `source: {sql: …}` makes it NULL" in line
 
 
+def test_a_value_that_reads_as_suppressed_is_to_be_recoded(tmp_path: Path) -> None:
+    source = parquet(
+        tmp_path,
+        "SELECT CASE WHEN i % 5 = 0 THEN '*' ELSE 'r' || (i % 4) END AS race, i % 2 AS sex "
+        "FROM range(3000) t(i)",
+    )
+    text = draft(source, None)
+    (line,) = (line for line in text.splitlines() if line.startswith("  race:"))
+    assert "drop" in line
+    assert "recode" in line
+    (tmp_path / "d.yml").write_text(text, encoding="utf-8")
+    assert check(tmp_path / "d.yml")["source_rows"] == 3000
+
+
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
 SOME = st.one_of(
     st.lists(TEXTS, min_size=1, max_size=8),
