@@ -31,6 +31,7 @@ from dbdeid.release.metric_spec import kept_metrics
 from dbdeid.release.public import Public
 from dbdeid.release.spec import EXPORTS, published
 from dbdeid.release.specfile import SpecFile, read, read_text
+from dbdeid.release.told import Evaluated, Verified
 from dbdeid.release.workplace import (
     Workplace,
     companions,
@@ -151,7 +152,7 @@ def verify(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> Verification:
+) -> Verified:
     """Verify the release of a spec again: the table against its source, and every file reopened.
 
     Raises:
@@ -159,7 +160,8 @@ def verify(
     """
     file = read(source, connection, database)
     if is_external(file):
-        return external_work.verify(file, connection, database=database, settings=settings)
+        made = external_work.verify(file, connection, database=database, settings=settings)
+        return Verified.of(made)
     with existing(file, connection, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
@@ -184,7 +186,7 @@ def verify(
             (path.name, _reopened(companions(path, found.file.spec), declared, content))
             for path, content in zip(files, expected, strict=True)
         ]
-    return _together(table, reopened)
+    return Verified.of(_together(table, reopened))
 
 
 def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification:
@@ -242,7 +244,7 @@ def evaluate(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> dict[str, Any]:
+) -> Evaluated:
     """Utility of the release of a spec: its metrics, and its workload on source and release.
 
     Returns:
@@ -252,7 +254,8 @@ def evaluate(
     """
     file = read(source, connection, database)
     if is_external(file):
-        return external_measures.evaluate(file, connection, database=database, settings=settings)
+        told = external_measures.evaluate(file, connection, database=database, settings=settings)
+        return Evaluated(told)
     with existing(file, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
         workload, models = None, None
@@ -273,13 +276,15 @@ def evaluate(
             alike = fidelity(bound, session, found.public, hierarchies, declared, wanted)
             metrics |= alike.metrics
         compared = models.to_dict() if models else {"models": [], "overall": None}
-        return {
-            "recoding": found.entry.record.get("recoding", "global"),
-            "metrics": metrics,
-            "queries": workload.to_dict() if workload else None,
-            "models": compared["models"],
-            "models_overall": compared["overall"],
-        }
+        return Evaluated(
+            {
+                "recoding": found.entry.record.get("recoding", "global"),
+                "metrics": metrics,
+                "queries": workload.to_dict() if workload else None,
+                "models": compared["models"],
+                "models_overall": compared["overall"],
+            }
+        )
 
 
 def export_release(
