@@ -187,7 +187,7 @@ def plain(value: Any) -> str:
             return "yes" if value else "no"
         case int() | float():
             return number(value)
-        case Mapping() if not value:
+        case Mapping() | list() | tuple() if not value:
             return "none"
         case Mapping():
             words = ((str(key).replace("_", " "), plain(item)) for key, item in value.items())
