@@ -186,7 +186,9 @@ def macros() -> str:
         "# SQL macros\n",
         "Written from the headers of `sql/macros/*.sql`. `dbdeid macros install DATABASE` puts "
         "them into a database, where any client can call them; `dbdeid macros print` "
-        "prints them. A table macro stands behind FROM, a scalar one where a value stands.\n",
+        "prints them. A table macro stands behind FROM, a scalar one where a value stands. The "
+        "examples ask a table `visits` with the columns age, sex and diagnosis, and its release "
+        "`released`; `age.csv` is the hierarchy of age.\n",
     ]
     for macro in MACROS:
         kind = "table macro" if macro.kind == "table" else "scalar macro"
@@ -197,8 +199,16 @@ def macros() -> str:
             f"{macro.description[0].upper()}{macro.description[1:]} ({kind}{private}).\n",
             f"Reads\n\n```text\n{macro.reads}\n```\n",
             f"Gives\n\n```text\n{macro.gives}\n```\n",
+            f"Example\n\n```sql\n{_of_kind(macro)}\n```\n",
         ]
     return "\n".join(parts)
+
+
+def _of_kind(macro: Any) -> str:
+    """The example of a macro; a file may have two of one name, a table and a condition."""
+    if macro.kind == "scalar" and macro.example.startswith("FROM"):
+        return f"SELECT {macro.example.removeprefix('FROM ').replace(chr(34), '')}"
+    return str(macro.example)
 
 
 def functions() -> str:
@@ -212,15 +222,28 @@ def functions() -> str:
         "say. A released table never calls one.\n",
         "## Procedures\n",
         inspect.cleandoc(procedures.__doc__ or "") + "\n",
+        "| Call | Does |\n|---|---|",
+        *(
+            f"| `SELECT {name}('release.yml')` | {_first_line(name)} |"
+            for name in procedures.PROCEDURES
+        ),
+        "",
         "## Functions\n",
         inspect.cleandoc(scalar.__doc__ or "") + "\n",
-        "| Call | Types | Result | Gives |\n|---|---|---|---|",
+        "| Call | Types | Result | Gives | Example |\n|---|---|---|---|---|",
     ]
     for function in scalar.FUNCTIONS:
         said, call = function.description.rsplit(": ", 1)
         types = ", ".join(function.parameters)
-        parts.append(f"| `{call}` | `{types}` | `{function.result}` | {said} |")
+        example = f"`SELECT {function.example}`"
+        parts.append(f"| `{call}` | `{types}` | `{function.result}` | {said} | {example} |")
     return "\n".join(parts) + "\n"
+
+
+def _first_line(procedure: str) -> str:
+    """What a procedure does: what the function of Python does that it calls."""
+    called = getattr(dbdeid, procedure.removeprefix("deid_"))
+    return inspect.cleandoc(called.__doc__ or "").splitlines()[0]
 
 
 # -- Python --------------------------------------------------------------------------------------
