@@ -161,7 +161,7 @@ def verify(
     file = read(source, connection, database)
     if is_external(file):
         made = external_work.verify(file, connection, database=database, settings=settings)
-        return Verified.of(made)
+        return Verified(made.promises, made.hygiene)
     with existing(file, connection, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
@@ -186,7 +186,7 @@ def verify(
             (path.name, _reopened(companions(path, found.file.spec), declared, content))
             for path, content in zip(files, expected, strict=True)
         ]
-    return Verified.of(_together(table, reopened))
+    return _together(table, reopened)
 
 
 def _verified(found: Existing, bound: Bound, declared: Declared) -> Verification:
@@ -229,13 +229,13 @@ def _reopened(
         return Verification((), (Check("readable", False, error.message),))
 
 
-def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:
+def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verified:
     """All that was found, the checks of a file named after it."""
     promises, hygiene = list(table.promises), list(table.hygiene)
     for name, found in files:
         promises += [replace(p, model=f"{p.model} ({name})") for p in found.promises]
         hygiene += [replace(c, check=f"{c.check} ({name})") for c in found.hygiene]
-    return Verification(tuple(promises), tuple(hygiene))
+    return Verified(tuple(promises), tuple(hygiene))
 
 
 def evaluate(
@@ -248,9 +248,9 @@ def evaluate(
     """Utility of the release of a spec: its metrics, and its workload on source and release.
 
     Returns:
-        recoding (global, or local: levels differ between classes), metrics by name, queries (None
-        without a workload), models (empty: none are declared) and what changed over all of them,
-        models_overall.
+        recoding (global, or local where levels differ between classes), metrics by name, queries
+        (None without a workload), models (empty where none are declared) and what changed over all
+        of them, models_overall.
     """
     file = read(source, connection, database)
     if is_external(file):

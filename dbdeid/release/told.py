@@ -29,14 +29,16 @@ class Evaluated(dict[str, Any]):
 
 
 class Verified(Verification):
-    """What a verification found, promise by promise."""
+    """What a verification found.
+
+    Attributes:
+        promises: each with its `model`, what was `declared` and `found`, and whether it `holds`.
+        hygiene: each with the name of the `check`, whether it `holds`, and a `detail`.
+        verified: whether all of them hold.
+        failures: a line for each that does not.
+    """
 
     __slots__ = ()
-
-    @classmethod
-    def of(cls, found: Verification) -> Verified:
-        """The same, shown in notebooks."""
-        return cls(found.promises, found.hygiene)
 
     def _repr_html_(self) -> str:
         from dbdeid.report.notebook import verification_html

@@ -129,11 +129,15 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
     yield f"```text\n{called}\n```\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         text = paragraph.replace("\b\n", "")
-        yield f"```sh\n{text}\n```\n" if text.startswith("dbdeid ") else f"{_escaped(text)}\n"
+        yield (
+            f"```sh\n{text}\n```\n"
+            if re.match(r"(\w+=\S+ .*)?dbdeid ", text)
+            else f"{_escaped(text)}\n"
+        )
     if arguments:
-        yield "| Argument | |\n|---|---|"
+        yield "| Argument | Meaning |\n|---|---|"
         for one in arguments:
-            yield f"| `{_metavar(one)}` | {_cell(one)} |"
+            yield f"| `{_in_table(_metavar(one))}` | {_cell(one)} |"
         yield ""
     yield from _options(options)
 
@@ -141,12 +145,18 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
 def _options(options: list[Any]) -> Iterator[str]:
     if not options:
         return
-    yield "| Option | |\n|---|---|"
+    yield "| Option | Meaning |\n|---|---|"
     for one in options:
         names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-        takes = "" if one.is_flag or getattr(one, "count", False) else f" `{_metavar(one)}`"
+        takes = (
+            "" if one.is_flag or getattr(one, "count", False) else f" `{_in_table(_metavar(one))}`"
+        )
         yield f"| {names}{takes} | {_cell(one)} |"
     yield ""
+
+
+def _in_table(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _metavar(param: Any) -> str:
@@ -162,7 +172,7 @@ def _usage(argument: Any) -> str:
 
 
 def _cell(param: Any) -> str:
-    text = _escaped(param.help or "").replace("|", "\\|")
+    text = _in_table(_escaped(param.help or ""))
     default = param.default
     simple = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
     if simple and default != "" and not getattr(param, "count", False):
