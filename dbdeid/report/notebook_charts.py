@@ -35,7 +35,7 @@ VERDICTS = {
     "not allowed": "var(--warn)",
     "suppresses too much": "var(--bad)",
 }
-_WIDTH, _ROW = 420, 22
+_WIDTH, _ROW, _LEAST = 420, 22, 160
 
 
 def run_charts(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,13 +116,15 @@ def _titled(drawing: Any, title: str) -> Any:
     )
 
 
-def _dressed(drawing: Any, title: str) -> Any:
-    return (
-        _titled(drawing, title)
+def _dressed(drawing: Any, rows: int, title: str) -> Any:
+    """A drawing of so many rows, tall enough for the title of their axis."""
+    sized = (
+        drawing.properties(width=_WIDTH, height=max(_LEAST, _ROW * rows))
         .configure(font="inherit", background="transparent")
         .configure_view(stroke=None)
         .configure_axis(**AXES)
     )
+    return _titled(sized, title)
 
 
 def _sizes_drawing(rows: Sequence[Bar], measure: str, record: Mapping[str, Any]) -> Any:
@@ -136,7 +138,7 @@ def _sizes_drawing(rows: Sequence[Bar], measure: str, record: Mapping[str, Any])
         x=alt.X("value:Q", title=f"number of {measure}", axis=alt.Axis(format="~s")),
         y=alt.Y("sizes:N", sort=None, title=f"size of the class ({people})"),
     )
-    return _dressed(layers.properties(width=_WIDTH, height=_ROW * len(rows)), MEASURES[measure])
+    return _dressed(layers, len(rows), MEASURES[measure])
 
 
 def _loss_drawing(losses: Mapping[str, float]) -> Any:
@@ -155,9 +157,8 @@ def _loss_drawing(losses: Mapping[str, float]) -> Any:
             y=alt.Y("column:N", title="quasi-identifier", sort="-x"),
             tooltip=["column:N", alt.Tooltip("loss:Q", format=".4f")],
         )
-        .properties(width=_WIDTH, height=_ROW * len(values))
     )
-    return _dressed(drawing, "How much of each column's detail was lost?")
+    return _dressed(drawing, len(values), "How much of each column's detail was lost?")
 
 
 def _neighbours_drawing(search: Mapping[str, Any], metric: terms.Metric) -> Any:
@@ -190,8 +191,8 @@ def _neighbours_drawing(search: Mapping[str, Any], metric: terms.Metric) -> Any:
         )
     )
     chosen = line.mark_rule(color="var(--good)", strokeWidth=2, strokeDash=[4, 3]).encode(x=score)
-    drawing = alt.layer(chosen, dots).properties(width=_WIDTH, height=_ROW * len(values))
-    return _dressed(drawing, "What would one level more or less do? (line: as chosen)")
+    title = "What would one level more or less do? (line: as chosen)"
+    return _dressed(alt.layer(chosen, dots), len(values), title)
 
 
 def verdict(near: Mapping[str, Any]) -> str:
