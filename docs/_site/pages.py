@@ -129,11 +129,8 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
     yield f"```text\n{called}\n```\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         text = paragraph.replace("\b\n", "")
-        yield (
-            f"```sh\n{text}\n```\n"
-            if re.match(r"(\w+=\S+ .*)?dbdeid ", text)
-            else f"{_escaped(text)}\n"
-        )
+        example = re.match(r'(\w+="\$\()?dbdeid ', text)
+        yield f"```sh\n{text}\n```\n" if example else f"{_escaped(text)}\n"
     if arguments:
         yield "| Argument | Meaning |\n|---|---|"
         for one in arguments:
