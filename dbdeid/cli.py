@@ -56,6 +56,8 @@ def demo(
 
     Writes the UCI Adult sample, a commented spec with its hierarchies and queries, the release as
     DuckDB and Parquet files, and report.html. No network is needed.
+
+    dbdeid demo
     """
     from dbdeid.release import demo as sample
 
@@ -220,8 +222,9 @@ def verify(
     from dbdeid.errors import VerificationError
     from dbdeid.privacy import Counting
     from dbdeid.release import existing
-    from dbdeid.verify import verify_bare
+    from dbdeid.verify import Verification, verify_bare
 
+    found: Verification
     if target.suffix.lower() in (".yml", ".yaml", ".json"):
         if qi or k is not None or subject is not None or null_policy != "own_category":
             raise DataError(
@@ -378,7 +381,10 @@ def list_(
     *,
     options: Options,
 ) -> None:
-    """List the releases that a database remembers."""
+    """List the releases that a database remembers.
+
+    dbdeid list visits_public.private.duckdb
+    """
     from dbdeid.release.existing import entries
 
     found = entries(target, options.settings)

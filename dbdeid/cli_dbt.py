@@ -17,7 +17,10 @@ def plan(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")],
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Its folder, or a .csv file.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Its folder, made where it is missing, or a .csv file."
+        ),
     ] = None,
     options: Options,
 ) -> None:

@@ -116,6 +116,8 @@ def macros_install(
     """Install the macros in a database.
 
     Any DuckDB client can then use them, without Python. A published release has its own already.
+
+    dbdeid macros install hospital.duckdb
     """
     from dbdeid.engine import macros
     from dbdeid.engine.session import Session
@@ -130,7 +132,10 @@ def macros_install(
 
 @command(macros_app, name="print")
 def macros_print(*, options: Options) -> None:
-    """Print the macros as one SQL script."""
+    """Print the macros as one SQL script.
+
+    dbdeid macros print > macros.sql
+    """
     from dbdeid.engine import macros
 
     show(options, {"sql": macros.script()}, macros.script())

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+import typer.core
 
 from dbdeid.errors import DbdeidError, Failure, failure_of
 
@@ -87,6 +88,18 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+class _Command(typer.core.TyperCommand):
+    """A command with the help of its arguments: typer before 0.26 loses it under click 8.5."""
+
+    def __init__(self, name: str | None, **given: Any) -> None:
+        super().__init__(name, **given)
+        for told in inspect.signature(given["callback"]).parameters.values():
+            for info in getattr(told.annotation, "__metadata__", ()):
+                own = next((p for p in self.params if p.name == told.name), None)
+                if own is not None and getattr(own, "help", None) is None:
+                    own.help = info.help
+
+
 def command(
     group: typer.Typer, *, name: str | None = None, explains: bool = False
 ) -> Callable[[Any], Any]:
@@ -127,7 +140,7 @@ def command(
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
-        group.command(name)(call)
+        group.command(name, cls=_Command)(call)
         return function
 
     return register

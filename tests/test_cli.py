@@ -734,6 +734,10 @@ def test_help_shows_an_example(command: str) -> None:
     assert "--json" in said
 
 
+def test_help_says_what_arguments_are() -> None:
+    assert "A DuckDB, Parquet or CSV file." in call("init", "--help").stdout
+
+
 def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:
     class Dying:
         pass

@@ -6,18 +6,24 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, get_args
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from dbdeid.udfs.functions import FUNCTIONS
+from dbdeid.udfs.procedures import PROCEDURES
 from guide import ROOT
+from pydantic import BaseModel
 from typer.main import get_command
 
 import dbdeid
 from dbdeid.cli import app
 from dbdeid.engine.macros import MACROS
+from dbdeid.release.spec import ReleaseSpec
 
 
 class Links(HTMLParser):
@@ -104,6 +110,24 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
     assert len(nav) == len(set(nav))
 
 
+def keys(part: Any) -> Iterator[str]:
+    """The keys of a part of the specification, and of all parts in it."""
+    if isinstance(part, type) and issubclass(part, BaseModel):
+        for name, field in part.model_fields.items():
+            yield field.alias or name
+            yield from keys(field.annotation)
+    for inner in get_args(part):
+        yield from keys(inner)
+
+
+def test_every_key_of_a_specification_is_explained() -> None:
+    text = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```yaml\n.*?```|`[^`\n]+`", text, re.DOTALL))
+    known = set(keys(ReleaseSpec)) - {"found"}  # of a preset: dbdeid fills it in
+    assert {"release", "hierarchy", "suppression_limit", "ties", "bounds"} <= known
+    assert not {key for key in known if not re.search(rf"\b{re.escape(key)}\b", code)}
+
+
 def test_the_reference_has_everything(site: Path) -> None:
     cli, macros, functions, python = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
@@ -112,6 +136,13 @@ def test_the_reference_has_everything(site: Path) -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]
     assert all(f'id="dbdeid-{name}' in cli for name in commands)
     assert "--suppression" in cli
+    assert "<td></td>" not in cli  # an argument or option without a meaning
+    sections = cli.split('<h2 id="dbdeid-')[1:]
+    assert not [s for s in sections if s.count('class="highlight') < 2]  # call and example
     assert all(f"deid.{macro.name}" in macros for macro in MACROS)
     assert all(function.name in functions for function in FUNCTIONS)
+    assert all(f"SELECT {name}(" in functions for name in PROCEDURES)
+    shown = unescape(re.sub(r"<[^>]*>", "", macros + functions))
+    assert all(macro.example in shown for macro in MACROS)
+    assert all(function.example in shown for function in FUNCTIONS)
     assert all(f"dbdeid.{name}" in python for name in dbdeid.__all__)

@@ -57,6 +57,12 @@ def test_a_workload_without_or_with_nothing_but_refusals() -> None:
     assert workload(Workload((dates,)).to_dict()).endswith("  no relative errors")
 
 
+def test_what_is_empty_is_none() -> None:
+    wanted = {"columns": {}, "accepted": []}
+    text = verified(Verification((Promise("safe_harbor", wanted, "kept", True),), ()))
+    assert "declared columns none, accepted none; found kept" in text
+
+
 def test_a_drawn_workload_is_told_with_what_it_leaves_out() -> None:
     drawing = Drawing(queries=1200, dimensions=2, selectivity=0.05, seed=7)
     left_out = {"zip": "its domain is not declared (prefixes of 3)"}

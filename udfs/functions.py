@@ -36,6 +36,7 @@ class Function:
     parameters: tuple[str, ...]
     result: str
     description: str
+    example: str
     make: Callable[[stored.Store], Callable[..., Any]]
 
 
@@ -195,6 +196,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("VARCHAR", "VARCHAR"),
         "VARCHAR",
         "keyed hash of a value, separated by domain: deid_pseudonym(value, domain)",
+        "deid_pseudonym('A-17', 'study')",
         _pseudonym,
     ),
     Function(
@@ -202,6 +204,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("DATE", "VARCHAR", "BIGINT"),
         "DATE",
         "date moved by the subject's keyed shift: deid_date_shift(date, subject, max_days)",
+        "deid_date_shift(DATE '2024-02-29', 'A-17', 30)",
         _date_shift,
     ),
     Function(
@@ -209,6 +212,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("VARCHAR", "VARCHAR", "INTEGER"),
         "VARCHAR",
         "label of a value in deid.hierarchies: deid_generalize(column, value, level)",
+        "deid_generalize('age', '37', 1)",
         _generalize,
     ),
     Function(
@@ -216,6 +220,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("VARCHAR", "VARCHAR[]"),
         "VARCHAR",
         "label of the lowest common ancestor of some values: deid_lca(column, values)",
+        "deid_lca('age', ['23', '37'])",
         _lca,
     ),
     Function(
@@ -223,6 +228,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("VARCHAR", "VARCHAR"),
         "DOUBLE",
         "loss of a label in deid.hierarchies: deid_loss(column, label)",
+        "deid_loss('age', '*')",
         _loss,
     ),
     Function(
@@ -230,6 +236,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("VARCHAR", "DOUBLE", "DOUBLE"),
         "DOUBLE",
         "share of an interval that lies in a range: deid_overlap(label, lower, upper)",
+        "deid_overlap('[20, 40)', 30, 50)",
         _overlap,
     ),
     Function(
@@ -237,6 +244,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("BIGINT[]",),
         "DOUBLE",
         "exponential of the entropy of some counts: deid_entropy_l(counts)",
+        "deid_entropy_l([2, 2])",
         _entropy_l,
     ),
     Function(
@@ -244,6 +252,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("DOUBLE[]", "DOUBLE[]", "VARCHAR"),
         "DOUBLE",
         "earth mover's distance, kind equal or ordered: deid_emd(p, q, kind)",
+        "deid_emd([3, 1], [1, 1], 'equal')",
         _emd,
     ),
     Function(
@@ -251,6 +260,7 @@ FUNCTIONS: tuple[Function, ...] = (
         ("BIGINT[]", "DOUBLE", "BOOLEAN"),
         "DOUBLE",
         "reconstruction error of a record: deid_rce(leaves, p, real)",
+        "deid_rce([1, 2], 1, true)",
         _rce,
     ),
 )

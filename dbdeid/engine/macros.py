@@ -42,6 +42,7 @@ class Macro:
         private: whether it reads `deid.hierarchies`, so that it is of no use in an export.
         reads: what goes in, from the header.
         gives: what comes out, from the header.
+        example: a statement that calls it, from the header; of a scalar with ``-- its result``.
         definition: the statement that creates it.
     """
 
@@ -52,6 +53,7 @@ class Macro:
     private: bool
     reads: str
     gives: str
+    example: str
     definition: str
 
     @property
@@ -72,12 +74,13 @@ def _read(file: str, content: str) -> Iterator[Macro]:
     header = re.match(
         r"-- (?P<name>\w+): (?P<description>.+)\n"
         r"-- reads   (?P<reads>(?:.+\n(?:--         .+\n)*))"
-        r"-- gives   (?P<gives>(?:.+\n(?:--         .+\n)*))",
+        r"-- gives   (?P<gives>(?:.+\n(?:--         .+\n)*))"
+        r"-- example (?P<example>.+)\n",
         content,
     )
     heads = list(_DEFINITION.finditer(content))
     if header is None or header["name"] != stem or not heads:
-        raise ValueError(f"sql/macros/{file}: the header must name the macro, reads and gives")
+        raise ValueError(f"sql/macros/{file}: the header must have name, reads, gives, example")
     ends = [head.start() for head in heads[1:]] + [len(content)]
     for head, end in zip(heads, ends, strict=True):
         definition = content[head.start() : end]
@@ -92,6 +95,7 @@ def _read(file: str, content: str) -> Iterator[Macro]:
             private=_PRIVATE_TABLE in _code(definition),
             reads=_unindented(header["reads"]),
             gives=_unindented(header["gives"]),
+            example=header["example"],
             definition=definition,
         )
 

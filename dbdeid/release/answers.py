@@ -118,6 +118,14 @@ def _unknown_values(prepared: Prepared) -> Iterator[Mistake]:
                 )
 
 
+def _rows_counted(bound: Bound) -> str:
+    """That rows are counted, and who said so."""
+    spec = bound.spec
+    if spec.preset is not None and all(m.smallest_class == 1 for m in spec.privacy):
+        return f"preset {spec.preset.name} counts rows, not people: no `subject` is declared"
+    return "`accept: rows` in the spec: an identifier may repeat, and k counts rows, not people"
+
+
 def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     for c in prepared.bound.columns:
         if c.spec.role not in ("insensitive", "sensitive") or c.spec.reason:
@@ -198,7 +206,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
         yield from harbor.told(prepared.bound.spec.preset, columns)
     if prepared.bound.spec.accept == "rows":
-        yield "rows accepted: an identifier may repeat, and k counts rows, not people"
+        yield _rows_counted(prepared.bound)
     yield from _no_codes(prepared, session)
     yield from _shared_identifiers(prepared, session)
     yield from _padding(prepared)

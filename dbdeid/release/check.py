@@ -21,6 +21,7 @@ from dbdeid.release.external import is_external
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.prepare import Prepared, prepare, risk_before
 from dbdeid.release.specfile import read
+from dbdeid.release.told import Checked
 from dbdeid.release.workplace import check_owned, check_source, workplace
 
 
@@ -32,7 +33,7 @@ def check(
     settings: Settings | None = None,
     notify: Notify | None = None,
     deep: bool = False,
-) -> dict[str, Any]:
+) -> Checked:
     """Check a spec against its data without writing anything.
 
     Args:
@@ -56,7 +57,8 @@ def check(
     """
     file = read(source, connection, database)
     if is_external(file):
-        return external_work.check(file, connection, database=database, settings=settings)
+        told = external_work.check(file, connection, database=database, settings=settings)
+        return Checked(told)
     queries_of(file)
     with (
         workplace(file, connection, database=database, settings=settings, writing=False) as work,
@@ -109,20 +111,22 @@ def _told(
     warnings: Sequence[str],
     consulted: Consultation | None,
     earlier: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    return {
-        "release": prepared.bound.spec.release,
-        "source_rows": prepared.rows,
-        "source_subjects": prepared.subjects,
-        **size,
-        "risk": risk,
-        "columns": _columns(prepared),
-        "warnings": list(warnings),
-        "uniqueness": consulted and consulted.uniqueness,
-        "cost": consulted and consulted.cost,
-        "advice": list(consulted.advice) if consulted else [],
-        "earlier": list(earlier),
-    }
+) -> Checked:
+    return Checked(
+        {
+            "release": prepared.bound.spec.release,
+            "source_rows": prepared.rows,
+            "source_subjects": prepared.subjects,
+            **size,
+            "risk": risk,
+            "columns": _columns(prepared),
+            "warnings": list(warnings),
+            "uniqueness": consulted and consulted.uniqueness,
+            "cost": consulted and consulted.cost,
+            "advice": list(consulted.advice) if consulted else [],
+            "earlier": list(earlier),
+        }
+    )
 
 
 def _columns(prepared: Prepared) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from dbdeid.release.metric_spec import kept_metrics
 from dbdeid.release.public import Public
 from dbdeid.release.spec import EXPORTS, published
 from dbdeid.release.specfile import SpecFile, read, read_text
+from dbdeid.release.told import Evaluated, Verified
 from dbdeid.release.workplace import (
     Workplace,
     companions,
@@ -151,7 +152,7 @@ def verify(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> Verification:
+) -> Verified:
     """Verify the release of a spec again: the table against its source, and every file reopened.
 
     Raises:
@@ -159,7 +160,8 @@ def verify(
     """
     file = read(source, connection, database)
     if is_external(file):
-        return external_work.verify(file, connection, database=database, settings=settings)
+        made = external_work.verify(file, connection, database=database, settings=settings)
+        return Verified(made.promises, made.hygiene)
     with existing(file, connection, database=database, settings=settings) as found:
         if found.entry.kind == "view":
             raise DataError(
@@ -227,13 +229,13 @@ def _reopened(
         return Verification((), (Check("readable", False, error.message),))
 
 
-def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verification:
+def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verified:
     """All that was found, the checks of a file named after it."""
     promises, hygiene = list(table.promises), list(table.hygiene)
     for name, found in files:
         promises += [replace(p, model=f"{p.model} ({name})") for p in found.promises]
         hygiene += [replace(c, check=f"{c.check} ({name})") for c in found.hygiene]
-    return Verification(tuple(promises), tuple(hygiene))
+    return Verified(tuple(promises), tuple(hygiene))
 
 
 def evaluate(
@@ -242,17 +244,18 @@ def evaluate(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> dict[str, Any]:
+) -> Evaluated:
     """Utility of the release of a spec: its metrics, and its workload on source and release.
 
     Returns:
-        recoding (global, or local: levels differ between classes), metrics by name, queries (None
-        without a workload), models (empty: none are declared) and what changed over all of them,
-        models_overall.
+        recoding (global, or local where levels differ between classes), metrics by name, queries
+        (None without a workload), models (empty where none are declared) and what changed over all
+        of them, models_overall.
     """
     file = read(source, connection, database)
     if is_external(file):
-        return external_measures.evaluate(file, connection, database=database, settings=settings)
+        told = external_measures.evaluate(file, connection, database=database, settings=settings)
+        return Evaluated(told)
     with existing(file, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
         workload, models = None, None
@@ -273,13 +276,15 @@ def evaluate(
             alike = fidelity(bound, session, found.public, hierarchies, declared, wanted)
             metrics |= alike.metrics
         compared = models.to_dict() if models else {"models": [], "overall": None}
-        return {
-            "recoding": found.entry.record.get("recoding", "global"),
-            "metrics": metrics,
-            "queries": workload.to_dict() if workload else None,
-            "models": compared["models"],
-            "models_overall": compared["overall"],
-        }
+        return Evaluated(
+            {
+                "recoding": found.entry.record.get("recoding", "global"),
+                "metrics": metrics,
+                "queries": workload.to_dict() if workload else None,
+                "models": compared["models"],
+                "models_overall": compared["overall"],
+            }
+        )
 
 
 def export_release(

@@ -152,7 +152,10 @@ def differences(
 
 
 def words(found: Sequence[Compared]) -> tuple[str, ...]:
-    """What is told of the comparisons that are not safe, a line each."""
+    """What is told of the comparisons that are not safe.
+
+    A line for each; of those that could not be made one for each reason, with the newest release.
+    """
     unsafe = [one for one in found if not one.safe]
     unknown = [one for one in unsafe if not one.compared]
     told = [_words(one) for one in unsafe if one.compared]
@@ -160,9 +163,12 @@ def words(found: Sequence[Compared]) -> tuple[str, ...]:
     if len(told) > MOST_TOLD:
         lines.append(f"and so with {len(told) - MOST_TOLD} releases before them")
     for reason in dict.fromkeys(one.reason for one in unknown):
-        names = [f"{o.release} {_of_time(o)}".strip() for o in unknown if o.reason == reason]
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        lines.append(f"earlier release {names[0]}{more} cannot be compared: {reason}")
+        alike = [one for one in unknown if one.reason == reason]
+        last = f"{alike[0].release} {_of_time(alike[0])}".strip()
+        which = f"earlier release {last}"
+        if len(alike) > 1:
+            which = f"{len(alike)} earlier releases, the last {last},"
+        lines.append(f"{which} cannot be compared: {reason}")
     return tuple(lines)
 
 

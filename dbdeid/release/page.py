@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,21 @@ def place_of(file: SpecFile, page: Path | bool, database: Path | None, what: str
     return path
 
 
-def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
-    """Refuse a page that has no folder to be in, or that would replace what is not a page.
+def require_place(
+    path: Path,
+    file: SpecFile,
+    database: Path | None,
+    known: Callable[[Path], bool] | None = None,
+    what: str = "page",
+) -> None:
+    """Refuse a file that has no folder to be in, or that would replace what is not one of its kind.
+
+    Args:
+        path: of the file that is to be written; links are followed.
+        file: the spec, none of whose files is ever replaced.
+        database: in place of the spec's `database`.
+        known: whether a file is of that kind, which may be replaced; by default a page.
+        what: the kind in words.
 
     Raises:
         DataError: no such folder, or another file is there.
@@ -118,9 +131,9 @@ def require_place(path: Path, file: SpecFile, database: Path | None) -> None:
             f"{path} belongs to this spec and would be overwritten",
             hint="choose another place with -o",
         )
-    if path.is_file() and not is_page(path):
+    if path.is_file() and not (known or is_page)(path):
         raise DataError(
-            f"{path} is there already, and is no page of dbdeid",
+            f"{path} is there already, and is no {what} of dbdeid",
             hint="choose another place with -o, or remove the file first",
         )
     if not path.resolve().parent.is_dir():

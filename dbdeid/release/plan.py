@@ -16,10 +16,10 @@ from dbdeid.release.bind import Bound, bind
 from dbdeid.release.clock import Clock, Notify, Offer
 from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import FullDomain, Policy
-from dbdeid.release.page import write_page
+from dbdeid.release.page import require_place, write_page
 from dbdeid.release.prepare import Prepared, prepare
 from dbdeid.release.specfile import SpecFile, read
-from dbdeid.release.workplace import check_source, places, workplace
+from dbdeid.release.workplace import check_source, workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def plan(
     Args:
         source: path of a spec, its text, or a dict.
         connection: an open DuckDB connection to read from.
-        output: a .csv file, or the folder of `<release>_policy.csv`; True: beside the spec.
+        output: a .csv file, or the folder of `<release>_policy.csv`, which is made where it is
+            missing; True: beside the spec.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
         notify: called with each phase, and with the progress of the search.
@@ -122,7 +123,7 @@ def plan(
     text = seed.written(file.spec.release, list(_policy(prepared, found)))
     if place is not None:
         with clock.phase("write"):
-            write_page(place, text)
+            _write(place, text)
     names = [q.name for q in prepared.quasi_identifiers]
     return Plan(
         release=file.spec.release,
@@ -221,7 +222,7 @@ def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
 
 
 def _place(file: SpecFile, output: Path | bool, database: Path | None) -> Path | None:
-    """Where the policy goes.
+    """Where the policy goes: a .csv file, or in a folder, which may have to be made.
 
     Raises:
         DataError: no folder, no name of a seed, or something else is there.
@@ -229,25 +230,30 @@ def _place(file: SpecFile, output: Path | bool, database: Path | None) -> Path |
     if output is False:
         return None
     name = f"{file.spec.release}_policy.csv"
-    path = (file.path.parent if file.path else Path()) / name if output is True else Path(output)
+    path = (file.path.parent if file.path else Path()) if output is True else Path(output)
     if path.is_dir():
         path = path / name
-    found = places(file, database)
-    if path.suffix != ".csv" or not path.parent.is_dir():
-        raise DataError(
-            f"{path} is no place for a seed", hint="give a .csv file in a folder that exists"
-        )
-    if path in (*found.exports, found.database, found.target):
-        raise DataError(
-            f"{path} belongs to this spec and would be overwritten",
-            hint="choose another place with -o",
-        )
-    if path.exists() and not _is_policy(path):
-        raise DataError(
-            f"{path} is there already, and is no policy of dbdeid",
-            hint="choose another place with -o, or remove the file first",
-        )
+    elif not path.suffix and not path.exists():
+        return path / name  # of a folder that is not there: nothing can be in its place
+    if path.suffix != ".csv":
+        raise DataError(f"{path} is no place for a seed", hint="give a .csv file, or a folder")
+    require_place(path, file, database, _is_policy, "policy")
     return path
+
+
+def _write(place: Path, text: str) -> None:
+    """Write the policy; its folder is made where it is missing.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{place.parent} cannot be made ({error.strerror})", hint="choose another place with -o"
+        ) from None
+    write_page(place, text)
 
 
 def _is_policy(path: Path) -> bool:

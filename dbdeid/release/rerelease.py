@@ -25,6 +25,7 @@ from dbdeid.release.shown import Known, known_by, published_rows, shown
 from dbdeid.release.workplace import Workplace
 
 NOT_KEPT = "it was made by an earlier version of dbdeid, which kept nothing to compare with"
+OTHERS = "its records were told apart by columns that the source does not have now"
 UNTOLD = "which record became which is not told by method {method} as it was used"
 
 
@@ -154,10 +155,8 @@ class _Now:
             return None  # withdrawn: never given away
         known = Known(tuple(kept["by"]), self._known.person)
         names = {c.name.lower() for c in bound.columns}
-        lost = [name for name in known.record if name.lower() not in names]
-        if lost:
-            reason = f"its records are known by {lost[0]!r}, which is no column now"
-            return replace(called, compared=False, reason=reason)
+        if not names.issuperset(map(str.lower, known.record)):
+            return replace(called, compared=False, reason=OTHERS)
         own = self.shown(known)
         if own is None:
             reason = UNTOLD.format(method=bound.spec.method.name)

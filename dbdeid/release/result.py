@@ -102,7 +102,7 @@ class RunResult:
     def charts(self) -> dict[str, Any]:
         """Altair charts by name, for inside the house: `classes` and `records` by the size of
         their class, `loss` by column, `frontier` of a policy; those that there are figures for."""
-        from dbdeid.report.notebook import run_charts
+        from dbdeid.report.notebook_charts import run_charts
 
         return run_charts(self._record)
 

@@ -1,16 +1,58 @@
-"""What is told of a search and of a frontier: dicts, as JSON shows them, that notebooks draw."""
+"""What is told of a spec, a search, a frontier, a release: as JSON shows it, and as notebooks do.
+
+Dicts, but for a verification, whose promises have attributes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from dbdeid.verify import Verification
+
+
+class Checked(dict[str, Any]):
+    """What a check found; the keys are those of `dbdeid check --json`."""
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import check_html
+
+        return check_html(self)
+
+
+class Evaluated(dict[str, Any]):
+    """The utility of a release; the keys are those of `dbdeid evaluate --json`."""
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import evaluation_html
+
+        return evaluation_html(self)
+
+
+class Verified(Verification):
+    """What a verification found.
+
+    Attributes:
+        promises: each with its `model`, what was `declared` and `found`, and whether it `holds`.
+        hygiene: each with the name of the `check`, whether it `holds`, and a `detail`.
+        verified: whether all of them hold.
+        failures: a line for each that does not.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import verification_html
+
+        return verification_html(self.to_dict())
 
 
 class Searched(dict[str, Any]):
     """What a search found; the keys are those of `dbdeid search --json`."""
 
     def charts(self) -> dict[str, Any]:
-        """Altair charts by name: `cost`, the score of each demand, where several were tried."""
-        from dbdeid.report.notebook import search_charts
+        """Altair charts by name: of one search `neighbours`, the score one level from what it
+        found; of several demands `cost`, the score of each. A single point gives none."""
+        from dbdeid.report.notebook_charts import search_charts
 
         return search_charts(self)
 
@@ -25,9 +67,9 @@ class Frontier(dict[str, Any]):
 
     def charts(self) -> dict[str, Any]:
         """Altair charts by name: the frontier on a `log` and on a `linear` scale of the risk."""
-        from dbdeid.report.notebook import frontier_drawn
+        from dbdeid.report.notebook_charts import frontier_charts
 
-        return frontier_drawn(self)
+        return frontier_charts(self)
 
     def _repr_html_(self) -> str:
         from dbdeid.report.notebook import frontier_html

@@ -25,6 +25,12 @@ AXES: dict[str, Any] = {
     "titleFontWeight": "normal",
 }
 
+# What can be counted by class size, and the question that it answers.
+MEASURES = {
+    "classes": "How small are the classes?",
+    "records": "Among how many does a record hide?",
+}
+
 _WIDTH = 340
 _VALUES = 72
 _ROW = 24
@@ -70,31 +76,21 @@ def bar_chart(rows: Iterable[Bar], measure: str) -> str:
 
     Its size is fixed and does not depend on the fonts of the machine that draws it.
     """
-    out = StringIO()
-    bar_drawing(rows, measure).save(out, format="svg")
-    return slim(out.getvalue())
-
-
-def bar_drawing(rows: Iterable[Bar], measure: str) -> Any:
-    """The same as an altair chart, in the colours of a page."""
     import altair as alt
 
-    values = [_labelled(row, measure) for row in rows]
-    longest = max(row["value"] for row in values)
-    labels = 14 + _LETTER * max(len(row["sizes"]) for row in values)
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        y=alt.Y("sizes:N", sort=None, title=None),
-        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, longest or 1], nice=False)),
-    )
-    marks = base.mark_bar(aria=False).encode(
-        color=alt.condition("datum.low", alt.value("var(--bad)"), alt.value("var(--accent)"))
-    )
-    text = base.mark_text(aria=False, align="left", dx=5, color="currentColor", fontSize=12)
-    return (
-        alt.layer(marks, text.encode(text="text:N"))
+    shown = list(rows)
+    labels = 14 + _LETTER * max(len(row.sizes) for row in shown)
+    longest = max(row._asdict()[measure] for row in shown)
+    drawing = (
+        bar_layers(
+            shown,
+            measure,
+            x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, longest or 1], nice=False)),
+            y=alt.Y("sizes:N", sort=None, title=None),
+        )
         .properties(
             width=_WIDTH - labels - _VALUES,
-            height=_ROW * len(values),
+            height=_ROW * len(shown),
             padding={"left": labels, "right": _VALUES, "top": 0, "bottom": 0},
             autosize="none",
         )
@@ -104,6 +100,28 @@ def bar_drawing(rows: Iterable[Bar], measure: str) -> Any:
             labelColor="currentColor", labelFontSize=12, labelPadding=6, domain=False, ticks=False
         )
     )
+    out = StringIO()
+    drawing.save(out, format="svg")
+    return slim(out.getvalue())
+
+
+def bar_layers(rows: Iterable[Bar], measure: str, *, x: Any, y: Any) -> Any:
+    """The bars as layers of an altair chart, each with its number behind it.
+
+    Args:
+        rows: at least one.
+        measure: `classes` or `records`.
+        x, y: the axes, of the fields `value` and `sizes`.
+    """
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=[_labelled(row, measure) for row in rows]))
+    base = base.encode(x=x, y=y)
+    marks = base.mark_bar(aria=False).encode(
+        color=alt.condition("datum.low", alt.value("var(--bad)"), alt.value("var(--accent)"))
+    )
+    text = base.mark_text(aria=False, align="left", dx=5, color="currentColor", fontSize=12)
+    return alt.layer(marks, text.encode(text="text:N"))
 
 
 def _edges(largest: int, k: int | None) -> list[int]:

@@ -1,42 +1,29 @@
-"""Results as notebooks show them: small pieces of HTML, and charts to look at and to change.
+"""Results as notebooks show them: small pieces of HTML.
 
 They are for inside the house: what was searched and what was lost tells of the original. They name
-columns, levels and counts, and hold no cell of the original.
+columns, levels and counts, and hold no cell of the original. Every text is escaped.
 """
 
 from __future__ import annotations
 
-import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from dbdeid.report import terms
-from dbdeid.report.charts import bar_chart, bar_drawing, bars
+from dbdeid.report.charts import MEASURES, bar_chart, bars
 from dbdeid.report.commands import k_of
-from dbdeid.report.frontier_charts import frontier_chart, frontier_drawing
+from dbdeid.report.frontier_charts import frontier_chart
 from dbdeid.report.landmarks import landmarks
-from dbdeid.report.page import environment
+from dbdeid.report.notebook_charts import coloured, verdict
+from dbdeid.report.page import environment, metric_words
 from dbdeid.report.proof import decimals
-from dbdeid.report.search_charts import grid_drawing
 
 ROWS_SHOWN = 100
+PAIRS_SHOWN = 5  # of columns whose association changed, those that changed most
 DECIMALS = 4
-# A notebook has no stylesheet of ours; what stands in it is on white, whatever is around it.
-COLOURS = {
-    "var(--accent)": "#2a65a8",
-    "var(--bad)": "#b3261e",
-    "var(--good)": "#1b6e3c",
-    "var(--good-tint)": "#e8f4ec",
-    "var(--line)": "#d9dde3",
-    "var(--page)": "#ffffff",
-    "var(--soft)": "#566070",
-    "var(--warn)": "#7a4b00",
-    "currentColor": "#1b2027",
-    "inherit": "sans-serif",
-    "transparent": "white",
-}
 
 
 def run_html(record: Mapping[str, Any]) -> str:
@@ -53,27 +40,67 @@ def run_html(record: Mapping[str, Any]) -> str:
         r=record,
         promises=sorted(checks, key=lambda check: bool(check["holds"])),
         levels=_levels(record["transformation"]),
-        plot=_coloured(bar_chart(rows, "records")) if rows else None,
+        plot=coloured(bar_chart(rows, "records")) if rows else None,
+        question=MEASURES["records"],
     )
 
 
-def run_charts(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The charts of a release as altair draws them, by name: those that it has figures for.
+def check_html(check: Mapping[str, Any]) -> str:
+    """A checked spec: its columns, what makes records unique, and what to change first.
 
-    `classes` and `records` by the size of their class; `loss` of each column; and the `frontier`
-    that a policy was chosen from.
+    Args:
+        check: as `dbdeid check --json` tells it, also of a release made elsewhere.
     """
-    rows = bars(record.get("histogram") or (), k_of(record))
-    found = {name: bar_drawing(rows, name) for name in ("classes", "records") if rows}
-    losses = record.get("column_loss") or {
-        column["name"]: column.get("loss") for column in record.get("columns") or ()
-    }
-    known = {name: loss for name, loss in losses.items() if loss is not None}
-    if known:
-        found["loss"] = _loss_drawing(known)
-    if record.get("frontier"):
-        found["frontier"] = frontier_drawing(record["frontier"])
-    return {name: alone(drawing) for name, drawing in found.items()}
+    unique = check.get("uniqueness") or {"columns": ()}
+    cost = check.get("cost") or {"columns": [{}] * len(unique["columns"])}
+    return _rendered(
+        "check",
+        c={"released_rows": None, "source_subjects": None, "lattice_size": None, **check},
+        elsewhere=check.get("method") == "external",
+        uniques=[{**a, **b} for a, b in zip(unique["columns"], cost["columns"], strict=True)],
+        weighed=bool(check.get("cost")),
+        advice=check.get("advice") or (),
+    )
+
+
+def verification_html(verification: Mapping[str, Any]) -> str:
+    """A verification: every promise, what fails first, and the checks of hygiene.
+
+    Args:
+        verification: as `dbdeid verify --json` tells it.
+    """
+    promises = [_without_values(promise) for promise in verification["promises"]]
+    hygiene = verification["hygiene"]
+    passed = [check["check"] for check in hygiene if check["holds"]]
+    return _rendered(
+        "verify",
+        v=verification,
+        # what holds stands once, for the table and the files; what fails is told of each
+        promises=[p for p in promises if not p["holds"]]
+        + [p for p in promises if p["holds"] and not _place(p["model"])],
+        places=list(dict.fromkeys(filter(None, (_place(p["model"]) for p in promises)))),
+        failed=[check for check in hygiene if not check["holds"]],
+        remarks=[f"{c['check']}: {c['detail']}" for c in hygiene if c["holds"] and c["detail"]],
+        passed=[name for name in passed if not _place(name)],
+    )
+
+
+def evaluation_html(evaluation: Mapping[str, Any]) -> str:
+    """The utility of a release: its metrics, its workload, and what became of models.
+
+    Args:
+        evaluation: as `dbdeid evaluate --json` tells it.
+    """
+    metrics = evaluation["metrics"]
+    pairs = sorted((n for n in metrics if n.startswith("association.")), key=metrics.__getitem__)
+    left_out = set(pairs[:-PAIRS_SHOWN])
+    return _rendered(
+        "evaluate",
+        e=evaluation,
+        metrics=[(metric_words(n), v) for n, v in metrics.items() if n not in left_out],
+        left_out=len(left_out),
+        not_measured=evaluation.get("not_measured") or (),
+    )
 
 
 def search_html(search: Mapping[str, Any]) -> str:
@@ -85,23 +112,17 @@ def search_html(search: Mapping[str, Any]) -> str:
     cells = search.get("cells")
     outcomes = [{**of, "levels": _levels(of["transformation"])} for of in cells or [search]]
     for near in () if cells else search["neighbours"]:
-        verdict = "" if near["accepted"] else ", not accepted"
-        outcomes.append({**near, "levels": f"{near['column']} at {near['level']}{verdict}"})
+        told = "" if near["accepted"] else f", {verdict(near)}"
+        outcomes.append({**near, "levels": f"{near['column']} at {near['level']}{told}"})
     digits = decimals(of["score"] for of in outcomes)
     return _rendered(
         "search",
         s=search,
         title=terms.METRICS[search["objective"]].title,
         outcomes=outcomes,
+        single=bool(cells) and sum(of["transformation"] is not None for of in outcomes) < 2,
         score=lambda value: "–" if value is None else f"{value:,.{digits}f}",
     )
-
-
-def search_charts(search: Mapping[str, Any]) -> dict[str, Any]:
-    """The charts of a search: `cost`, the score of each demand, where there are several."""
-    cells = search.get("cells") or ()
-    drawing = grid_drawing(cells, terms.METRICS[search["objective"]].title) if cells else None
-    return {} if drawing is None else {"cost": alone(drawing)}
 
 
 def frontier_html(frontier: Mapping[str, Any]) -> str:
@@ -113,19 +134,11 @@ def frontier_html(frontier: Mapping[str, Any]) -> str:
     return _rendered(
         "frontier",
         f=frontier,
-        plot=_coloured(frontier_chart(frontier)),
+        plot=coloured(frontier_chart(frontier)),
         landmarks=landmarks(frontier),
         loss=terms.FRONTIER_LOSSES.get(frontier["utility"], (frontier["utility"], ""))[0],
         risk=terms.FRONTIER_RISKS.get(frontier["risk"], (frontier["risk"], ""))[0],
     )
-
-
-def frontier_drawn(frontier: Mapping[str, Any]) -> dict[str, Any]:
-    """The charts of a frontier: `log` and `linear`, by the scale of the risk."""
-    return {
-        "log": alone(frontier_drawing(frontier, "log")),
-        "linear": alone(frontier_drawing(frontier, "linear")),
-    }
 
 
 def answer_html(columns: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str]) -> str:
@@ -139,39 +152,24 @@ def answer_html(columns: Sequence[str], rows: Sequence[Sequence[Any]], notes: Se
     )
 
 
-def alone(drawing: Any) -> Any:
-    """A drawing of a page as a chart that needs no stylesheet around it."""
-    import altair as alt
-
-    return alt.Chart.from_json(_coloured(json.dumps(drawing.to_dict(validate=False))))
-
-
-def _coloured(text: str) -> str:
-    for name, colour in COLOURS.items():
-        written, other = (name, colour) if "(" in name else (f'"{name}"', f'"{colour}"')
-        text = text.replace(written, other)
-    return text
-
-
-def _loss_drawing(losses: Mapping[str, float]) -> Any:
-    import altair as alt
-
-    values = [{"column": name, "loss": loss} for name, loss in losses.items()]
-    return (
-        alt.Chart(alt.InlineData(values=values))
-        .mark_bar(color="var(--accent)")
-        .encode(
-            x=alt.X("loss:Q", title="loss", scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("column:N", title=None, sort="-x"),
-            tooltip=["column:N", alt.Tooltip("loss:Q", format=".4f")],
-        )
-    )
-
-
 def _rendered(kind: str, **view: Any) -> str:
     template = environment().get_template("notebook.html.j2")
     html: str = template.render(kind=kind, **view)
     return html
+
+
+def _place(name: str) -> str | None:
+    """The file that a promise or check was looked at in, as its name ends; None: the table."""
+    found = re.fullmatch(r".*? \((.*)\)", name)
+    return found and found[1]
+
+
+def _without_values(promise: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same without the values of a sensitive column that a model may list."""
+    declared = promise["declared"]
+    if not isinstance(declared, Mapping):
+        return promise
+    return {**promise, "declared": {k: v for k, v in declared.items() if k != "values"}}
 
 
 def _levels(transformation: Mapping[str, int] | None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbdeid.report import terms
 from dbdeid.report.audience import about, public
-from dbdeid.report.charts import bar_chart, bars
+from dbdeid.report.charts import MEASURES, bar_chart, bars
 from dbdeid.report.commands import commands, k_of, pseudonym_of
 from dbdeid.report.frontier_charts import frontier_chart
 from dbdeid.report.landmarks import chosen
@@ -187,7 +187,7 @@ def plain(value: Any) -> str:
             return "yes" if value else "no"
         case int() | float():
             return number(value)
-        case Mapping() if not value:
+        case Mapping() | list() | tuple() if not value:
             return "none"
         case Mapping():
             words = ((str(key).replace("_", " "), plain(item)) for key, item in value.items())
@@ -275,7 +275,7 @@ def _metrics(
     rows = [name for name in values if "." not in name or name.partition(".")[0] not in values]
     return [
         (
-            _metric(name),
+            metric_words(name),
             values[name],
             {other[len(name) + 1 :]: values[other] for other in values if _part(other, name)},
         )
@@ -287,7 +287,7 @@ def _part(name: str, whole: str) -> bool:
     return name.startswith(f"{whole}.")
 
 
-def _metric(name: str) -> terms.Metric:
+def metric_words(name: str) -> terms.Metric:
     """The words of a metric, with the column that it is of."""
     kind, _, column = name.partition(".")
     found = terms.METRICS.get(kind)
@@ -330,6 +330,7 @@ def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "rows": rows,
         "low": any(row.low and row.classes for row in rows),
+        "titles": MEASURES,
         "classes": bar_chart(rows, "classes"),
         "records": bar_chart(rows, "records"),
     }

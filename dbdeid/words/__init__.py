@@ -232,6 +232,8 @@ def _flat(value: Any, digits: int = 4) -> str:
             return "none"
         return ", ".join(f"{key} {_flat(item, digits)}" for key, item in value.items())
     if isinstance(value, list | tuple):
+        if not value:
+            return "none"
         return " and ".join(_flat(item, digits) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -129,11 +129,12 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
     yield f"```text\n{called}\n```\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         text = paragraph.replace("\b\n", "")
-        yield f"```sh\n{text}\n```\n" if text.startswith("dbdeid ") else f"{_escaped(text)}\n"
+        example = re.match(r'(\w+="\$\()?dbdeid ', text)
+        yield f"```sh\n{text}\n```\n" if example else f"{_escaped(text)}\n"
     if arguments:
-        yield "| Argument | |\n|---|---|"
+        yield "| Argument | Meaning |\n|---|---|"
         for one in arguments:
-            yield f"| `{_metavar(one)}` | {_cell(one)} |"
+            yield f"| `{_in_table(_metavar(one))}` | {_cell(one)} |"
         yield ""
     yield from _options(options)
 
@@ -141,12 +142,18 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
 def _options(options: list[Any]) -> Iterator[str]:
     if not options:
         return
-    yield "| Option | |\n|---|---|"
+    yield "| Option | Meaning |\n|---|---|"
     for one in options:
         names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-        takes = "" if one.is_flag or getattr(one, "count", False) else f" `{_metavar(one)}`"
+        takes = (
+            "" if one.is_flag or getattr(one, "count", False) else f" `{_in_table(_metavar(one))}`"
+        )
         yield f"| {names}{takes} | {_cell(one)} |"
     yield ""
+
+
+def _in_table(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _metavar(param: Any) -> str:
@@ -162,7 +169,7 @@ def _usage(argument: Any) -> str:
 
 
 def _cell(param: Any) -> str:
-    text = _escaped(param.help or "").replace("|", "\\|")
+    text = _in_table(_escaped(param.help or ""))
     default = param.default
     simple = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
     if simple and default != "" and not getattr(param, "count", False):
@@ -186,7 +193,9 @@ def macros() -> str:
         "# SQL macros\n",
         "Written from the headers of `sql/macros/*.sql`. `dbdeid macros install DATABASE` puts "
         "them into a database, where any client can call them; `dbdeid macros print` "
-        "prints them. A table macro stands behind FROM, a scalar one where a value stands.\n",
+        "prints them. A table macro stands behind FROM, a scalar one where a value stands. The "
+        "examples ask a table `visits` with the columns age, sex and diagnosis, and its release "
+        "`released`; `age.csv` is the hierarchy of age.\n",
     ]
     for macro in MACROS:
         kind = "table macro" if macro.kind == "table" else "scalar macro"
@@ -197,8 +206,16 @@ def macros() -> str:
             f"{macro.description[0].upper()}{macro.description[1:]} ({kind}{private}).\n",
             f"Reads\n\n```text\n{macro.reads}\n```\n",
             f"Gives\n\n```text\n{macro.gives}\n```\n",
+            f"Example\n\n```sql\n{_of_kind(macro)}\n```\n",
         ]
     return "\n".join(parts)
+
+
+def _of_kind(macro: Any) -> str:
+    """The example of a macro; a file may have two of one name, a table and a condition."""
+    if macro.kind == "scalar" and macro.example.startswith("FROM"):
+        return f"SELECT {macro.example.removeprefix('FROM ').replace(chr(34), '')}"
+    return str(macro.example)
 
 
 def functions() -> str:
@@ -212,15 +229,28 @@ def functions() -> str:
         "say. A released table never calls one.\n",
         "## Procedures\n",
         inspect.cleandoc(procedures.__doc__ or "") + "\n",
+        "| Call | Does |\n|---|---|",
+        *(
+            f"| `SELECT {name}('release.yml')` | {_first_line(name)} |"
+            for name in procedures.PROCEDURES
+        ),
+        "",
         "## Functions\n",
         inspect.cleandoc(scalar.__doc__ or "") + "\n",
-        "| Call | Types | Result | Gives |\n|---|---|---|---|",
+        "| Call | Types | Result | Gives | Example |\n|---|---|---|---|---|",
     ]
     for function in scalar.FUNCTIONS:
         said, call = function.description.rsplit(": ", 1)
         types = ", ".join(function.parameters)
-        parts.append(f"| `{call}` | `{types}` | `{function.result}` | {said} |")
+        example = f"`SELECT {function.example}`"
+        parts.append(f"| `{call}` | `{types}` | `{function.result}` | {said} | {example} |")
     return "\n".join(parts) + "\n"
+
+
+def _first_line(procedure: str) -> str:
+    """What a procedure does: what the function of Python does that it calls."""
+    called = getattr(dbdeid, procedure.removeprefix("deid_"))
+    return inspect.cleandoc(called.__doc__ or "").splitlines()[0]
 
 
 # -- Python --------------------------------------------------------------------------------------

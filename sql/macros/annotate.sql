@@ -7,6 +7,7 @@
 --                        (nothing) or, without a subject, wildcard (everything, as in sdcMicro)
 -- gives   the columns of tbl, class_size    one row per record; class_size is 0 where a NULL
 --         excludes the record
+-- example FROM deid.annotate('visits', ['age', 'sex'])
 CREATE OR REPLACE MACRO deid.annotate(
   tbl, qis, subject := '', null_policy := 'own_category'
 ) AS TABLE

@@ -4,6 +4,7 @@
 --         origin    where one of the intervals begins
 -- gives   a number; NULL for NULL; an error when width or origin is NULL or width is not above 0.
 --         A double counts as it is stored, 0.3 just below 3 * 0.1: cast it to DECIMAL for that edge
+-- example SELECT deid.bin(37, 10)  -- 30
 CREATE OR REPLACE MACRO deid.bin(value, width, origin := 0) AS
 CASE
   WHEN NOT coalesce(width > 0, false) OR origin IS NULL

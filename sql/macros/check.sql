@@ -9,6 +9,7 @@
 -- gives   records, classes, k (the smallest class)    one row; an error when a class is smaller
 --         than k, when NULLs are excluded and a record has one, when the table is empty or k is
 --         below 1
+-- example FROM deid."check"('visits', ['sex'], 2)
 CREATE OR REPLACE MACRO deid.check(
   tbl, qis, k, subject := '', null_policy := 'own_category'
 ) AS TABLE

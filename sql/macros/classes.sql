@@ -7,6 +7,7 @@
 --                        (nothing) or, without a subject, wildcard (everything, as in sdcMicro)
 -- gives   the quasi-identifiers, class_size    one row per class; class_size is 0 where a NULL
 --         excludes the combination
+-- example FROM deid.classes('visits', ['age', 'sex'])
 CREATE OR REPLACE MACRO deid.classes(
   tbl, qis, subject := '', null_policy := 'own_category'
 ) AS TABLE

@@ -4,6 +4,7 @@
 --         k      records of smaller classes count as suppressed
 -- gives   discernibility    one row: the sum of |E|² over the classes E of at least k records,
 --                           plus the number of all records for every suppressed one
+-- example FROM deid.discernibility('visits', ['age', 'sex'], k := 2)
 CREATE OR REPLACE MACRO deid.discernibility(tbl, qis, k := 1) AS TABLE
 SELECT
   coalesce(sum(__n * __n) FILTER (WHERE __n >= k), 0)

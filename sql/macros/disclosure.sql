@@ -13,6 +13,7 @@
 --         greatest share of a class that has the same value)    one row; the last two are NULL
 --         where there is no class. l counts as in deid.l_diversity; a class with nobody in it is
 --         homogeneous, and of confidence 1
+-- example FROM deid.disclosure('visits', ['sex'], 'diagnosis')
 CREATE OR REPLACE MACRO deid.disclosure(
   tbl, qis, sensitive, subject := '', null_policy := 'own_category'
 ) AS TABLE

@@ -6,6 +6,7 @@
 --                 number - 1 (Li et al. 2007)
 -- gives   DOUBLE from 0 to 1; NULL where p or q is NULL, empty or all 0; an error for another kind,
 --         lists of different lengths, and a share that is negative, NULL or not finite
+-- example SELECT deid.emd([3, 1], [1, 1])  -- 0.25
 CREATE OR REPLACE MACRO deid.emd(p, q, kind := 'equal') AS
 -- each lambda names what the one before made, and nothing of those around it; the arguments stand
 -- outside of them, and ['x'] is written for .x, so that no column of the caller is taken for one of

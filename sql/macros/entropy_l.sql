@@ -3,6 +3,7 @@
 -- gives   DOUBLE from 1, where there is one value, to the number of values, where all are as
 --         frequent; NULL for NULL and for a list without a count above 0; an error for a count that
 --         is negative, NULL or not finite
+-- example SELECT deid.entropy_l([2, 2])  -- 2.0
 CREATE OR REPLACE MACRO deid.entropy_l(counts) AS
 list_transform(
   [CAST(counts AS DOUBLE[])],

@@ -4,6 +4,7 @@
 --         level        0 is the value itself, the top is '*'
 -- gives   VARCHAR; NULL stays NULL below the top and is '*' at the top; an error for a value
 --         without a label, an unknown hierarchy or level, and an ambiguous name
+-- example SELECT deid.generalize(37, 'age', 1)  -- [20, 40)
 CREATE OR REPLACE MACRO deid.generalize(value, hierarchy, level) AS
 list_transform([(
   SELECT

@@ -7,6 +7,7 @@
 --                        (nothing) or, without a subject, wildcard (everything, as in sdcMicro)
 -- gives   class_size, classes, records    one row per class size, smallest first; without the
 --         records that a NULL excludes
+-- example FROM deid.histogram('visits', ['age', 'sex'])
 CREATE OR REPLACE MACRO deid.histogram(
   tbl, qis, subject := '', null_policy := 'own_category'
 ) AS TABLE

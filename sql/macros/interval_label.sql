@@ -6,6 +6,7 @@
 --         upper     values from it on become '>= upper'; NULL: no limit
 -- gives   VARCHAR such as '[20, 25)'; NULL for NULL; an error when width or origin is NULL, width
 --         is not above 0, or lower is not below upper
+-- example SELECT deid.interval_label(37, 10)  -- [30, 40)
 CREATE OR REPLACE MACRO deid.interval_label(
   value, width, origin := 0, lower := NULL, upper := NULL
 ) AS

@@ -7,6 +7,7 @@
 --                        (nothing) or, without a subject, wildcard (everything, as in sdcMicro)
 -- gives   BIGINT; 0 for an empty table, so that neither `>= 5` nor `< 5` passes it by mistake, and
 --         where NULLs are excluded and a record has one
+-- example SELECT deid.k('visits', ['sex'])  -- 2
 CREATE OR REPLACE MACRO deid.k(
   tbl, qis, subject := '', null_policy := 'own_category'
 ) AS (

@@ -3,6 +3,7 @@
 --         n        how many characters stay, at least 0
 -- gives   VARCHAR, as long as the value; a value of at most n characters as it is; NULL for NULL;
 --         an error when n is NULL or below 0
+-- example SELECT deid.keep_prefix('38103', 3)  -- 381**
 CREATE OR REPLACE MACRO deid.keep_prefix(value, n) AS
 CASE
   -- left(value, -1) would keep all but the last character

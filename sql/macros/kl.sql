@@ -6,6 +6,7 @@
 --         combinations of p ln(p / q); 0 where the shares are equal, infinite where one is missing,
 --         NULL where truth is empty. NULL is a value of its own; columns of two types are compared
 --         in the type that holds both, numbers and text as text (Kullback and Leibler 1951)
+-- example FROM deid.kl('visits', 'released', ['sex'])
 CREATE OR REPLACE MACRO deid.kl(truth, estimate, cols) AS TABLE
 SELECT
   CASE

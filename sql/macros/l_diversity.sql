@@ -11,6 +11,7 @@
 --         c above it)    one row; NULL where there is no class. No l exceeds the subjects of a
 --         class; it is 1 where some value is that of all of them, for it is then known of each,
 --         and 0, with an infinite c, where nobody is in a class (Machanavajjhala et al. 2007)
+-- example FROM deid.l_diversity('visits', ['sex'], 'diagnosis')
 CREATE OR REPLACE MACRO deid.l_diversity(
   tbl, qis, sensitive, subject := '', null_policy := 'own_category'
 ) AS TABLE

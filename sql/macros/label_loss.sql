@@ -3,6 +3,7 @@
 --         label        a released label; label@level where it means different things on two levels
 -- gives   DOUBLE from 0 (the value itself) to 1 (the top); 0 for NULL; an error for an unknown
 --         hierarchy or label, and for one that is ambiguous
+-- example SELECT deid.label_loss('age', '*')  -- 1.0
 CREATE OR REPLACE MACRO deid.label_loss(hierarchy, label) AS
 list_transform([(
   SELECT

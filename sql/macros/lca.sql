@@ -4,6 +4,7 @@
 -- gives   VARCHAR, the label at the lowest level where all have the same; NULL for no values and
 --         where all are NULL; NULL and a value meet at the top. An error for a value without a
 --         label, an unknown hierarchy and an ambiguous name
+-- example SELECT deid.lca('age', [23, 37])  -- [20, 40)
 CREATE OR REPLACE MACRO deid.lca(hierarchy, leaves) AS
 list_transform([(
   SELECT

@@ -6,6 +6,7 @@
 --         source_rows    records before suppression, each of the missing with loss 1; NULL: none
 -- gives   loss, records, column_losses    one row: the mean over records and quasi-identifiers, and
 --         the mean of each one; NULL has loss 0. An error for a value that is no label
+-- example FROM deid.loss('released', ['age'])
 CREATE OR REPLACE MACRO deid.loss(
   tbl, qis, release := '', levels := NULL, source_rows := NULL
 ) AS TABLE

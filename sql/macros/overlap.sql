@@ -4,6 +4,7 @@
 --         upper    where it ends, excluded; NULL: it has no upper end
 -- gives   DOUBLE from 0 to 1; NULL where an open end or a label that is no interval leaves it
 --         unknown, and for NULL
+-- example SELECT deid.overlap('[20, 40)', 30, 50)  -- 0.5
 CREATE OR REPLACE MACRO deid.overlap(label, lower, upper) AS
 -- each lambda names what the one before made; the arguments stand outside of them, and ['x'] is
 -- written for .x, so that no column of the caller is taken for one of these names

@@ -10,6 +10,7 @@
 --         true_total, estimated_total, within_bounds (the share of the groups on both sides with a
 --         true value and a bound whose value is within its bounds, 1e-9 of it aside; NULL: no group
 --         has bounds)    one row; a group that one side lacks is 0 there
+-- example FROM deid.query_error('true_answer', 'answer')
 CREATE OR REPLACE MACRO deid.query_error(truth, estimate, value := NULL, keys := NULL) AS TABLE
 SELECT
   count(*) FILTER (WHERE __truths = 1) AS groups,

@@ -7,6 +7,7 @@
 --         counterfeit record that of p² / leaves (after Lee, Kim and Chung 2017); NULL where an
 --         argument is NULL or the list empty; an error for leaves below 1, NULL or not finite, and
 --         for a p that is no probability
+-- example SELECT deid.rce([1, 2])  -- 0.25
 CREATE OR REPLACE MACRO deid.rce(leaves, p := 1, "real" := true) AS
 -- the lambda names what is given, and ['x'] is written for .x, so that no column of the caller is
 -- taken for one of these names

@@ -5,6 +5,7 @@
 --         release  whose hierarchy it is; '' for one loaded by hand
 -- gives   the columns of deid.hierarchies    one row per leaf and level, and the rows of NULL; an
 --         error for an empty file, ragged rows, a repeated leaf and a label with two parents
+-- example INSERT INTO deid.hierarchies FROM deid.read_hierarchy('age.csv', 'age')
 CREATE OR REPLACE MACRO deid.read_hierarchy(file, name, delim := NULL, release := '') AS TABLE
 WITH lines AS (
   -- whole lines, split below by one plain rule: the CSV sniffer guesses, and takes ragged rows

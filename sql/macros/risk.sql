@@ -11,6 +11,7 @@
 --         NULL. Without a subject each record is one, and the average is over the records; with one
 --         it is over the subjects, each by its smallest class. Records that a NULL excludes have no
 --         class and are at risk
+-- example FROM deid.risk('visits', ['age', 'sex'], k := 2)
 CREATE OR REPLACE MACRO deid.risk(
   tbl, qis, k := 5, subject := '', null_policy := 'own_category'
 ) AS TABLE

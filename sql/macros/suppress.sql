@@ -8,6 +8,7 @@
 --                        record goes. Not wildcard: what goes would be missing in what stays
 -- gives   exactly the columns of tbl    the records that stay; a subject whose record in one class
 --         goes keeps those in others
+-- example FROM deid.suppress('visits', ['sex'], k := 2)
 CREATE OR REPLACE MACRO deid.suppress(
   tbl, qis, k := 5, subject := '', null_policy := 'own_category'
 ) AS TABLE

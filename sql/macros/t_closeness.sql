@@ -10,6 +10,7 @@
 --         there is no class, and 1 for a class with nobody in it. The distance is half the sum of
 --         |p - q|, with the shares p of the values in the class and q in the whole table, excluded
 --         records too: the earth mover's, where all values are as far apart (Li et al. 2007)
+-- example FROM deid.t_closeness('visits', ['sex'], 'diagnosis')
 CREATE OR REPLACE MACRO deid.t_closeness(
   tbl, qis, sensitive, subject := '', null_policy := 'own_category'
 ) AS TABLE

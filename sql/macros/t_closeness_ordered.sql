@@ -12,6 +12,7 @@
 --         values of |cumulative p - cumulative q|, over their number - 1, with the shares p in the
 --         class and q in the whole table, excluded records too: the earth mover's, where values are
 --         as far apart as their places (Li et al. 2007). A value that nobody has takes no place
+-- example FROM deid.t_closeness_ordered('visits', ['sex'], 'age')
 CREATE OR REPLACE MACRO deid.t_closeness_ordered(
   tbl, qis, sensitive, subject := '', null_policy := 'own_category'
 ) AS TABLE

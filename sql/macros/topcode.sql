@@ -2,6 +2,7 @@
 -- reads   value    a number or date
 --         limit    the largest value that stays
 -- gives   the type of the two; NULL for NULL; an error when limit is NULL
+-- example SELECT deid.topcode(94, 90)  -- 90
 CREATE OR REPLACE MACRO deid.topcode(value, "limit") AS
 CASE
   WHEN "limit" IS NULL

@@ -85,7 +85,9 @@ def test_installing_again_keeps_the_hierarchies() -> None:
 
 
 def test_a_failure_installs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = macros.Macro("z", "", "scalar", "", False, "", "", "CREATE MACRO deid.z() AS (oops")
+    broken = macros.Macro(
+        "z", "", "scalar", "", False, "", "", "", "CREATE MACRO deid.z() AS (oops"
+    )
     monkeypatch.setattr(macros, "MACROS", (*macros.MACROS, broken))
     with duckdb.connect() as con:
         con.execute("ATTACH ':memory:' AS other")

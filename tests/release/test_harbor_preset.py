@@ -69,6 +69,8 @@ def test_the_preset_alone_makes_a_release_that_keeps_it(folder: Path) -> None:
     result = dbdeid.run(folder / "visits.yml")
     assert result.verified
     assert result.transformation == {"age": 1, "admitted": 1, "zip": 1}
+    assert any("safe_harbor counts rows, not people" in w for w in result.warnings)
+    assert not any("accept: rows" in w for w in result.warnings)
     promise = next(p for p in result.promises if p["model"] == "safe_harbor")
     assert promise["holds"]
     assert promise["declared"]["columns"] == {"age": "age", "admitted": "date", "zip": "zip"}

@@ -210,9 +210,39 @@ def test_a_seed_replaces_a_policy_and_nothing_else(database: Path, tmp_path: Pat
     with pytest.raises(DataError, match="is no policy of dbdeid"):
         plan(at(LEVELS), database=database, output=tmp_path)
     assert found.seed.read_text() == "id,amount\n1,2\n"
-    for wrong in (tmp_path / "policy.txt", tmp_path / "nowhere" / "policy.csv"):
-        with pytest.raises(DataError, match="no place for a seed"):
-            plan(at(LEVELS), database=database, output=wrong)
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    wrong = {
+        tmp_path / "policy.txt": "no place for a seed",
+        taken: "no place for a seed",
+        taken / "policy": "cannot be made",
+        tmp_path / "no" / "policy.csv": "no such folder",
+    }
+    for place, told in wrong.items():
+        with pytest.raises(DataError, match=told):
+            plan(at(LEVELS), database=database, output=place)
+    assert taken.read_text() == ""
+
+
+def test_a_folder_that_is_missing_is_made(database: Path, tmp_path: Path) -> None:
+    found = plan(at(LEVELS), database=database, output=tmp_path / "dbt" / "seeds")
+    assert found.seed == tmp_path / "dbt" / "seeds" / "people_public_policy.csv"
+    assert found.seed.read_text() == found.policy
+
+
+@pytest.mark.parametrize("name", ["export.csv", "link.csv"])
+def test_a_seed_never_takes_the_place_of_a_file_of_the_spec(
+    database: Path, tmp_path: Path, name: str
+) -> None:
+    export = tmp_path / "export.csv"
+    (tmp_path / "link.csv").symlink_to(export)
+    plan(at(LEVELS), database=database, output=export)  # what a policy could replace
+    before = export.read_text()
+    spec = at(LEVELS, output={"export": [str(export)]})
+    with pytest.raises(DataError, match="belongs to this spec"):
+        plan(spec, database=database, output=tmp_path / name)
+    assert export.read_text() == before
+    assert (tmp_path / "link.csv").is_symlink()
 
 
 def test_the_model_names_columns_as_sql_and_jinja_do(database: Path) -> None:

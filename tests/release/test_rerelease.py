@@ -262,6 +262,20 @@ def test_runs_of_earlier_versions_cannot_be_compared(con: duckdb.DuckDBPyConnect
         dbdeid.run(spec((1, 1), rerelease="strict"), con)
 
 
+def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPyConnection) -> None:
+    for number in range(3):
+        con.execute(
+            f"CREATE OR REPLACE TABLE people AS SELECT i AS own{number} FROM range(40) t(i)"
+        )
+        other = {"release": f"other{number}", "source": "people", "method": "full_domain"}
+        columns = {f"own{number}": {"role": "quasi_identifier", "hierarchy": "suppress"}}
+        k = [{"model": "k_anonymity", "k": 2}]
+        result = dbdeid.run({**other, "columns": columns, "privacy": k}, con)
+    (note,) = (w for w in result.warnings if "cannot be compared" in w)
+    assert note.startswith("2 earlier releases, the last other1 of ")
+    assert "columns that the source does not have now" in note
+
+
 def test_the_public_is_told_nothing_of_earlier_releases(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, some(60, 14))
     dbdeid.run(spec((1, 1)), con)

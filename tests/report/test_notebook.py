@@ -13,10 +13,11 @@ import pytest
 from records import full, minimal
 
 import dbdeid
-from dbdeid.report import notebook
+from dbdeid.report import notebook, notebook_charts
 from dbdeid.words.progress import progress, telling
 
 VOID = {"br", "img", "meta", "path", "rect", "line"}
+HOSTILE = "<script>alert('x')</script>"
 TABLE = """
 CREATE TABLE people AS
 SELECT 20 + i % 40 AS age, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END AS "sex<b>",
@@ -73,6 +74,27 @@ def standing_alone(chart: Any) -> bool:
     return "var(--" not in text and "currentColor" not in text
 
 
+def axes(part: Any) -> dict[str, set[str]]:
+    """The titles of the axes of a chart, of all its layers."""
+    found: dict[str, set[str]] = {"x": set(), "y": set()}
+    for layer in (part, *part.get("layer", ())):
+        for name in found.keys() & layer.get("encoding", {}).keys():
+            found[name].add(layer["encoding"][name].get("title"))
+    return found
+
+
+def data(chart: Any) -> list[dict[str, Any]]:
+    """The rows that a chart draws."""
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+
+
+def speaks(chart: Any) -> bool:
+    """Whether a chart stands alone, asks one thing, and names both of its axes."""
+    drawn = chart.to_dict()
+    titled = all(len(of) == 1 and all(of) for of in axes(drawn).values())
+    return standing_alone(chart) and "?" in drawn["title"] and titled
+
+
 def test_a_run_shows_itself(con: Any) -> None:
     result = dbdeid.run(SPEC, con)
     shown = Balanced(result._repr_html_())
@@ -83,7 +105,8 @@ def test_a_run_shows_itself(con: Any) -> None:
     assert "secret" not in shown.text
     charts = result.charts()
     assert set(charts) == {"classes", "records", "loss"}
-    assert all(standing_alone(chart) for chart in charts.values())
+    assert all(speaks(chart) for chart in charts.values())
+    assert len({chart.to_dict()["title"] for chart in charts.values()}) == 3
     assert "charts" not in result.to_dict()
     assert json.dumps(result.to_dict(), default=str).count("histogram") == 0
 
@@ -93,7 +116,11 @@ def test_a_search_shows_itself(con: Any) -> None:
     shown = Balanced(found._repr_html_())
     assert "(chosen)" in shown.text
     assert shown.text.count(" at ") >= len(found["neighbours"]) > 0
-    assert found.charts() == {}
+    assert set(found.charts()) == {"neighbours"}
+    chart = found.charts()["neighbours"]
+    assert speaks(chart)
+    drawn = [row["score"] for row in data(chart) if "verdict" in row]
+    assert drawn == [near["score"] for near in found["neighbours"]]
     assert json.loads(json.dumps(found, default=str))["release"] == "people_public"
 
 
@@ -102,7 +129,11 @@ def test_a_grid_of_demands_shows_its_cost(con: Any) -> None:
 
     found = dbdeid.search(SPEC, con, grid=Grid((3, 5), (0.0, 0.1)))
     assert Balanced(found._repr_html_()).text.count("age ") == 4
-    assert standing_alone(found.charts()["cost"])
+    assert speaks(found.charts()["cost"])
+    assert "no chart" not in found._repr_html_()
+    alone = dbdeid.search(SPEC, con, grid=Grid((3,), (0.1,)))
+    assert alone.charts() == {}
+    assert "no chart" in Balanced(alone._repr_html_()).text
 
 
 def test_a_frontier_shows_itself(con: Any) -> None:
@@ -120,7 +151,94 @@ def test_a_frontier_shows_itself(con: Any) -> None:
     shown = Balanced(found._repr_html_())
     assert f"{len(found['points'])} points" in shown.text
     assert set(found.charts()) == {"log", "linear"}
-    assert all(standing_alone(chart) for chart in found.charts().values())
+    assert all(speaks(chart) for chart in found.charts().values())
+
+
+def test_a_check_shows_itself(con: Any) -> None:
+    found = dbdeid.check(SPEC, con)
+    shown = Balanced(found._repr_html_())
+    assert "sex<b>" in shown.text
+    assert "unique by it alone" in shown.text
+    assert all(note in shown.text for note in (*found["warnings"], *found["advice"]))
+    assert "secret" not in shown.text
+    assert json.loads(json.dumps(found, default=str)) == found
+
+
+def test_a_verification_shows_itself(con: Any) -> None:
+    dbdeid.run(SPEC, con)
+    found = dbdeid.verify(SPEC, con)
+    shown = Balanced(found._repr_html_())
+    assert "every promise holds" in shown.text
+    assert "k_anonymity" in shown.text
+    con.execute("UPDATE people_public SET \"sex<b>\" = 'secret' WHERE age = '[20, 25)'")
+    broken = dbdeid.verify(SPEC, con)
+    shown = Balanced(broken._repr_html_())
+    assert not broken.verified
+    assert "not verified" in shown.text
+    failing = [check.check for check in broken.hygiene if not check.holds]
+    assert all(name in shown.text for name in failing)
+    assert "secret" not in shown.text
+
+
+def test_files_are_named_once_and_listed_values_never() -> None:
+    promises = [
+        {"model": name, "declared": {"l": 2, "values": ["flu"]}, "found": 2, "holds": holds}
+        for name, holds in (("l (a.csv)", True), ("l", True), ("l (<script>)", False))
+    ]
+    hygiene = [{"check": "order (a.csv)", "holds": True, "detail": ""}]
+    shown = Balanced(
+        notebook.verification_html({"verified": False, "promises": promises, "hygiene": hygiene})
+    )
+    assert shown.text.count("a.csv") == 1
+    assert shown.text.index("broken") < shown.text.index("holds")
+    assert "flu" not in shown.text
+
+
+def test_an_evaluation_shows_itself(con: Any) -> None:
+    dbdeid.run(SPEC, con)
+    found = dbdeid.evaluate(SPEC, con)
+    shown = Balanced(found._repr_html_())
+    assert "Information loss" in shown.text
+    assert shown.text.count("lower") >= 1
+    figures = {"relative_error": 0.25, "within_bounds": None, "lost": 1, "invented": 0}
+    asked = {"name": HOSTILE, "groups": 3, "refused": None, **figures}
+    refused = {"name": "b", "groups": 0, "refused": HOSTILE, **figures}
+    summary = {"coefficients": 2, "changed_significance": 0.5}
+    summary |= {"changed_direction": None, "outside": 0.0}
+    model = {"kind": "cox", "response": HOSTILE, "where": HOSTILE, "reason": HOSTILE}
+    more = {
+        "metrics": {f"association.a.{i}": i / 10 for i in range(8)} | {f"loss.{HOSTILE}": 0.5},
+        "queries": {"queries": [asked, refused]},
+        "models": [{**model, "summary": summary}],
+        "recoding": "local",
+    }
+    html = notebook.evaluation_html({**found, **more})
+    assert Balanced(html).text.count(HOSTILE) == 6
+    assert "associations of 3 more pairs" in html
+    assert "25%" in html
+
+
+def test_a_check_of_a_release_made_elsewhere_shows_itself() -> None:
+    column = {"name": HOSTILE, "role": "insensitive", "type": "VARCHAR", "values": 3}
+    told = {
+        "release": HOSTILE,
+        "method": "external",
+        "source_rows": None,
+        "released_rows": 1200,
+        "risk": {"k": 4, "unique_records": 0, "records_at_risk": 0},
+        "columns": [column],
+        "warnings": [HOSTILE],
+    }
+    shown = Balanced(notebook.check_html(told))
+    assert "made elsewhere" in shown.text
+    assert "1,200 records" in shown.text
+    assert shown.text.count(HOSTILE) == 3
+
+
+def test_names_in_charts_stay_as_they_are() -> None:
+    record = {"column_loss": {"transparent": 0.5, "var(--bad)": 0.1}}
+    drawn = data(notebook_charts.run_charts(record)["loss"])
+    assert {row["column"] for row in drawn} == set(record["column_loss"])
 
 
 def test_an_answer_shows_itself(con: Any) -> None:
@@ -147,7 +265,7 @@ def test_cells_of_an_answer_are_escaped_and_many_are_cut() -> None:
 def test_records_of_any_run_are_shown(make: Any) -> None:
     record = {"loss": None, "transformation": {}, **make()}
     Balanced(notebook.run_html(record))
-    assert all(standing_alone(chart) for chart in notebook.run_charts(record).values())
+    assert all(standing_alone(chart) for chart in notebook_charts.run_charts(record).values())
 
 
 def test_progress_tells_phases_at_once_and_searches_now_and_then() -> None:
