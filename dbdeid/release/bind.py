@@ -16,7 +16,7 @@ from dbdeid.data.classes import Staged
 from dbdeid.data.ordered import Ordered
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.privacy import Model
@@ -28,6 +28,8 @@ from dbdeid.release.spec import ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
 FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
+TEXT_FILES = tuple(end for end, reader in FILES.items() if reader == "read_csv")
+PARSED = "deid_parsed"
 WITHHELD = ("identifier", "drop")
 # Columns without a role that a message names.
 MOST_LISTED = 40
@@ -129,7 +131,7 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
         DataError: the source cannot be read.
     """
     with reading_source():
-        source = resolve_source(file, session) if source is None else source
+        source = _at_hand(file, session) if source is None else source
         found = session.describe(source)
     mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes)
@@ -156,6 +158,18 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
     declared = models.named(file.spec.privacy, by_name)
     plain = plain_values(source, released, nan=not isinstance(file.spec.method, Condensation))
     return Bound(file, plain, tuple(columns), subject, declared, recipients)
+
+
+def _at_hand(file: SpecFile, session: Session) -> exp.Query:
+    """The source; a text file as a temporary table, for to parse it takes longer than to read it.
+
+    A view shows the file as it then is, so it reads the file itself.
+    """
+    query, name = resolve_source(file, session), file.spec.source
+    text = isinstance(name, str) and name.lower().endswith(TEXT_FILES)
+    if not text or file.spec.output.kind == "view":
+        return query
+    return exp.select("*").from_(session.run(Step(PARSED, query)).table)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:

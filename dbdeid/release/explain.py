@@ -40,7 +40,7 @@ from dbdeid.privacy.shares import (
     value_names,
 )
 from dbdeid.release import populations, pseudonyms
-from dbdeid.release.bind import Bound, bind
+from dbdeid.release.bind import Bound, bind, resolve_source
 from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import FullDomain, Relocation
 from dbdeid.release.models import staged
@@ -69,7 +69,7 @@ def steps(
     refuse(file, "has no steps to show", "-vv logs the SQL of verify, evaluate and query")
     places(file, database)
     with reading(file, database=database, settings=settings) as session:
-        bound = bind(file, session)
+        bound = bind(file, session, resolve_source(file, session))
         around = populations.steps(bound, session)
         return _steps(replace(bound, source=pseudonyms.joined(bound)), around)
 

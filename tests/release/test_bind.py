@@ -140,6 +140,20 @@ def test_types_of_a_csv_file_fit_every_row(con, tmp_path: Path) -> None:
     assert [column.column.type for column in found.columns] == ["VARCHAR", "VARCHAR"]
 
 
+@pytest.mark.parametrize(("kind", "read_again"), [("table", False), ("view", True)])
+def test_a_text_file_is_parsed_once_and_a_view_follows_it(
+    con, tmp_path: Path, kind: str, read_again: bool
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n2\n", encoding="utf-8")
+    given = spec(source=str(path), output={"as": kind}, database=str(tmp_path / "owner.duckdb"))
+    con.execute(f"ATTACH '{tmp_path}/owner.duckdb' AS owner; DETACH owner")
+    with Session.over(con, None, read_only=True) as session:
+        source = bind(read(given), session).source
+        path.write_text("a\n1\n2\n3\n", encoding="utf-8")
+        assert len(session.rows(source)) == 2 + read_again
+
+
 @pytest.mark.parametrize("name", ["x.csv", "q'x.csv", "x[1].csv", "b x.CSV", "x.parquet"])
 def test_files(con, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
