@@ -225,7 +225,8 @@ def verify(
     from dbdeid.verify import Verification, verify_bare
 
     found: Verification
-    if target.suffix.lower() in (".yml", ".yaml", ".json"):
+    alone = target.suffix.lower() not in (".yml", ".yaml", ".json")
+    if not alone:
         if qi or k is not None or subject is not None or null_policy != "own_category":
             raise DataError(
                 f"{target}: --qi, --k, --subject and --null-policy are for a file without a spec",
@@ -242,7 +243,7 @@ def verify(
         found = verify_bare(
             target, tuple(qi), k, counting=counting, table=table, settings=options.settings
         )
-    show(options, found.to_dict(), texts().verified(found))
+    show(options, found.to_dict(), texts().verified(found, alone=alone))
     if not found.verified:
         failed = [p.model for p in found.promises if not p.holds]
         failed += [c.check for c in found.hygiene if not c.holds]

@@ -27,7 +27,8 @@ def plan(
     """Plan a release for dbt: write the policy that a run would choose as a seed.
 
     Nothing is released. The seed holds what is declared and which level of it was chosen, no value
-    that is only in the data. Prints a model that applies it.
+    that is only in the data. Prints a model that applies it; what it tells besides goes to
+    standard error.
 
     dbdeid plan visits.yml -o seeds
     """
@@ -43,7 +44,10 @@ def plan(
             offer=follower.offer,
         )
     words = plan_texts()
-    show(options, found.to_dict() | {"model": words.model(found)}, words.planned(found))
+    model = words.model(found)
+    if not (options.json or options.quiet):
+        typer.echo(words.planned(found), err=True)
+    show(options, found.to_dict() | {"model": model}, model)
 
 
 @command(dbt_app, name="path")

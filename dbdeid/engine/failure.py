@@ -53,7 +53,14 @@ def _hint(error: duckdb.Error) -> str:
     if isinstance(error, duckdb.OutOfMemoryException):
         return "allow more memory (--memory-limit), or fewer threads"
     if "not utf-8" in str(error):
-        return "save the file as UTF-8, or read it in `source: {sql: …}` with its encoding"
+        return (
+            'save the file as UTF-8, or read it by `source: {name: …, sql: "SELECT * FROM '
+            "read_csv('FILE', encoding = 'latin-1')\"}`"
+        )
+    if "No files found" in str(error):
+        return "check the path of the file: those in SQL start from the working directory"
+    if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
+        return "check the names of tables and columns in the SQL; -vv logs the statement"
     if isinstance(error, duckdb.IOException):
         return "check that the disk has room, and who may read and write there"
     return "-vv logs the statement; look for casts and functions that do not fit every value"

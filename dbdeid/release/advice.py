@@ -32,6 +32,7 @@ DEEP = 60.0  # where it was asked for
 MUCH = 0.25  # of the unique records need a column: it is named
 HALF = 0.5  # of what leaving a column out does is enough for a level to be named
 LITTLE = 0.02  # of detail that is not worth a word
+MUCH_LOST = 0.3  # of detail, for which another method is named
 NAMED = 2  # columns that are advised on for one reason
 
 
@@ -149,6 +150,12 @@ def _advice(
             yield text
     if weighed is not None:
         yield from _on_cost(prepared.quasi_identifiers, weighed, named)
+        lost = sum(weighed.loss) / len(weighed.loss)
+        if lost > MUCH_LOST:
+            yield (
+                f"{lost:.2f} of the detail is lost: `method: local_recoding` generalizes each "
+                "block of records by itself, mostly loses less, and leaves no record out"
+            )
 
 
 def _on_uniqueness(

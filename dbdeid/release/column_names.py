@@ -99,6 +99,13 @@ _SPANS = {
     "days": _of(["days?"]),
     "years": _of(["years?", "yrs?", "y", "old", "life(time|span)?", "lived", "alive", "elapsed"]),
 }
+# Parts of a date without its year, which tell the day together.
+_PARTS_OF_DATES = _of(
+    (
+        *("months?", "mon(th)?_(of|in)_[a-z_]+", "day", "day_of_[a-z_]+", "dow", "doy", "dom"),
+        *("week", "week_?(no|nr|num|number|of_[a-z_]+)", "weekday", "quarter", "qtr", "season"),
+    )
+)
 _PLACES = _of(
     (
         *("residence", "resid(es)?", "residing", "lives?_in", "location", "loc", "area", "home"),
@@ -230,6 +237,11 @@ def span_of_time(name: str) -> str | None:
     """What a name says that its numbers count: years, months, weeks or days; None: nothing."""
     said = words(name)
     return next((unit for unit, pattern in _SPANS.items() if pattern.search(said)), None)
+
+
+def of_part_of_date(name: str) -> bool:
+    """Whether a name is one of months, days or quarters."""
+    return _PARTS_OF_DATES.search(words(name)) is not None
 
 
 def of_place(name: str) -> bool:

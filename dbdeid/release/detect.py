@@ -428,7 +428,7 @@ def _freely(seen: _Seen) -> tuple[Kind, str] | None:
     various = seen.distinct > MANY_CODES or 2 * seen.distinct > seen.known > FEW_RECORDS
     if various and seen.shapes["name"] >= SURE:
         return "person_name", f"{_percent(seen.shapes['name'])} of its values look like names"
-    if various and _written_freely(seen):
+    if seen.distinct > FEW_VALUES and _written_freely(seen):  # kinds of something are fewer
         return "free_text", "its values are long texts"
     return None
 

@@ -11,10 +11,10 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, SpecError
-from dbdeid.release.bind import Bound
+from dbdeid.release.bind import FILES, Bound, resolve_source
 from dbdeid.release.journal import remembered
-from dbdeid.release.shown import original
 from dbdeid.release.specfile import read_text
 from dbdeid.release.workplace import Workplace
 
@@ -98,21 +98,29 @@ def _same_source(entry: Entry, folder: Path | None, bound: Bound, places: frozen
 def places_of(bound: Bound, work: Workplace) -> frozenset[str]:
     """The tables and files that the source reads: `file|schema.table`, or the path of a file."""
     session = work.session
-    source = original(bound, session)
+    source = resolve_source(bound.file, session)
     named = {cte.alias.lower() for cte in source.find_all(exp.CTE)}
     found = set()
     for table in source.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier):
-            if table.name.lower() in named and not table.db:
-                continue
+        if not isinstance(table.this, exp.Identifier):
+            files = [one.name for one in table.this.find_all(exp.Literal) if one.is_string]
+        elif _reads_a_file(table, session):
+            files = [table.name]
+        elif table.db or table.name.lower() not in named:
             file = session.file_of(table.catalog or session.catalog)
             at = str(file.resolve()) if file else ""
             found.add(f"{at}|{(table.db or 'main').lower()}.{table.name.lower()}")
+            continue
         else:
-            literal = table.this.find(exp.Literal)
-            if literal is not None and literal.is_string:
-                found.add(f"{Path(literal.name).resolve()}|")
+            continue
+        found |= {f"{Path(name).resolve()}|" for name in files}
     return frozenset(found)
+
+
+def _reads_a_file(table: exp.Table, session: Session) -> bool:
+    """Whether DuckDB takes the name of a table for that of a file, as in `FROM 'visits.csv'`."""
+    alone = not (table.db or table.catalog) and table.name.lower().endswith(tuple(FILES))
+    return alone and session.exists(table.name) is None
 
 
 def kept_place(place: str, home: Path | None) -> str:

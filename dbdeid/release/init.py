@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
-from dbdeid.release.bind import file_query
+from dbdeid.release.bind import TEXT_FILES, file_query
 from dbdeid.release.detect import Found, detect, subject_of
 from dbdeid.release.propose import Proposal, propose
 from dbdeid.release.sources import opened
@@ -49,9 +49,26 @@ def draft(source: Path, table: str | None, settings: Settings | None = None) -> 
     with opened(source, table, settings) as (session, query):
         staged = session.run(Step("deid_draft", query))
         found = detect(session, staged)
+        _require_rows(source, found)
         proposals = propose(session, staged, found)
         named = table or (None if file_query(source) is not None else _only(session))
     return _text(source, named, proposals, subject_of(found))
+
+
+def _require_rows(source: Path, found: Sequence[Found]) -> None:
+    """There is something to draft from.
+
+    Raises:
+        DataError: there are no rows, or a line of text was taken for one column.
+    """
+    if not any(f.records for f in found):
+        raise DataError(f"{source.name} has no rows", hint="there is nothing to draft from")
+    one = found[0].name
+    if len(found) == 1 and source.name.lower().endswith(TEXT_FILES) and re.search("[,;|\t]", one):
+        raise DataError(
+            f"{source.name} reads as one column: some line has more or fewer cells than the first",
+            hint="mend that line, or read the file in `source: {sql: …}` with read_csv's options",
+        )
 
 
 def write_draft(path: Path, text: str) -> None:
@@ -179,9 +196,10 @@ def _comment(spec: Any, proposals: Sequence[Proposal], subject: Found | None) ->
         "columns", before="\n".join([*_repeating(proposals, subject), HIERARCHIES])
     )
     spec.yaml_set_comment_before_after_key("privacy", before=MODELS)
+    lost = "records that may be left out" if subject is None else "subjects that may lose a record"
     spec.yaml_set_comment_before_after_key(
         "method",
-        before="suppression_limit: share of records that may be left out; time_limit: seconds to\n"
+        before=f"suppression_limit: share of {lost}; time_limit: seconds to\n"
         "search: without it, until the best transformation is proven",
     )
 

@@ -22,6 +22,7 @@ OLD = 90  # years
 LONGEST = 130  # years of a life
 INITIALS = 60  # different ones; fewer letters are rather codes, as of states
 OFTEN_OWN = 0.25  # values to a record from which on texts may number persons
+LONGEST_PART = 366  # days of a year
 LIVES = 60  # years between the oldest and the youngest of those who are asked about
 SOME = 0.01  # of the records: a single odd value is no habit
 
@@ -83,7 +84,7 @@ def _inside(found: Found, seen: Shares) -> str | None:
     """What stands inside of texts."""
     if seen["numbers"] >= SURE:
         return None
-    for shape, said in _INSIDE.items():
+    for shape, said in INSIDE.items():
         if seen[shape] >= SOME:
             return said
     if seen["zips"] >= SOME and found.kind not in ("icd9", "icd10"):
@@ -91,7 +92,7 @@ def _inside(found: Found, seen: Shares) -> str | None:
     return None
 
 
-_INSIDE = {
+INSIDE = {
     "images": "names of files of images or sounds",
     "mails": "e-mail addresses in some of its values",
     "addresses": "web addresses in some of its values",
@@ -122,6 +123,15 @@ def _days(found: Found, seen: Shares) -> str | None:
         return "whole numbers as of the days of a year"
     if whole and low >= 1850 and high <= 2100 and high - low >= LIVES:
         return "numbers as of years, as far apart as those of births"
+    return None
+
+
+def _parts(found: Found, seen: Shares) -> str | None:
+    """Months, days or quarters that columns beside may make a date of."""
+    if not names.of_part_of_date(found.name) or found.distinct > LONGEST_PART:
+        return None
+    if seen["numbers"] < SURE or (seen["low"] >= 0 and seen["high"] <= LONGEST_PART):
+        return "its name is one of months, days or quarters, which tell a date together"
     return None
 
 
@@ -194,6 +204,7 @@ def _own(found: Found, seen: Shares) -> str | None:
 _RULES: tuple[Callable[[Found, Shares], str | None], ...] = (
     _inside,
     _days,
+    _parts,
     _lived,
     _given,
     _words,

@@ -21,6 +21,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.release import column_names as names
 from dbdeid.release import ladders
 from dbdeid.release.detect import IDENTIFYING, Found, subject_of
+from dbdeid.release.lookalikes import INSIDE, doubts
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
 
@@ -72,9 +73,9 @@ class Proposal:
             if not self.diverse:
                 entry["accept"] = "homogeneity"
             if _too_fine(self.found):
-                entry["reason"] = "outsiders do not know so exact a number"
+                entry["reason"] = "not looked at yet: taken for too exact to be known outside"
         elif self.role == "insensitive" and self.found.column.family in NUMBERS:
-            entry["reason"] = "outsiders do not know it"
+            entry["reason"] = "not looked at yet: taken for what outsiders do not know"
         return entry
 
 
@@ -82,13 +83,22 @@ def propose(session: Session, table: Relation, found: Sequence[Found]) -> tuple[
     """A role for every column of a table, and hierarchies for its quasi-identifiers."""
     subject = subject_of(found)
     items = _items(session, table, found)
-    first = [_first(f, subject, f.name in items) for f in found]
+    doubtful = doubts(session, table, found)
+    first = [_doubted(_first(f, subject, f.name in items), doubtful.get(f.name, "")) for f in found]
     proposals = list(_enough(list(_families(first))))
     if not any(p.role == "quasi_identifier" for p in proposals):
         proposals = [_rather_known(p) for p in proposals]
     proposals = list(_once(session, table, proposals))
     done = [_laddered(session, table, p) for p in proposals]
     return tuple(_diversified(session, table, done))
+
+
+def _doubted(p: Proposal, doubt: str) -> Proposal:
+    """The same where texts with addresses or numbers of persons inside are left out."""
+    plain = p.found.kind in ("text", "code") and p.role not in ("identifier", "drop")
+    if not plain or doubt not in INSIDE.values():
+        return p
+    return replace(p, role="drop", why=f"it seems to hold {doubt}")
 
 
 def _first(found: Found, subject: Found | None, item: bool) -> Proposal:

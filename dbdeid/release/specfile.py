@@ -24,6 +24,8 @@ from dbdeid.release.preset_spec import Preset
 from dbdeid.release.spec import QUERY, TEXT, Evaluate, Output, ReleaseSpec, SourceQuery
 from dbdeid.release.spectext import LARGEST, Path_, Plain, load
 
+_DATA = (".csv", ".csv.gz", ".tsv", ".parquet", ".duckdb")  # not what a spec is written in
+
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
@@ -95,6 +97,11 @@ def read(
     elif (path := _as_path(source)) is None:
         text = str(source)
         data, lines = load(text, "spec")
+    elif path.name.lower().endswith(_DATA):
+        raise SpecError(
+            f"{path.name} is data, not a specification",
+            hint=f"draft one: dbdeid init {path.name} -o release.yml",
+        )
     else:
         text, folder = _text(path), path.resolve().parent
         data, lines = load(text, str(path))

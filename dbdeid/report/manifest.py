@@ -28,10 +28,12 @@ def manifest(record: Mapping[str, Any] | Record, audience: Audience) -> str:
         audience: `internal`, or `public`: what `audience.public` lets through.
     """
     shown = dict(record) if audience == "internal" else public(record)
+    counted = "records" if shown.get("source_subjects") is None else "subjects"
     if audience == "public":  # which only says whether rows or people are counted
         shown.pop("source_subjects", None)
     parts = {key: shown[key] for key in _SHOWN if shown.get(key) not in (None, [], {}, "")}
-    document = {"schema": SCHEMA, "audience": audience, **parts, "verify": commands(shown)}
+    document = {"schema": SCHEMA, "audience": audience, **parts, "counted": counted}
+    document["verify"] = commands(shown)
     return json.dumps(plain(document, _short), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -128,7 +128,7 @@ def order(session: Session, tables: Sequence[Relation]) -> Check:
     for table in tables:
         query = step("verify_order", {"rel": table}, {"columns": table.names})
         if misplaced := session.row(query)[0]:
-            wrong.append(f"{table.name!r}: {misplaced} rows stand after a larger one")
+            wrong.append(f"{table.name!r}: {misplaced} of its rows are not in order")
     return Check("order", not wrong, "; ".join(wrong))
 
 

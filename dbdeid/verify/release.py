@@ -238,10 +238,10 @@ def verify_bare(
         if kind == files.DATABASE:
             return _bare_database(session, target, quasi_identifiers, k, counting, table)
         if kind == files.PARQUET:
-            rows = files.parquet(session, target, "verify_rows")
+            rows = files.parquet(session, target, target.name)
             found = _bare(session, rows, quasi_identifiers, k, counting)
             return _with(found, container.parquet(session, [target], ours=False))
-        rows = files.foreign_csv(session, target, "verify_rows")
+        rows = files.foreign_csv(session, target, target.name)
         return _bare(session, rows, quasi_identifiers, k, counting)
 
 
@@ -398,7 +398,7 @@ def _parquet(
     same_as: Content | None,
 ) -> Verification:
     stored = _stored(declared, path)
-    table = files.parquet(session, path, "verify_rows")
+    table = files.parquet(session, path, path.name)
     listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
     counts = files.parquet(session, catalog, "verify_groups") if catalog else None
     kept, checks = _written(session, table, stored, listed, counts)
@@ -418,7 +418,7 @@ def _csv(
     same_as: Content | None,
 ) -> Verification:
     text = files.exported_csv(session, path, "verify_text")
-    table, types = files.typed(session, text, declared.columns, "verify_rows")
+    table, types = files.typed(session, text, declared.columns, path.name)
     listed = counts = None
     if dictionary:
         text = files.exported_csv(session, dictionary, "verify_dictionary_text")

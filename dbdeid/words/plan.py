@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def planned(plan: Plan) -> str:
-    """Where the policy is, what it does, and the model that applies it."""
+    """Where the policy is, and what it does."""
     return "\n".join(_lines(plan))
 
 
@@ -23,8 +23,6 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"  left out     {plan.suppressed_rows:,} of {plan.source_rows:,} records"
     yield from (f"  note: {text}" for text in plan.warnings)
     yield f"a model that applies it, as models/{plan.release}.sql:"
-    yield ""
-    yield model(plan)
 
 
 def model(plan: Plan) -> str:

@@ -134,7 +134,7 @@ def _command(words: tuple[str, ...], command: Any, params: list[Any]) -> Iterato
     if arguments:
         yield "| Argument | Meaning |\n|---|---|"
         for one in arguments:
-            yield f"| `{_in_table(_metavar(one))}` | {_cell(one)} |"
+            yield f"| `{_metavar(one)}` | {_cell(one)} |"
         yield ""
     yield from _options(options)
 
@@ -145,9 +145,7 @@ def _options(options: list[Any]) -> Iterator[str]:
     yield "| Option | Meaning |\n|---|---|"
     for one in options:
         names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-        takes = (
-            "" if one.is_flag or getattr(one, "count", False) else f" `{_in_table(_metavar(one))}`"
-        )
+        takes = "" if one.is_flag or getattr(one, "count", False) else f" `{_metavar(one)}`"
         yield f"| {names}{takes} | {_cell(one)} |"
     yield ""
 

@@ -267,8 +267,8 @@ def test_the_command_writes_and_prints(database: Path, tmp_path: Path) -> None:
     spec.write_text(json.dumps(at(LEVELS)))
     command = [sys.executable, "-m", "dbdeid", "plan", str(spec), "--database", str(database)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "nothing was released; policy written to" in done.stdout
-    assert "materialized='deid_release'" in done.stdout
+    assert "nothing was released; policy written to" in done.stderr
+    assert done.stdout.startswith("{{ config(materialized='deid_release'")
     assert (tmp_path / "people_public_policy.csv").exists()
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)

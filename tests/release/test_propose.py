@@ -199,6 +199,19 @@ def test_a_placeholder_is_named_with_what_to_do(tmp_path: Path) -> None:
     assert "'?' seems to mean missing: NULLIF in `source: {sql: …}` makes it NULL" in line
 
 
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_texts_about_persons_are_left_out_however_few(tmp_path: Path, rows: int) -> None:
+    source = parquet(
+        tmp_path,
+        "SELECT i AS visit_id, i % 90 AS age, 'Patient number ' || (i % 40) || ' reports pain "
+        "since the last visit to the ward' AS note, "
+        "'call (615) 555-' || (1000 + i % 30) AS remark, "
+        f"'ward ' || (i % 5) AS ward FROM range({rows}) t(i)",
+    )
+    made = {name: p.role for name, p in proposed(source).items()}
+    assert (made["note"], made["remark"], made["ward"]) == ("drop", "drop", "quasi_identifier")
+
+
 def test_a_value_that_reads_as_suppressed_is_to_be_recoded(tmp_path: Path) -> None:
     source = parquet(
         tmp_path,

@@ -241,6 +241,25 @@ def test_releases_in_files_of_their_own_know_of_each_other(tmp_path: Path) -> No
     assert dbdeid.run(staff).rerelease == ()
 
 
+def test_files_are_told_apart_however_they_are_read(tmp_path: Path) -> None:
+    for name, seed in (("a", 11), ("b", 12)):
+        with duckdb.connect() as con:
+            fill(con, some(60, seed))
+            con.execute(f"COPY patients TO '{tmp_path}/{name}.csv'")
+    given = in_file(tmp_path)
+    del given["database"]
+
+    def found(name: str, source: object) -> list[str]:
+        own = {**given, "release": name, "target": str(tmp_path / f"{name}.duckdb")}
+        return [f["release"] for f in dbdeid.run({**own, "source": source}).rerelease]
+
+    assert found("first", str(tmp_path / "a.csv")) == []
+    assert found("other", str(tmp_path / "b.csv")) == []
+    assert found("again", str(tmp_path / "a.csv")) == ["first"]
+    query = {"sql": f"SELECT * FROM '{tmp_path}/a.csv'", "name": "patients"}
+    assert sorted(found("asked", query)) == ["again", "first"]
+
+
 def test_a_withdrawn_run_is_compared_no_more(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, some(60, 12))
     first = dbdeid.run(spec((1, 1)), con)

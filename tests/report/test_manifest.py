@@ -32,12 +32,14 @@ def test_says_what_it_is(audience: Audience) -> None:
         assert list(found)[:2] == ["schema", "audience"]
         assert (found["schema"], found["audience"]) == (SCHEMA, audience)
         assert found["release"] == "adult_public"
+        assert found["counted"] == "records"
+    assert told(full() | {"source_subjects": 40}, audience)["counted"] == "subjects"
 
 
 def test_the_public_is_told_what_the_public_page_is_made_from() -> None:
     record: Any = full() | {"distributions": [{"column": "age", "rows": []}]}
     shown, found = public(record), told(record, "public")
-    for key in found.keys() - {"schema", "audience", "verify"}:
+    for key in found.keys() - {"schema", "audience", "counted", "verify"}:
         assert found[key] == json.loads(json.dumps(shown[key], default=str))
     assert not found.keys() & set(PRIVATE)
     assert "/home/owner" not in json.dumps(found)
