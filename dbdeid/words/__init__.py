@@ -192,9 +192,8 @@ def _hierarchy(column: Mapping[str, Any]) -> str:
 
 
 OF_A_FILE = (
-    "verified: k-anonymity, as asked of this file",
     "  note: nothing else is known of a file alone: other models, whose records they are, and "
-    "whether its cells are those that were released; verify its spec for these",
+    "whether its cells are those that were released; verify its spec for these"
 )
 
 
@@ -209,8 +208,8 @@ def verified(found: Verification, *, alone: bool = False) -> str:
     checks = [(*_placed(c.check), c) for c in found.hygiene]
     places = list(dict.fromkeys(place for _, place, _ in (*promises, *checks) if place))
     where = f" in the table, {', '.join(places)}" if places else ""
-    good = OF_A_FILE[0] if alone else f"verified: every promise holds{where}"
-    lines = [good if found.verified else "NOT verified"]
+    good = "k-anonymity, as asked of this file" if alone else f"every promise holds{where}"
+    lines = [f"verified: {good}" if found.verified else "NOT verified"]
     for name in dict.fromkeys(name for name, _, _ in promises):
         kept = [(place, p) for n, place, p in promises if n == name and p.holds]
         lines += [f"  {name:<18}  {_kept(p)}" for place, p in kept if place == kept[0][0]]
@@ -220,7 +219,7 @@ def verified(found: Verification, *, alone: bool = False) -> str:
     lines += [f"  note: {c.check}: {c.detail}" for c in found.hygiene if c.holds and c.detail]
     lines += [f"  FAIL  {p.model}: {_kept(p, ALL)}" for p in found.promises if not p.holds]
     lines += [f"  FAIL  {c.check}: {c.detail}" for c in found.hygiene if not c.holds]
-    lines += [OF_A_FILE[1]] if alone else []
+    lines += [OF_A_FILE] if alone else []
     return "\n".join(lines)
 
 
