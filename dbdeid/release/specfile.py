@@ -24,7 +24,7 @@ from dbdeid.release.preset_spec import Preset
 from dbdeid.release.spec import QUERY, TEXT, Evaluate, Output, ReleaseSpec, SourceQuery
 from dbdeid.release.spectext import LARGEST, Path_, Plain, load
 
-_DATA = (".csv", ".csv.gz", ".tsv", ".parquet", ".duckdb")  # not what a spec is written in
+_DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,7 @@ FILES = tuple(
         (("run", ""), "cannot be read", "YAML file"),
         (("run", "."), "cannot be read", "YAML file"),
         (("run", "owner.duckdb"), "owner.duckdb", "YAML file"),
+        (("run", "people.csv"), "people.csv is data", "dbdeid init people.csv"),
         (("run", "spec.yml", "--database", "missing.duckdb"), "missing.duckdb", "database"),
         (("run", "spec.yml", "--database", "."), "folder", "a .duckdb file"),
         (("run", "spec.yml", "--database", "spec.yml"), "spec.yml", "a .duckdb file"),

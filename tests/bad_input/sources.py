@@ -121,7 +121,7 @@ FAILING = (
         "a Parquet file that is not there",
         "SELECT * FROM 'missing.parquet'",
         "missing.parquet",
-        "disk",
+        "check the path",
     ),
     _query("a file that is no Parquet", "SELECT * FROM read_parquet('spec.yml')", "DuckDB", "-vv"),
     _query(
