@@ -131,6 +131,8 @@ def differences(
     Classes that overlap are one region, so that a region is made of whole classes of both: what
     anybody can count who has the two tables. Of classes that nobody is in both of, each is one.
     """
+    if same_classes(before, now):  # as each time that nothing changed: scipy is slow to load
+        return np.zeros(len(people), np.int64)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
