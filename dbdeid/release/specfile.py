@@ -473,7 +473,7 @@ def _owner(place: Path_) -> type[BaseModel]:
             return ANALYSES[kind]
         case ["method", name] if name in METHODS:
             return METHODS[name]
-        case [name] if name in _PARTS:
+        case [name, *_] if name in _PARTS:
             return _PARTS[name]
     return ReleaseSpec
 

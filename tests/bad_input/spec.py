@@ -19,16 +19,19 @@ UNKNOWN = tuple(
         ('"; DROP TABLE people; --', "unknown key '\"; DROP", "Known: release"),
         ("😀", "unknown key '😀'", "Known: release"),
         ("columns/age/heirarchy", "columns.age.heirarchy", "did you mean 'hierarchy'?"),
-        ("columns/name", "columns.name", "role: quasi_identifier"),
         ("columns/age/hierarchy/widths", "columns.age.hierarchy.widths", "Known: "),
         ("privacy/0/l", "privacy[0].l", "Known: model, k"),
         ("method/supression_limit", "method.supression_limit", "did you mean 'suppression_limit'?"),
         ("method/k", "method.k", "Known: name"),
         ("output/format", "output.format", "Known: as"),
         ("evaluate/query", "evaluate.query", "did you mean 'queries'?"),
-        ("source/tabel", "source.tabel", "Known: sql"),
     )
-    if not place.startswith(("columns/name", "source/"))
+)
+OF_A_QUERY = Case(
+    name="unknown key of a source",
+    spec={"source": {"database": "owner.duckdb", "table": "people"}},
+    place="source.table",
+    hint="Known: sql, name",
 )
 
 MISSING = tuple(
@@ -435,4 +438,4 @@ TWO = (
     ),
 )
 
-CASES = (*UNKNOWN, *MISSING, *TYPES, *ABSURD, *LEGAL, *TWO)
+CASES = (*UNKNOWN, OF_A_QUERY, *MISSING, *TYPES, *ABSURD, *LEGAL, *TWO)
