@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from dbdeid.data import shelf
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.release import grouping
 from dbdeid.release.detect import Found, Kind
 
 FEW_RECORDS = 20
@@ -23,7 +23,6 @@ RARE = 0.05  # of the records: rarer values are pooled on the first level
 STEPS = 25  # intervals of the first width, at most
 BEYOND = 0.01  # share of the records beyond each limit, at most
 KNOWN = 0.8  # of the values the shelf must know
-OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,60 +131,20 @@ def _plain(number: float) -> int | float:
 
 
 def _groups(session: Session, table: Relation, found: Found) -> Ladder:
-    """Rare values pooled on a first level, or neighbouring bands of numbers joined."""
+    """Like values joined where it is known which are alike; or else the rare ones pooled."""
     counted = values_of(session, table, found)
     values = [value for value, _ in counted]
-    if found.kind == "age" and (bands := bands_of(values)) is not None:
+    if len(set(map(str.strip, values))) < len(values):
+        return Ladder("suppress")
+    if bands := grouping.bands(values):
         return Ladder({"groups": bands}, "neighbouring bands joined")
+    if known := grouping.categories(values):
+        return Ladder({"groups": known}, "like values joined")
     limit = RARE * found.records
     rare = sorted(value for value, n in counted if n < limit)
     kept = [value for value, n in counted if n >= limit]
-    if (
-        len(rare) < 2
-        or not kept
-        or OTHER in values
-        or len(set(map(str.strip, values))) < len(values)
-    ):
+    if len(rare) < 2 or not kept or shelf.OTHER in values:
         return Ladder("suppress")
     groups: dict[str, list[str]] = {value: [value] for value in kept}
-    groups[OTHER] = rare
+    groups[shelf.OTHER] = rare
     return Ladder({"groups": [groups]}, "rare values pooled: write groups that mean something")
-
-
-def bands_of(values: list[str]) -> list[dict[str, list[str]]] | None:
-    """Levels that join two neighbours, then four, of bands such as `[70-80)`; None if they differ.
-
-    >>> bands_of(["0-9", "10-19", "20-29", "30-39"])
-    [{'0-19': ['0-9', '10-19'], '20-39': ['20-29', '30-39']}]
-    """
-    found = {value: _BAND.fullmatch(value) for value in values}
-    if len(values) < 4 or not all(found.values()):
-        return None
-    ends = {value: (int(m[2]), int(m[4])) for value, m in found.items() if m}
-    ordered = sorted(values, key=ends.__getitem__)
-    levels: list[dict[str, list[str]]] = []
-    labels, width = {value: value for value in ordered}, 2
-    while len(ordered) > width:
-        level: dict[str, list[str]] = {}
-        for start in range(0, len(ordered), width):
-            some = ordered[start : start + width]
-            level[_joined(some[0], some[-1])] = list(dict.fromkeys(labels[value] for value in some))
-        labels = {v: label for label, members in level.items() for v in _under(labels, members)}
-        levels.append(level)
-        width *= 2
-    return levels
-
-
-def _under(labels: dict[str, str], members: list[str]) -> list[str]:
-    return [value for value, label in labels.items() if label in members]
-
-
-_BAND = re.compile(r"([\[(]?)(\d{1,3})( ?[-–,] ?)(\d{1,3})([\])]?)")
-
-
-def _joined(first: str, last: str) -> str:
-    """The band from the start of one to the end of another, written as the first is."""
-    start, end = _BAND.fullmatch(first), _BAND.fullmatch(last)
-    assert start is not None
-    assert end is not None
-    return f"{first[: start.start(4)]}{end[4]}{end[5]}"

@@ -13,7 +13,7 @@ from dbdeid.engine.session import Step
 from dbdeid.release.check import check
 from dbdeid.release.detect import detect
 from dbdeid.release.init import draft
-from dbdeid.release.ladders import bands_of, widths_of
+from dbdeid.release.ladders import widths_of
 from dbdeid.release.propose import Proposal, propose
 from dbdeid.release.run import run
 from dbdeid.release.sources import opened
@@ -147,17 +147,6 @@ def test_widths_are_round_and_few(low: float, high: float) -> None:
         assert not whole or widths[0] >= 2
         digits = f"{widths[0]:e}".split("e")[0].strip("0.")
         assert digits in ("1", "2", "5")
-
-
-def test_bands_are_joined_with_their_neighbours() -> None:
-    bands = [f"[{a}-{a + 10})" for a in range(0, 100, 10)]
-    first, second, third = bands_of(sorted(bands)) or []
-    assert list(first) == [f"[{a}-{a + 20})" for a in range(0, 100, 20)]
-    assert first["[80-100)"] == ["[80-90)", "[90-100)"]
-    assert list(second) == ["[0-40)", "[40-80)", "[80-100)"]
-    assert second["[80-100)"] == ["[80-100)"]
-    assert third["[0-80)"] == ["[0-40)", "[40-80)"]
-    assert bands_of(["0-9", "10-19", "old", "20-29"]) is None
 
 
 def test_a_repeating_id_becomes_the_subject_and_the_draft_runs(tmp_path: Path) -> None:
