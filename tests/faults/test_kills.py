@@ -92,9 +92,9 @@ def moments(
         ("at the commit", draw.uniform(0, 0.012), {"commit": True})
         for _ in range(many // 2 * TIMES)
     ]
-    # every third one, so that three seeds see all
+    # every fifth one, so that five seeds see all
     numbers = (
-        range(draw.randint(1, 3), steps + 1, 3)
+        range(draw.randint(1, 5), steps + 1, 5)
         if all_
         else draw.choices(range(1, steps + 1), k=many // 2)
     )

@@ -156,14 +156,17 @@ TAMPERED = {
 }
 
 
-@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
-def test_a_release_that_was_tampered_with_fails(change: str) -> None:
+def test_a_release_that_was_tampered_with_fails() -> None:
     made = spec()
     dbdeid.run(made)
     assert verify_release(made).verified
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(change)
-    assert not verify_release(made).verified
+    shutil.copy("owner.duckdb", "untouched.duckdb")
+    for name, change in TAMPERED.items():
+        with duckdb.connect("owner.duckdb") as con:
+            con.execute(change)
+        assert not verify_release(made).verified, name
+        shutil.copy("untouched.duckdb", "owner.duckdb")
+    assert verify_release(made).verified
 
 
 def test_the_command_line_says_by_its_code_that_a_release_fails() -> None:

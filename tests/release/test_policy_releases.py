@@ -382,8 +382,12 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("population", [True, False])
-@pytest.mark.parametrize("model", [*KS, *OTHERS], ids=lambda m: "-".join(map(str, m.values())))
+@pytest.mark.parametrize(
+    ("model", "population"),
+    [(m, True) for m in (*KS, *OTHERS)]
+    + [(m, False) for m in (*KS, *OTHERS) if "population" not in m],
+    ids=lambda m: "-".join(map(str, m.values())) if isinstance(m, dict) else str(m),
+)
 def test_the_first_point_that_holds_the_models_is_taken(
     con: Any, model: dict[str, Any], population: bool
 ) -> None:
