@@ -68,7 +68,10 @@ _WORDS = {
         *("(years|yrs|months|mos|weeks|days)_(lived|of_(age|life))",),
         "(pt|pat|patient)_?(yrs?|years?)",
     ),
-    "year": ("years?", "yr", "yob", "birth_?year", "vintage"),
+    "year": (
+        *("years?", "yr", "yob", "birth_?year", "vintage", "jahr", "jahrgang", "geb(urts)?_?jahr"),
+        *("annee(_de)?_naissance", "ano_(de_)?nac[a-z]+", "anno_(di_)?nascita", "geboortejaar"),
+    ),
     "date": ("dates?", "day", "dob", "dod", "birth_?(date|day)", "on", "at", "admitted", "died"),
     "zip": ("zip", "zip_?codes?", "zip[359]", "zcta", "post_?codes?", "postal(_code)?", "plz"),
     "place": (

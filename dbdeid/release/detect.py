@@ -325,13 +325,20 @@ def _written(seen: _Seen) -> tuple[Kind, str] | None:
         return None
     for shape, (kind, looks) in _LOOKS.items():
         share = seen.shapes.get(shape, 0.0)
-        if shape == "zip5" and names.says("diagnosis", seen.column.name):
-            continue  # ICD-9 has codes of five digits, too
+        if shape == "zip5" and _five_digits_of_others(seen.column.name):
+            continue
         # of digits alone few are a day by chance, but for that nearly all must be
         digits = shape == "date" and seen.shapes.get("number", 0.0) > MOST
         if share >= (SURE if digits else MOST):
             return kind, f"{_percent(share)} of its values {looks}"
     return None
+
+
+def _five_digits_of_others(name: str) -> bool:
+    """Whether a name is of other codes of five digits: ICD-9, or counties (FIPS)."""
+    return names.says("diagnosis", name) or (
+        names.says("place", name) and "zip" not in name.lower()
+    )
 
 
 def _percent(share: float) -> str:

@@ -9,13 +9,26 @@ from functools import cache
 from itertools import pairwise
 
 from dbdeid.data.shelf import OTHER, tables
+from dbdeid.release.column_names import words
 
 # A level of a hierarchy as a spec writes it: labels, and what is joined under each.
 Level = dict[str, list[str]]
 
-KNOWN = 0.8  # of the values a list of categories must know
-UNKNOWN = frozenset(("?", "", "na", "n/a", "none", "null", "unknown", "missing", "not available"))
+KNOWN = 0.8  # of the records a list of categories must know
 FEW_BANDS = 4
+UNKNOWN = frozenset(
+    (
+        *("?", "", "-", "na", "n/a", "none", "null", "unknown", "missing", "not available"),
+        *("refused", "prefer not to say", "prefer not to answer", "declined", "not reported"),
+        *("not stated", "don't know", "no answer"),
+    )
+)
+# Lists whose short values stand for other things, too: words of which the column's name has one.
+NAMED = {
+    "us_states": ("state", "st"),
+    "blood_group": ("blood", "abo", "rh", "rhesus"),
+}
+SHORT = 3  # letters
 
 
 def levels_of(paths: Mapping[str, Sequence[str]]) -> list[Level]:
@@ -42,24 +55,42 @@ def levels_of(paths: Mapping[str, Sequence[str]]) -> list[Level]:
 # -- categories ------------------------------------------------------------------------------------
 
 
-def categories(values: Sequence[str]) -> list[Level]:
-    """The levels of the list of categories that knows most of some values; empty: none does.
+def categories(name: str, counted: Mapping[str, int]) -> tuple[str, list[Level]] | None:
+    """The list of categories that knows most records of a column, and its levels.
 
-    Values that the list does not know are one group of their own.
+    Args:
+        name: of the column.
+        counted: its values, with their records.
 
-    >>> categories(["Bachelors", "HS-grad", "Masters", "11th"])[-1]
+    Returns:
+        The name of the list, and levels; values that it does not know are one group of their own.
+        None where no list knows enough, or where it joins nothing.
+
+    >>> found = categories("edu", {"Bachelors": 30, "HS-grad": 50, "Masters": 9, "11th": 11})
+    >>> found[1][-1]
     {'no more than high school': ['11th', 'HS-grad'], 'college': ['Bachelors', 'Masters']}
     """
-    known = {name: [v for v in values if _plain(v) in some] for name, some in _lists().items()}
-    name = max(known, key=lambda name: len(known[name]))
-    if len(known[name]) < max(KNOWN * len(values), 2):
-        return []
-    ranked = {v: _lists()[name].get(_plain(v), _NO_CATEGORY) for v in values}
-    in_order = sorted(values, key=lambda v: (ranked[v][0], v))
-    return levels_of({v: ranked[v][1:] for v in in_order})
+    known = {
+        chosen: {
+            v: some[_plain(v)] for v in counted if _plain(v) in some and _meant(name, chosen, v)
+        }
+        for chosen, some in _lists().items()
+    }
+    chosen = max(known, key=lambda one: sum(counted[v] for v in known[one]))
+    if sum(counted[v] for v in known[chosen]) < KNOWN * sum(counted.values()):
+        return None
+    ranked = {v: known[chosen].get(v, _NO_CATEGORY) for v in counted}
+    in_order = sorted(counted, key=lambda v: (ranked[v][0], v))
+    levels = levels_of({v: ranked[v][1:] for v in in_order})
+    return (chosen.replace("_", " "), levels) if levels else None
 
 
 _NO_CATEGORY = (math.inf, OTHER, OTHER)
+
+
+def _meant(name: str, chosen: str, value: str) -> bool:
+    hints = NAMED.get(chosen)
+    return hints is None or len(value) > SHORT or bool({*words(name).split("_")} & {*hints})
 
 
 def _plain(value: str) -> str:
@@ -102,12 +133,13 @@ def bands(values: Sequence[str]) -> list[Level]:
     return levels_of(paths | {v: [v] * len(widths) for v in unknown})
 
 
-_NUMBER = r"[$€£]? ?(\d+(?:\.\d+)?)[k%]?"
-_BAND = re.compile(rf"([\[(]?)({_NUMBER})( ?(?:[-–,]|to) ?)({_NUMBER})([\])]?)", re.I)
-_UNDER = re.compile(rf"(?:under|less than|up to|below|at most|<=?|≤) ?{_NUMBER}", re.I)
+_NUMBER = r"[$€£]? ?(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?) ?([km%]?)"
+_UNIT = r"(?: ?(?:years?|yrs?|y|months?|days?|d|hours?|hrs?|h|minutes?|min|kg|cm))?"
+_BAND = re.compile(rf"([\[(]?)({_NUMBER})( ?(?:[-–,]|to) ?)({_NUMBER}){_UNIT}([\])]?)", re.I)
+_UNDER = re.compile(rf"(?:under|less than|up to|below|at most|<=?|≤) ?{_NUMBER}{_UNIT}", re.I)
 _OVER = re.compile(
-    rf"(?:over|more than|above|at least|>=?|≥) ?{_NUMBER}|"
-    rf"{_NUMBER} ?(?:\+|(?:and|or) (?:over|more|above|older))",
+    rf"(?:over|more than|above|at least|>=?|≥) ?{_NUMBER}{_UNIT}|"
+    rf"{_NUMBER}{_UNIT} ?(?:\+|(?:and|or) (?:over|more|above|older|greater|higher))",
     re.I,
 )
 
@@ -116,13 +148,17 @@ def _ends(value: str) -> tuple[float, float] | None:
     """The limits of a band."""
     text = value.strip()
     if band := _BAND.fullmatch(text):
-        low, high = float(band[3]), float(band[6])
+        low, high = _number(band[3], band[4] or band[8]), _number(band[7], band[8])
         return (low, high) if low < high else None
     if under := _UNDER.fullmatch(text):
-        return -math.inf, float(under[1])
+        return -math.inf, _number(under[1], under[2])
     if over := _OVER.fullmatch(text):
-        return float(over[1] or over[2]), math.inf
+        return _number(over[1] or over[3], over[2] or over[4] or ""), math.inf
     return None
+
+
+def _number(digits: str, unit: str) -> float:
+    return float(digits.replace(",", "")) * {"k": 1e3, "m": 1e6}.get(unit.lower(), 1)
 
 
 def _label(ordered: Sequence[str], start: int, width: int) -> str:
@@ -132,5 +168,5 @@ def _label(ordered: Sequence[str], start: int, width: int) -> str:
     if len(some) == 1:
         return some[0]
     if first is not None and last is not None:
-        return f"{first[1]}{first[2]}{first[4]}{last[5]}{last[7]}"
+        return f"{first[1]}{first[2]}{first[5]}{last[6]}{last[9]}"
     return f"{some[0]} {'or' if len(some) == 2 else 'through'} {some[-1]}"

@@ -138,8 +138,9 @@ def _groups(session: Session, table: Relation, found: Found) -> Ladder:
         return Ladder("suppress")
     if bands := grouping.bands(values):
         return Ladder({"groups": bands}, "neighbouring bands joined")
-    if known := grouping.categories(values):
-        return Ladder({"groups": known}, "like values joined")
+    if known := grouping.categories(found.name, dict(counted)):
+        what, levels = known
+        return Ladder({"groups": levels}, f"joined as values of {what}")
     limit = RARE * found.records
     rare = sorted(value for value, n in counted if n < limit)
     kept = [value for value, n in counted if n >= limit]

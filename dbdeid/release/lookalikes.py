@@ -102,6 +102,9 @@ INSIDE = {
 }
 
 
+BIRTHS = "numbers as of years, as far apart as those of births"
+
+
 def _days(found: Found, seen: Shares) -> str | None:
     """Numbers that count days or seconds, and dates without a year or a day."""
     if seen["days_of_years"] >= SURE and found.distinct > FEW_VALUES:
@@ -122,7 +125,7 @@ def _days(found: Found, seen: Shares) -> str | None:
     if whole and low >= 0 and 355 <= high <= 366 and found.distinct > MANY_CODES:
         return "whole numbers as of the days of a year"
     if whole and low >= 1850 and high <= 2100 and high - low >= LIVES:
-        return "numbers as of years, as far apart as those of births"
+        return BIRTHS
     return None
 
 

@@ -21,7 +21,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.release import column_names as names
 from dbdeid.release import ladders
 from dbdeid.release.detect import IDENTIFYING, Found, subject_of
-from dbdeid.release.lookalikes import INSIDE, doubts
+from dbdeid.release.lookalikes import BIRTHS, INSIDE, doubts
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
 
@@ -94,7 +94,9 @@ def propose(session: Session, table: Relation, found: Sequence[Found]) -> tuple[
 
 
 def _doubted(p: Proposal, doubt: str) -> Proposal:
-    """The same where texts with addresses or numbers of persons inside are left out."""
+    """The same, but years as of births are known, and texts that tell of persons are left out."""
+    if doubt == BIRTHS and p.role == "insensitive":
+        return replace(p, role="quasi_identifier", why=doubt, by_name=True)
     plain = p.found.kind in ("text", "code") and p.role not in ("identifier", "drop")
     if not plain or doubt not in INSIDE.values():
         return p
@@ -133,7 +135,7 @@ def _first(found: Found, subject: Found | None, item: bool) -> Proposal:
     if names.of_visits(name):
         why = "how often, over a time, only who treats or pays knows; if others may know it of a "
         return Proposal(found, "insensitive", f"{why}person: quasi_identifier")
-    if names.of_count(name) and not _seen(name):
+    if names.of_count(name) and found.column.family in NUMBERS and not _seen(name):
         return Proposal(found, "insensitive", "a count or measure that outsiders do not know")
     if _seen(name):
         what = "a person" if names.of_person_known(name) else "a visit"

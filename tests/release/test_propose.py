@@ -55,6 +55,50 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
     }
 
 
+def test_years_of_birth_are_known_whatever_they_are_called(tmp_path: Path) -> None:
+    born = "1925 + (i * 7) % 80"
+    made = proposed(
+        parquet(
+            tmp_path,
+            f"SELECT {born} AS GEBJAHR, {born} AS annee_naissance, {born} + 1 AS xyz, "
+            "i % 300 AS num_labs FROM range(3000) t(i)",
+        )
+    )
+    assert {name: p.role for name, p in made.items()} == {
+        "GEBJAHR": "quasi_identifier",
+        "annee_naissance": "quasi_identifier",
+        "xyz": "quasi_identifier",
+        "num_labs": "insensitive",
+    }
+
+
+def test_texts_are_no_counts(tmp_path: Path) -> None:
+    days = "['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'][1 + i % 7]"
+    made = proposed(
+        parquet(tmp_path, f"SELECT i % 60 AS age, {days} AS adm_day FROM range(3000) t(i)")
+    )
+    assert made["adm_day"].role == "quasi_identifier"
+    assert made["adm_day"].hierarchy["groups"][0]["weekend"] == ["Sat", "Sun"]
+
+
+def test_codes_of_counties_are_no_zip_codes(tmp_path: Path) -> None:
+    code = "printf('%05d', 6001 + 2 * (i % 40))"
+    made = proposed(
+        parquet(tmp_path, f"SELECT {code} AS county_fips, {code} AS area FROM range(3000) t(i)")
+    )
+    assert made["county_fips"].found.kind == "place"
+    assert made["area"].found.kind == "zip"
+
+
+def test_bands_with_decimals_are_no_dates(tmp_path: Path) -> None:
+    bands = "['<18.5', '18.5-24.9', '25-29.9', '30-34.9', '35-39.9', '>=40'][1 + i % 6]"
+    made = proposed(
+        parquet(tmp_path, f"SELECT i % 60 AS age, {bands} AS bmi_class FROM range(3000) t(i)")
+    )
+    assert made["bmi_class"].role == "quasi_identifier"
+    assert len(made["bmi_class"].hierarchy["groups"]) == 2
+
+
 def test_of_unknown_columns_only_the_first_are_quasi_identifiers(tmp_path: Path) -> None:
     columns = ", ".join(f"'v{n}_' || (i % {n + 3}) AS u{n}" for n in range(9))
     made = proposed(parquet(tmp_path, f"SELECT i % 60 AS age, {columns} FROM range(3000) t(i)"))
