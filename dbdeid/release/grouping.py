@@ -70,10 +70,9 @@ def categories(name: str, counted: Mapping[str, int]) -> tuple[str, list[Level]]
     >>> found[1][-1]
     {'no more than high school': ['11th', 'HS-grad'], 'college': ['Bachelors', 'Masters']}
     """
+    plain = {value: _plain(value) for value in counted}
     known = {
-        chosen: {
-            v: some[_plain(v)] for v in counted if _plain(v) in some and _meant(name, chosen, v)
-        }
+        chosen: {v: some[p] for v, p in plain.items() if p in some and _meant(name, chosen, v)}
         for chosen, some in _lists().items()
     }
     chosen = max(known, key=lambda one: sum(counted[v] for v in known[one]))
