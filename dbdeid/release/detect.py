@@ -336,9 +336,8 @@ def _written(seen: _Seen) -> tuple[Kind, str] | None:
 
 def _five_digits_of_others(name: str) -> bool:
     """Whether a name is of other codes of five digits: ICD-9, or counties (FIPS)."""
-    return names.says("diagnosis", name) or (
-        names.says("place", name) and "zip" not in name.lower()
-    )
+    of_zip = names.says("zip", name)
+    return names.says("diagnosis", name) or (names.says("place", name) and not of_zip)
 
 
 def _percent(share: float) -> str:
