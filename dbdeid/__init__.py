@@ -32,9 +32,11 @@ if TYPE_CHECKING:
         progress,
         project,
         query,
+        releases,
         run,
         search,
         verify,
+        withdraw,
     )
 
 __version__ = "0.1.0"
@@ -61,9 +63,11 @@ __all__ = [
     "progress",
     "project",
     "query",
+    "releases",
     "run",
     "search",
     "verify",
+    "withdraw",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dbdeid.project.project import project
+from dbdeid.project.remembered import releases, withdraw
 from dbdeid.release.check import check
 from dbdeid.release.existing import evaluate, verify
 from dbdeid.release.frontier import frontier
@@ -20,7 +21,9 @@ __all__ = [
     "progress",
     "project",
     "query",
+    "releases",
     "run",
     "search",
     "verify",
+    "withdraw",
 ]

@@ -7,12 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from dbdeid import __version__, cli_dbt, cli_project, cli_roles, cli_sql
+from dbdeid import __version__, cli_dbt, cli_project, cli_releases, cli_roles, cli_sign, cli_sql
 from dbdeid.commands import (
+    SPECS,
     Options,
+    Trial,
     command,
     following,
     frontier_texts,
+    release_texts,
     search_texts,
     show,
     texts,
@@ -29,6 +32,7 @@ app = typer.Typer(
 app.add_typer(cli_sql.macros_app, name="macros")
 app.add_typer(cli_roles.roles_app, name="roles")
 app.add_typer(cli_dbt.dbt_app, name="dbt")
+app.add_typer(cli_releases.releases_app, name="releases")
 
 # -- commands ------------------------------------------------------------------------------------
 
@@ -52,7 +56,7 @@ def demo(
     *,
     options: Options,
 ) -> None:
-    """Make a verified release of sample data, with its report. Start here.
+    """Make a release of sample data, with its report. Start here.
 
     Writes the UCI Adult sample, a commented spec with its hierarchies and queries, the release as
     DuckDB and Parquet files, and report.html. No network is needed.
@@ -78,18 +82,18 @@ def init(
 ) -> None:
     """Draft a specification for your own table.
 
-    Prints proposed roles, each with its reason, hierarchies and first models, to be read and
-    corrected.
+    Columns that are known get a role, a reason and a hierarchy; the others are undecided, with
+    what each role would cost. Nothing is released until you have decided.
 
     dbdeid init visits.parquet -o visits.yml
     """
-    from dbdeid.release.init import draft, write_draft
+    from dbdeid.release.init import drafted, write_draft
 
-    text = draft(Path(source), table, options.settings)
+    made = drafted(Path(source), table, options.settings)
     if output is not None:
-        write_draft(output, text)
-        return show(options, {"spec": text, "file": str(output)}, f"drafted {output}")
-    show(options, {"spec": text}, text)
+        write_draft(output, made.text)
+        return show(options, made.to_dict() | {"file": str(output)}, made.told(output))
+    show(options, made.to_dict(), made.text)
 
 
 @command(app, explains=True)
@@ -118,9 +122,16 @@ def check(
             database=options.database,
             settings=options.settings,
             notify=follower.notify,
+            offer=follower.tell,
             deep=deep,
         )
     show(options, found, texts().checked(found))
+    open_ones = len(found.get("undecided", ())) + len(found.get("questions", ()))
+    if open_ones:
+        raise DataError(
+            f"{spec}: {open_ones} question{'s' * (open_ones != 1)} to answer before a run",
+            hint="edit the spec, and check it again",
+        )
 
 
 command(app, explains=True)(cli_project.run)
@@ -198,9 +209,11 @@ def frontier(
 command(app)(cli_dbt.plan)
 
 
-@command(app)
+@command(app, foreign="target")
 def verify(
-    target: Annotated[Path, typer.Argument(metavar="SPEC|FILE", help="A spec, or any file.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="SPEC|FILE|DIR", help="A spec, a file, or a folder received.")
+    ],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
     *,
     qi: Annotated[
@@ -209,15 +222,28 @@ def verify(
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
     subject: Subject = None,
     null_policy: Nulls = "own_category",
+    manifest: Annotated[
+        Path | None, typer.Option(metavar="JSON", help="Hold a file against its public manifest.")
+    ] = None,
+    signed_by: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="The public key that signed the manifest.")
+    ] = None,
+    trial: Trial = False,
     options: Options,
 ) -> None:
     """Verify a release, or the k-anonymity of any file.
 
-    Everything is recomputed from what is written. Exit code 4: a promise does not hold.
+    Everything is recomputed from what is written. Exit code 4: a promise does not hold; 2: it is as
+    it was, but its source has changed since, and nobody can compare them, or nobody else is to have
+    it: it was a trial, or was withdrawn.
 
     dbdeid verify visits.yml
 
     dbdeid verify visits_public.parquet --qi age --qi zip --k 5
+
+    dbdeid verify visits_public.parquet --manifest visits_public.json --signed-by owner.pub
+
+    dbdeid verify received/ --signed-by owner.pub
     """
     from dbdeid.errors import VerificationError
     from dbdeid.privacy import Counting
@@ -225,15 +251,37 @@ def verify(
     from dbdeid.verify import Verification, verify_bare
 
     found: Verification
-    alone = target.suffix.lower() not in (".yml", ".yaml", ".json")
+    changed, why = None, None
+    alone = target.suffix.lower() not in SPECS
+    if not target.suffix and not target.exists():
+        raise DataError(f"{target}: no such file or folder", hint="look at how it is spelled")
+    if target.is_dir():
+        if manifest or options.database or qi or table or trial or k is not None:
+            raise DataError(
+                f"{target}: a folder is held against its manifest, and takes --signed-by only",
+                hint=f"dbdeid verify {target} --signed-by KEY.pub",
+            )
+        return cli_sign.receive_folder(target, signed_by, options)
+    if manifest is not None or signed_by is not None:
+        if manifest is None or not alone or qi or table or trial or k is not None:
+            raise DataError(
+                f"{target}: --manifest and --signed-by go with a file, and with nothing else",
+                hint="dbdeid verify FILE --manifest MANIFEST.json --signed-by KEY.pub",
+            )
+        return cli_sign.receive(target, manifest, signed_by, options)
     if not alone:
         if qi or k is not None or subject is not None or null_policy != "own_category":
             raise DataError(
                 f"{target}: --qi, --k, --subject and --null-policy are for a file without a spec",
                 hint="a release is verified as its spec declares",
             )
-        found = existing.verify(target, database=options.database, settings=options.settings)
+        known = existing.verify(
+            target, database=options.database, settings=options.settings, trial=trial
+        )
+        found, changed, why = known, known.source_changed, known.unpublishable
     else:
+        if trial:
+            raise DataError(f"{target}: --trial goes with a spec", hint="leave it out for a file")
         if not qi or k is None:
             raise DataError(
                 f"{target}: a file without a spec needs --qi and --k",
@@ -243,20 +291,25 @@ def verify(
         found = verify_bare(
             target, tuple(qi), k, counting=counting, table=table, settings=options.settings
         )
-    show(options, found.to_dict(), texts().verified(found, alone=alone))
+    told = texts().verified(found, alone=alone, changed=changed, unpublishable=why)
+    show(options, found.to_dict(), told)
     if not found.verified:
         failed = [p.model for p in found.promises if not p.holds]
         failed += [c.check for c in found.hygiene if not c.holds]
         raise VerificationError(
             f"verification failed: {', '.join(failed)}", hint="do not give this away"
         )
+    if why is not None:
+        raise DataError(f"{why.message}: do not give it away", hint=why.hint)
+    if changed is not None:
+        raise DataError(changed.message, hint=f"run it again: dbdeid run {target}")
 
 
 command(app, name="test")(cli_project.examine)
 
 
 @command(app)
-def evaluate(spec: SpecPath, *, options: Options) -> None:
+def evaluate(spec: SpecPath, *, trial: Trial = False, options: Options) -> None:
     """Measure what a release lost.
 
     Utility metrics, and the spec's queries and models on the source and on the release.
@@ -265,7 +318,7 @@ def evaluate(spec: SpecPath, *, options: Options) -> None:
     """
     from dbdeid.release.existing import evaluate as run_evaluate
 
-    found = run_evaluate(spec, database=options.database, settings=options.settings)
+    found = run_evaluate(spec, database=options.database, settings=options.settings, trial=trial)
     show(options, found, texts().evaluated(found))
     if found["queries"] and not found["queries"]["answered"]:
         raise DataError(
@@ -273,7 +326,7 @@ def evaluate(spec: SpecPath, *, options: Options) -> None:
         )
 
 
-command(app, explains=True)(cli_sql.query)
+command(app, explains=True, foreign="source")(cli_sql.query)
 
 
 @command(app)
@@ -303,7 +356,7 @@ def workload(
     show(options, made.to_dict(), texts().drawn(made))
 
 
-@command(app)
+@command(app, foreign="source")
 def risk(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
@@ -359,37 +412,38 @@ def risk(
 @command(app)
 def export(
     spec: SpecPath,
-    destination: Annotated[Path, typer.Argument(metavar="DEST", help="A new file.")],
+    destination: Annotated[
+        Path,
+        typer.Argument(metavar="DEST", help="A new file, or a new or empty folder for all of it."),
+    ],
     *,
     options: Options,
 ) -> None:
-    """Export a release to a new file, verified after reopening.
+    """Export a release to a new file or folder, verified after reopening.
+
+    A folder gets exactly what may leave: the target or the declared exports, what explains them,
+    the public report and its manifest. Nothing private is in it. Trials, withdrawn releases and
+    those that do not verify now are refused.
 
     dbdeid export visits.yml visits_public.csv
+
+    dbdeid export visits.yml to_send/
     """
     from dbdeid.release.existing import export_release
+    from dbdeid.release.handout import hand_out
 
+    if destination.is_dir() or not destination.suffix:
+        given = hand_out(spec, destination, database=options.database, settings=options.settings)
+        return show(options, given.to_dict(), release_texts().handed_out(given))
     written = export_release(
         spec, destination, database=options.database, settings=options.settings
     )
     names = [str(path) for path in written]
-    show(options, {"exported": names}, "exported and verified: " + ", ".join(names))
+    show(options, {"exported": names}, "exported, promises verified: " + ", ".join(names))
 
 
-@command(app, name="list")
-def list_(
-    target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A database or target.")],
-    *,
-    options: Options,
-) -> None:
-    """List the releases that a database remembers.
-
-    dbdeid list visits_public.private.duckdb
-    """
-    from dbdeid.release.existing import entries
-
-    found = entries(target, options.settings)
-    show(options, [texts().entry(e) for e in found], texts().entries(found))
+command(app)(cli_sign.sign)
+command(app, name="list")(cli_releases.list_database)
 
 
 @command(app)
@@ -402,6 +456,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write it.")
     ] = None,
+    trial: Trial = False,
     options: Options,
 ) -> None:
     """Write the report of a release as one page.
@@ -412,7 +467,7 @@ def report(
     """
     from dbdeid.release.page import write_report
 
-    path = write_report(spec, audience, output, options.database, options.settings)
+    path = write_report(spec, audience, output, options.database, options.settings, trial=trial)
     show(options, {"report": str(path), "audience": audience}, f"{audience} report: {path}")
 
 

@@ -47,15 +47,21 @@ def run(
     reuse: Annotated[
         bool, typer.Option("--reuse", help="Apply the levels of the last run; search for none.")
     ] = False,
+    trial: Annotated[
+        bool, typer.Option("--trial", help="Make it to look at, not to publish.")
+    ] = False,
     options: Options,
 ) -> None:
     """Make, verify and publish releases: those of specs, or all of a project.
 
     Each appears whole and verified, or not at all. Exit code 3: no release satisfies the declared
     models within the declared limits; 4: one misses what its spec expects. In a project one that
-    fails stops only those that rest on it.
+    fails stops only those that rest on it. A trial gets a file of its own and no exports: what was
+    published stays as it was, and later runs are not compared with it.
 
     dbdeid run visits.yml
+
+    dbdeid run visits.yml --trial
 
     dbdeid run --select "tag:weekly+" --exclude visits_internal
 
@@ -63,7 +69,7 @@ def run(
     """
     if specs:
         _refuse_words(select, exclude, project)
-        return _run_specs(specs, options, reuse=reuse)
+        return _run_specs(specs, options, reuse=reuse, trial=trial)
 
     found = _opened(project, options)
     chosen = found.select(select or (), exclude or ())
@@ -72,9 +78,10 @@ def run(
 
     def make(release: Release) -> Done:
         with following(options) as follower:
-            return found.make(release, follower.notify, follower.offer, reuse=reuse)
+            return found.make(release, follower.notify, follower.offer, reuse=reuse, trial=trial)
 
-    _go(found.runner(chosen, make, guarded), options, found.results_file)
+    kept = found.trials_file if trial else found.results_file
+    _go(found.runner(chosen, make, guarded, trial=trial), options, kept)
 
 
 def examine(
@@ -140,14 +147,14 @@ def explain(specs: Sequence[Path], options: Options) -> None:
     show(options, documents if len(specs) != 1 else documents[0], "\n\n".join(shown))
 
 
-def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool) -> None:
+def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool, trial: bool) -> None:
+    from dbdeid.release.places import require_lasting
     from dbdeid.release.run import run as run_release
     from dbdeid.release.specfile import read
-    from dbdeid.release.workplace import require_lasting
 
     if options.explain:
         return explain(specs, options)
-    files = [read(path, database=options.database) for path in specs]
+    files = [read(path, database=options.database, trial=trial) for path in specs]
     # a mistake in the last spec is told before the first is run
     for file, path in zip(files, specs, strict=True):
         require_lasting(
@@ -167,6 +174,7 @@ def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool) -> None:
                 notify=follower.notify,
                 offer=follower.offer,
                 reuse=reuse,
+                trial=trial,
             )
         results.append(result.to_dict())
         show(options, None, texts().released(result))

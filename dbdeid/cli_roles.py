@@ -27,12 +27,14 @@ def roles_export(
     dbdeid roles export visits.yml
     """
     from dbdeid.release import comments
-    from dbdeid.release.specfile import read, written_columns
-    from dbdeid.release.workplace import places
+    from dbdeid.release.places import places
+    from dbdeid.release.specfile import read
+    from dbdeid.release.spectext import load
 
     file = read(spec, database=options.database)
-    columns, database = written_columns(file), places(file, options.database).database
-    found = comments.export(columns, file.spec.source, database, options.settings)
+    written, _ = load(file.text, file.label)
+    database = places(file, options.database).database
+    found = comments.export(written["columns"], file.spec.source, database, options.settings)
     text = "\n".join(f"{name}: {comment}" for name, comment in found.items())
     show(options, {"comments": found}, text)
 

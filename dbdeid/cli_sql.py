@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dbdeid.commands import Options, command, query_texts, show, texts
+from dbdeid.commands import Options, Trial, command, query_texts, show, texts
+from dbdeid.engine import regular
 from dbdeid.errors import DataError
 
 macros_app = typer.Typer(help="The SQL macros: install them, or print them.", no_args_is_help=True)
@@ -25,6 +26,7 @@ def query(
     spread_suppressed: Annotated[
         bool, typer.Option("--spread-suppressed", help="Count suppressed records, spread evenly.")
     ] = False,
+    trial: Trial = False,
     dialect: Annotated[
         Literal["duckdb", "spark", "postgres"] | None,
         typer.Option(help="With --explain: SQL of another engine.", show_default="duckdb"),
@@ -51,6 +53,7 @@ def query(
         "database": options.database,
         "settings": options.settings,
         "spread_suppressed": spread_suppressed,
+        "trial": trial,
     }
     if options.explain:
         script = rewritten(source, text, **given, dialect=dialect or "duckdb")
@@ -65,6 +68,9 @@ def sql(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="SQL to run.")] = None,
     *,
     statement: Annotated[str | None, typer.Option("-c", help="SQL to run.")] = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make the database where it is missing.")
+    ] = False,
     options: Options,
 ) -> None:
     """Run DuckDB SQL with all macros and UDFs registered.
@@ -75,13 +81,16 @@ def sql(
     dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
     """
     from dbdeid.engine.console import is_release, run_script
-    from dbdeid.release.install import install, register_udfs
+    from dbdeid.release.install import install
+    from dbdeid.udfs import functions
 
     text = statement if statement is not None else _script(file)
     results = []
     released = is_release(target)
-    register = register_udfs if released else install
-    for result in run_script(target, text, options.settings, register, read_only=released):
+    # a release may be anyone's: its views must not call what reads and writes files
+    register = functions.register if released else install
+    made = run_script(target, text, options.settings, register, read_only=released, create=create)
+    for result in made:
         results.append(result.to_dict() if options.json else None)
         show(options, None, texts().table(result))
     if options.json:
@@ -101,7 +110,7 @@ def _script(file: Path | None) -> str:
     if file is None:
         return sys.stdin.read()
     try:
-        return file.read_text(encoding="utf-8")
+        return regular.text(file)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text"
         raise DataError(f"{file} cannot be read ({why})", hint="give a file of SQL") from None

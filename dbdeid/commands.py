@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 import typer.core
 
-from dbdeid.errors import DbdeidError, Failure, failure_of
+from dbdeid.errors import DbdeidError, Failure, exhausted, failure_of
 
 if TYPE_CHECKING:
     from rich.status import Status
 
     from dbdeid.engine.session import Settings
-    from dbdeid.release.clock import BestSoFar, Notify
+    from dbdeid.release.clock import BestSoFar, Notify, Placed, Progress, Weighed
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Options:
 
 
 T = TypeVar("T")
+Trial = Annotated[bool, typer.Option("--trial", help="Its trial, not what was made to publish.")]
 INTERRUPTED = 130
 
 _COMMON: dict[str, Any] = {
@@ -101,7 +102,11 @@ class _Command(typer.core.TyperCommand):
 
 
 def command(
-    group: typer.Typer, *, name: str | None = None, explains: bool = False
+    group: typer.Typer,
+    *,
+    name: str | None = None,
+    explains: bool = False,
+    foreign: str | None = None,
 ) -> Callable[[Any], Any]:
     """Register a command whose last parameter `options` collects the options of every command.
 
@@ -109,6 +114,7 @@ def command(
         group: what it belongs to.
         name: of the command; None takes the function's.
         explains: whether it can show its SQL steps; others refuse `--explain`.
+        foreign: its argument that may be a file of others, which is then read within limits.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -133,7 +139,8 @@ def command(
                     "only run, check and query show their SQL; -vv logs that of any command",
                     param_hint="--explain",
                 )
-            code = _ending(functools.partial(function, **given), Options(**shared))
+            file = Path(given[foreign]) if foreign else None
+            code = _apart(file, functools.partial(function, **given), Options(**shared))
             if code:
                 raise typer.Exit(code)
 
@@ -174,6 +181,20 @@ def project_texts() -> Any:
     return project
 
 
+def release_texts() -> Any:
+    """Those of runs that are remembered."""
+    from dbdeid.words import releases
+
+    return releases
+
+
+def signing_texts() -> Any:
+    """Those of signatures."""
+    from dbdeid.words import signing
+
+    return signing
+
+
 def plan_texts() -> Any:
     """Those of plans."""
     from dbdeid.words import plan
@@ -203,19 +224,35 @@ class Follower:
     A line follows the work on a terminal only, and only there is anything asked.
 
     Attributes:
-        notify: called with each phase and the progress of a search; None: nobody looks.
+        notify: called with each phase and the progress of a search.
     """
 
     def __init__(self, status: Status | None) -> None:
         self._status = status
-        self.notify: Notify | None = None
+        self._show: Notify | None = None
+        self._last: tuple[str, Any] | None = None
+        self._told = False
         if status is not None:
             from dbdeid.words.progress import telling
 
-            self.notify = telling(status.update)
+            self._show = telling(status.update)
+
+    def notify(self, phase: str, found: Progress | Placed | Weighed | None) -> None:
+        """Show how far the work is, and remember it."""
+        self._last = phase, found
+        if self._show is not None:
+            self._show(phase, found)
+
+    def interrupted(self) -> None:
+        """Say how far the work was, unless that was said already."""
+        if self._last is not None and not self._told:
+            if self._status is not None:
+                self._status.stop()
+            typer.echo(search_texts().where_interrupted(*self._last), err=True)
 
     def tell(self, best: BestSoFar) -> bool:
         """Say what an interrupted search has found, and go no further."""
+        self._told = True
         if self._status is not None:
             self._status.stop()
         typer.echo(search_texts().best_so_far(best), err=True)
@@ -235,14 +272,23 @@ class Follower:
 
 @contextmanager
 def following(options: Options) -> Iterator[Follower]:
-    """A follower, with its line on standard error if that is a terminal."""
-    if options.quiet or not sys.stderr.isatty():
-        yield Follower(None)
-        return
-    from rich.console import Console
+    """A follower, with its line on standard error if that is a terminal.
 
-    with Console(stderr=True).status("starting") as status:
-        yield Follower(status)
+    When the work is interrupted before it has found anything to take, it says how far it was.
+    """
+    with ExitStack() as held:
+        status = None
+        if not options.quiet and sys.stderr.isatty():
+            from rich.console import Console
+
+            status = held.enter_context(Console(stderr=True).status("starting"))
+        follower = Follower(status)
+        try:
+            yield follower
+        except KeyboardInterrupt:
+            if not options.quiet:
+                follower.interrupted()
+            raise
 
 
 def tell(failure: Failure, options: Options, of: str = "") -> None:
@@ -273,6 +319,8 @@ def guarded(work: Callable[[], T]) -> T | Failure:
 
 def _failure(error: Exception) -> Failure:
     """Any error as it is told; the text of a foreign one may quote data, so only its kind is."""
+    if (ended := exhausted(error)) is not None:
+        return failure_of(ended)
     if isinstance(error, DbdeidError | OSError):
         return failure_of(error)
     places = "".join(traceback.format_tb(error.__traceback__))
@@ -328,6 +376,29 @@ def _interrupt_again(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
             otherwise(unraisable)
 
     return hook
+
+
+# A spec is its owner's, and so are the files that it names.
+SPECS = (".yml", ".yaml", ".json")
+
+
+def _apart(file: Path | None, command: Callable[..., None], options: Options) -> int:
+    """Run a command in a process of its own where others wrote its file, or memory is bounded."""
+    from dbdeid.engine.apart import Limits, bounded, forked
+
+    limits = None
+    if file is not None and file.suffix.lower() not in SPECS:
+        limits = Limits.of(file)
+    if limits is not None or bounded():
+        try:
+            code = forked(limits)
+        except Exception as error:
+            failure = _failure(error)
+            tell(failure, options)
+            return failure.exit_code
+        if code is not None:
+            return code
+    return _ending(command, options)
 
 
 def _ending(command: Callable[..., None], options: Options) -> int:

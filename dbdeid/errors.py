@@ -5,6 +5,7 @@ No message carries a cell of an identifier or sensitive column.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -112,6 +113,85 @@ class Failure:
     message: str
     exit_code: int
     examples: tuple[str, ...] = ()
+
+
+# What ends a process that has done nothing wrong, as each library tells of it; no cell is in it.
+_ENDS = {
+    "memory": (
+        *("cannot allocate memory", "failed to map segment", "bad_alloc", "bad allocation"),
+        *("unable to allocate", "allocation failure", "out of memory", "not enough memory"),
+        *("malloc of size", "realloc of size", "failed to allocate"),
+    ),
+    "threads": (
+        *("can't start new thread", "resource temporarily unavailable"),
+        "thread constructor failed",
+    ),
+    "open files": ("too many open files",),
+    "room on the disk": ("no space left", "disk quota exceeded"),
+}
+_OF_MEMORY = ("MemoryError", "ArrowMemoryError", "OutOfMemoryException")
+_ERRNO = {
+    errno.ENOMEM: "memory",
+    errno.EAGAIN: "threads",
+    errno.EMFILE: "open files",
+    errno.ENFILE: "open files",
+    errno.ENOSPC: "room on the disk",
+    errno.EDQUOT: "room on the disk",
+}
+_MORE = {
+    "memory": "allow more (ulimit -v, --memory-limit), or use less with --threads 1",
+    "threads": "use --threads 1, or allow more (ulimit -u, ulimit -v)",
+    "open files": "allow more (ulimit -n)",
+    "room on the disk": "make room there, or set TMPDIR to a place that has some",
+}
+
+
+def out_of(what: str, how: str, *, ended: bool = False) -> DataError:
+    """The error that a process had not enough of something.
+
+    Args:
+        what: memory, threads, open files or room on the disk.
+        how: how this was met.
+        ended: whether the process was ended by others, and could remove nothing itself.
+    """
+    left = "nothing half-done is kept: run it again then"
+    if ended:
+        left = "run it again then, which removes folders named .dbdeid-… that this one left"
+    hint = f"{_MORE[what]}; {left}"
+    return DataError(f"not enough {what} ({how})", hint=hint)
+
+
+def exhausted(error: BaseException) -> DataError | None:
+    """The error that says of what there was not enough, where that is behind another error.
+
+    Of an error of dbdeid that already tells of a full disk, nothing better can be said.
+    """
+    told = isinstance(error, DbdeidError)
+    behind: BaseException | None = error
+    for _ in range(_DEEP):
+        if behind is None:
+            return None
+        found = None if isinstance(behind, DbdeidError) else _exhausted(behind)
+        if found is not None and not (told and found[0] == "room on the disk"):
+            return out_of(*found)
+        behind = behind.__cause__ or behind.__context__
+    return None
+
+
+_DEEP = 8
+
+
+def _exhausted(error: BaseException) -> tuple[str, str] | None:
+    """What there was not enough of, and how that was met, as far as the error tells."""
+    if isinstance(error, OSError) and error.errno in _ERRNO:
+        return _ERRNO[error.errno], error.strerror or type(error).__name__
+    text = str(error).lower()
+    for what, signs in _ENDS.items():
+        if sign := next((sign for sign in signs if sign in text), None):
+            return what, sign
+    if isinstance(error, MemoryError) or type(error).__name__ in _OF_MEMORY:
+        return "memory", type(error).__name__
+    return None
 
 
 def failure_of(error: DbdeidError | OSError) -> Failure:

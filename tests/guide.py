@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,7 +110,8 @@ def follow(name: str | Path, folder: Path) -> int:
         elif block.language == "python":
             printed = python(block.text, folder)
         elif block.language == "text":
-            assert masked(printed) == masked(block.text)
+            shown, there = masked(block.text), masked(printed)
+            assert there == shown, "\n".join(unified_diff(shown, there, "page", "printed", n=1))
             compared += 1
     assert compared == page.read_text(encoding="utf-8").count("```text")
     return compared

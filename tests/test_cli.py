@@ -31,6 +31,9 @@ from dbdeid.commands import interruptible
 QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
 RUN_KEYS = {
     "release",
+    "trial",
+    "together",
+    "useless",
     "method",
     "source_rows",
     "source_subjects",
@@ -57,6 +60,7 @@ RUN_KEYS = {
     "promises",
     "expectations",
     "rerelease",
+    "remains",
     "warnings",
     "seconds",
 }
@@ -139,14 +143,23 @@ def test_the_life_of_a_release(place: Path) -> None:
     assert prints()["owner.duckdb"] == owner
 
     verified = document("verify", "a.yml")
-    assert set(verified) == {"verified", "promises", "hygiene"}
+    assert set(verified) == {
+        "verified",
+        "promises",
+        "hygiene",
+        "unique",
+        "source_changed",
+        "unpublishable",
+    }
     assert {frozenset(p) for p in verified["promises"]} == {
         frozenset({"model", "declared", "found", "holds"})
     }
     assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
 
     evaluated = document("evaluate", "a.yml")
-    assert set(evaluated) == {"recoding", "metrics", "queries", "models", "models_overall"}
+    assert set(evaluated) == {
+        *("recoding", "metrics", "queries", "models", "models_overall", "unpublishable")
+    }
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
 
     made = document("workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1")
@@ -376,9 +389,10 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     write("c", database="owner.duckdb", target="c.duckdb", method=method)
     told = call("run", "c.yml").stdout
     assert re.search(
-        r"search +1 of 32 transformations checked, until its time was up, not proven", told
+        r"search +\d of 32 transformations checked, until its time was up, not proven", told
     )
-    assert document("list", "c.duckdb")[0]["transformation"] == {"age": 3, "zip": 3, "sex": 1}
+    found = document("list", "c.duckdb")[0]["transformation"]
+    assert found != {"age": 3, "zip": 3, "sex": 1}
     report = document("report", "c.yml", "-o", "c.html")["report"]
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()
 
@@ -658,6 +672,22 @@ def test_sql_runs_scripts_from_anywhere(place: Path) -> None:
     assert document("sql", ":memory:", "script.sql") == rows
     assert json.loads(call("sql", ":memory:", "--json", stdin=script).stdout) == rows
     assert call("sql", ":memory:", "-c", script).stdout.split() == ["a", "1", "NULL", "b", "2"]
+
+
+def test_sql_makes_no_database_unless_it_is_asked_to(place: Path) -> None:
+    there = prints()
+    typo = call("sql", "onwer.duckdb", "-c", "SELECT 1")
+    assert typo.returncode == 2
+    assert typo.stderr == (
+        "error: onwer.duckdb: no such database file\n"
+        "  Hint: did you mean owner.duckdb? A new one is made with --create\n"
+    )
+    assert "check the path" in call("sql", "no/such.db", "-c", "SELECT 1").stderr
+    assert prints() == there
+    script = "CREATE TABLE t AS SELECT 1 AS a; FROM t"
+    (made,) = document("sql", "new.duckdb", "--create", "-c", script)
+    assert made["rows"] == [{"a": 1}]
+    assert document("sql", "new.duckdb", "-c", "FROM t") == [made]
 
 
 def test_sql_has_macros_and_functions_and_runs_releases(place: Path) -> None:

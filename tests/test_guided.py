@@ -43,7 +43,7 @@ def test_an_example_prints_what_it_shows(name: str, texts: int, tmp_path: Path) 
 
 def test_the_tutorial_leads_from_a_csv_to_a_release(tmp_path: Path) -> None:
     folder = copied("diabetes130", tmp_path)
-    assert follow("tutorial.md", folder) == 9
+    assert follow("tutorial.md", folder) == 11
     assert (folder / "encounters_public.parquet").exists()
 
 

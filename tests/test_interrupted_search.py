@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import duckdb
 import pytest
 
 import dbdeid
+from dbdeid.commands import Follower, Options, following
+from dbdeid.release.clock import BestSoFar, Progress
 
 COLUMNS = 8
 # Independent columns under t-closeness: thousands of checks after the first that satisfies.
@@ -172,7 +175,7 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(place: Path, answer: str
 def test_the_line_at_a_terminal_tells_what_is_proven(place: Path) -> None:
     write("numpy")
     terminal = Terminal("run", "spec.yml")
-    terminal.wait_for(" checked, ")
+    terminal.wait_for(" checked")
     terminal.wait_for("(gap ")
     terminal.interrupt()
     terminal.wait_for("[y/N]")
@@ -193,3 +196,62 @@ def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
     assert "transformation: {q0: " in terminal.said
     assert "[y/N]" not in terminal.said
     assert prints() == before
+
+
+@pytest.mark.parametrize("engine", ["numpy", "sql"])
+def test_a_deep_check_tells_what_it_has(place: Path, engine: str) -> None:
+    write(engine)
+    before = prints()
+    terminal = Terminal("check", "spec.yml", "--deep")
+    terminal.wait_for("best so far 0.")
+    terminal.interrupt()
+    code, out = terminal.end()
+    assert (code, out) == (130, ""), terminal.said
+    assert "transformation: {q0: " in terminal.said
+    assert "[y/N]" not in terminal.said
+    assert prints() == before
+
+
+def test_a_search_without_a_terminal_tells_what_it_has(place: Path) -> None:
+    write("numpy")
+    with started("search", "spec.yml", "-v", stderr=subprocess.PIPE, text=True) as run:
+        for line in run.stderr:
+            if "best so far 0." in line:
+                break
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert (run.returncode, out) == (130, "")
+    assert "Best so far: loss 0." in err
+    assert "  transformation: {q0: " in err
+
+
+ASKED = Options(False, False, 0, False, None, None, None, False)
+FAR = Progress(12, 5, inf, 0.0, seconds=130.4)
+
+
+def stopped(follower: Follower, best: BestSoFar | None = None) -> None:
+    """A search that is interrupted, and says so where it has found something."""
+    follower.notify("search", None)
+    follower.notify("search", FAR)
+    if best is not None:
+        follower.tell(best)
+    raise KeyboardInterrupt
+
+
+def test_what_has_found_nothing_tells_how_far_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), following(ASKED) as follower:
+        stopped(follower)
+    told = "search: 12 checked in 2 min 10 s, 5 open, nothing found yet"
+    assert capsys.readouterr().err == f"It was interrupted here: {told}\n"
+
+
+def test_how_far_it_was_is_not_told_beside_the_best_so_far_or_to_the_quiet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt), following(ASKED) as follower:
+        stopped(follower, BestSoFar({"age": 1}, "loss", 0.5, 0.1, 12))
+    assert "interrupted here" not in capsys.readouterr().err
+    quiet = Options(False, True, 0, False, None, None, None, False)
+    with pytest.raises(KeyboardInterrupt), following(quiet) as follower:
+        stopped(follower)
+    assert capsys.readouterr().err == ""

@@ -7,6 +7,7 @@ records that read alike can always change places, so that all records of that cl
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 
@@ -124,8 +125,13 @@ SEVEN = (
 )
 
 
-def adult(shared: Path, algorithm: str, k: int, l: int) -> tuple[Linkage, pd.DataFrame]:  # noqa: E741
-    """Adult, locally recoded and linked, and its people."""
+def adult(
+    shared: Path,
+    algorithm: str,
+    k: int,
+    l: int,  # noqa: E741
+) -> tuple[Linkage, pd.DataFrame, Mapping[str, float]]:
+    """Adult, locally recoded and linked, its people, and what the run measured."""
     file = str(shared / "data" / "hierarchies" / "adult" / "adult_hierarchy_{}.csv")
     files = {name: file.format(name.replace("_", "-")) for name in SEVEN}
     with duckdb.connect() as con:
@@ -145,7 +151,7 @@ def adult(shared: Path, algorithm: str, k: int, l: int) -> tuple[Linkage, pd.Dat
                     {"model": "l_diversity", "column": "occupation", "kind": "distinct", "l": l},
                 ],
                 "method": {"name": "local_recoding", "algorithm": algorithm},
-                "evaluate": {"metrics": ["loss"]},
+                "evaluate": {"metrics": ["loss", "minimality"]},
             },
             con,
         )
@@ -154,12 +160,12 @@ def adult(shared: Path, algorithm: str, k: int, l: int) -> tuple[Linkage, pd.Dat
             con.sql(query).df()
             for query in ("FROM adult", "FROM adult_public", "FROM adult_public_dictionary")
         )
-    return link(people[list(SEVEN)], *tables, "occupation"), people
+    return link(people[list(SEVEN)], *tables, "occupation"), people, result.metrics
 
 
 @pytest.mark.parametrize(("algorithm", "k"), [("dealing", 3), ("dealing", 5), ("mondrian", 4)])
 def test_on_adult_nobody_is_left_with_fewer_than_k(algorithm: str, k: int, shared: Path) -> None:
-    found, _ = adult(shared, algorithm, k, 3)
+    found, *_ = adult(shared, algorithm, k, 3)
     assert found.records.min() >= k
     assert found.owners.min() >= k
     assert found.possible_values.min() >= 3
@@ -169,10 +175,12 @@ def test_on_adult_nobody_is_left_with_fewer_than_k(algorithm: str, k: int, share
 
 def test_on_adult_dealing_tells_which_people_have_one_value(shared: Path) -> None:
     """What diversity was declared against, told to those who know how records are dealt."""
-    found, people = adult(shared, "dealing", 3, 2)
+    found, people, metrics = adult(shared, "dealing", 3, 2)
     assert found.possible_values.min() >= 2
     told = found.told_alike(3)
     alike = people.groupby(list(SEVEN))["occupation"].agg(["nunique", "first"])
     rightly = [k for k, v in told.items() if tuple(alike.iloc[k]) == (1, v.removeprefix("="))]
     assert len(rightly) >= 30
     assert len(rightly) >= 0.9 * len(told)
+    # and the run itself told its owner
+    assert metrics["minimality.occupation"] == found.people[rightly].sum()

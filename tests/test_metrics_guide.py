@@ -15,7 +15,7 @@ from dbdeid.release.metric_spec import (
     OF_PADDED,
     OF_SYNTHETIC,
 )
-from dbdeid.report import terms
+from dbdeid.report import metric_terms
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "metrics.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def test_every_metric_is_defined_and_of_the_releases_that_have_it(name: str) -> 
     headings = re.findall(r"^### (.+)$", PAGE, flags=re.MULTILINE)
     assert anchor in {re.sub(r"[^\w -]", "", h).strip().replace(" ", "-") for h in headings}
     assert f"`{name}`" in (DOCS / "specification.md").read_text(encoding="utf-8")
-    assert name in terms.METRICS
+    assert name in metric_terms.METRICS
 
 
 def test_no_other_metric_is_told() -> None:

@@ -8,17 +8,19 @@ from pathlib import Path
 import duckdb
 from guide import DOCS, follow
 
+from dbdeid.release import recognised
 from dbdeid.release.joint import Compared
 from dbdeid.release.spec import ReleaseSpec
+from dbdeid.release.together import Together
 
 
 def test_every_command_prints_what_the_guide_shows(tmp_path: Path) -> None:
-    assert follow("rerelease.md", tmp_path) == 2
+    assert follow("rerelease.md", tmp_path) == 8
 
 
 def test_the_classes_are_those_that_the_guide_tells(tmp_path: Path) -> None:
     text = (DOCS / "rerelease.md").read_text(encoding="utf-8")
-    made, _ = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    (made,) = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
     con = duckdb.connect(str(tmp_path / "hospital.duckdb"))
     con.execute(made)
     sizes = (
@@ -38,6 +40,10 @@ def test_every_finding_and_value_is_explained() -> None:
     described = {"release", "created", "run", "k"}
     for name in Compared.__dataclass_fields__:
         assert name in described or f"`{name}`" in text
+    for name in Together.__dataclass_fields__:
+        assert f"`{name}`" in text
+    assert (recognised.SAMPLED, recognised.AGREEMENT, recognised.FEWEST) == (256, 0.5, 8)
+    assert (recognised.SHARE, recognised.SHARE_OF_ROWS, recognised.DENSE) == (1 / 20, 1 / 2, 4)
     values = ReleaseSpec.model_json_schema()["properties"]["rerelease"]["enum"]
     reference = (DOCS / "specification.md").read_text(encoding="utf-8")
     assert all(f"`{value}`" in reference for value in (*values, "rerelease", "from_comments"))

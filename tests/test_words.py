@@ -83,7 +83,7 @@ def test_every_promise_of_a_model_is_told() -> None:
     table = [Promise("l_diversity", dx, 3, True), Promise("l_diversity", sex, 2, True)]
     files = [Promise(f"{p.model} (a.csv)", p.declared, p.found, True) for p in table]
     assert verified(Verification((*table, *files), ())).splitlines() == [
-        "verified: every promise holds in the table, a.csv",
+        "promises verified: every promise holds in the table, a.csv",
         "  l_diversity         declared column dx, l 2; found 3",
         "  l_diversity         declared column sex, l 2; found 2",
     ]
@@ -105,6 +105,9 @@ def test_a_line_follows_a_search_with_what_is_proven() -> None:
     )
     assert following("search", Progress(1234, 50, 0.25, 0.2)) == (
         "search: 1,234 checked, 50 open, best so far 0.25, proven at least 0.2 (gap 20.0%)"
+    )
+    assert following("search", Progress(3, 6, inf, 0.1, seconds=75.9)) == (
+        "search: 3 checked in 1 min 15 s, 6 open, nothing found yet"
     )
     assert following("search", Progress(1, 0, 0.0, 0.0)).endswith("(gap 0.0%)")
 

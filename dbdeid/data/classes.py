@@ -7,13 +7,14 @@ apart where one is declared. A subject is a number from then on: no identifier i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
 
 SOURCE = Relation("deid_source", schema="main", catalog="temp")
 CODED = Relation("deid_coded", schema="main", catalog="temp")
@@ -119,11 +120,29 @@ def sensitive_relation(number: int) -> Relation:
     return Relation(f"deid_sensitive_{number}", schema="main", catalog="temp")
 
 
-def sensitive_step(number: int, columns: Sequence[str], subject: Subject | None) -> Step:
+def sensitive_step(
+    number: int,
+    columns: Sequence[str],
+    subject: Subject | None,
+    spelled: Mapping[str, Relation],
+    nullable: Collection[str] = (),
+) -> Step:
     """Number the values of a sensitive attribute in their own order, NULL last.
 
-    `people` are the subjects of the source with each value, or its records.
+    `people` are the subjects of the source with each value, or its records. Where values have
+    several spellings there is a row for each, with the number and the people of the value. So is
+    there for each combination of which a part is missing: together they are one value, the last.
+
+    Args:
+        number: of the attribute.
+        columns: that make it up.
+        subject: whose records they are.
+        spelled: of those in which values have several spellings: spelling, meaning.
+        nullable: columns in which NULL says that there is no value.
     """
+    absent = [name for name in columns if name in nullable] if len(columns) > 1 else []
+    if absent or any(name in spelled for name in columns):
+        return _spelled_step(number, columns, subject, spelled, absent)
     values = [exp.alias_(column(name), f"value{i}") for i, name in enumerate(columns)]
     counted: exp.Expr = exp.Star()
     if subject is not None:
@@ -138,6 +157,42 @@ def sensitive_step(number: int, columns: Sequence[str], subject: Subject | None)
     number_of = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     code = exp.alias_(cast(exp.paren(number_of) - 1, "UINTEGER"), "code")
     query = exp.select(*names, code, "people").from_(found.subquery("found"))
+    return Step(sensitive_relation(number).name, query)
+
+
+def _spelled_step(
+    number: int,
+    columns: Sequence[str],
+    subject: Subject | None,
+    spelled: Mapping[str, Relation],
+    nullable: Collection[str],
+) -> Step:
+    rows = exp.select().from_(exp.alias_(CODED.table, "coded", table=True))
+    meanings: list[exp.Expr] = []
+    for i, name in enumerate(columns):
+        value: exp.Expr = column(name, "coded")
+        rows = rows.select(exp.alias_(value, f"value{i}"))
+        if name in spelled:
+            same = exp.column("spelling", f"m{i}").eq(cast(value.copy(), "VARCHAR"))
+            table = exp.alias_(spelled[name].table, f"m{i}", table=True)
+            rows = rows.join(table, on=same, join_type="left")
+            value = exp.column("meaning", f"m{i}")
+        meanings.append(value)
+    named = zip(columns, meanings, strict=True)
+    absent = [exp.Is(this=m.copy(), expression=exp.null()) for n, m in named if n in nullable]
+    for i, value in enumerate(meanings):
+        if absent:  # a combination of which a part is missing is none, whichever part that is
+            value = exp.Case().when(exp.or_(*absent), exp.null()).else_(value.copy())
+        rows = rows.select(exp.alias_(value.copy(), f"meaning{i}"))
+    owner = exp.null() if subject is None else column(subject.staged, "coded")
+    rows = rows.select(exp.alias_(owner, "subject"))
+    places = range(len(columns))
+    query = step(
+        "sensitive_spellings",
+        {"rows": rows},
+        {"value": [f"value{i}" for i in places], "meaning": [f"meaning{i}" for i in places]},
+        {"by_subject": subject is not None},
+    )
     return Step(sensitive_relation(number).name, query)
 
 

@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
+from dbdeid.engine import regular
 from dbdeid.errors import HierarchyError
 
 _DELIMITERS = (";", ",", "\t", "|")
@@ -46,7 +47,7 @@ def _unpadded(rows: list[list[str]]) -> list[list[str]]:
 
 def _text(path: Path, where: str) -> str:
     try:
-        data = path.read_bytes()
+        data = regular.content(path)
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
         return data.decode("utf-8-sig")

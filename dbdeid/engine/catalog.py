@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -17,8 +18,12 @@ from dbdeid.engine.session import Session, Step
 SCHEMA = "deid"
 TABLES = (
     *("releases", "hierarchies", "counterfeits", "clusters", "files", "frontiers"),
-    *("published", "published_rows"),
+    *("published", "published_rows", "withdrawals"),
 )
+RUN_DIGITS = 12
+
+# What a run counts as. Only published ones are compared with later runs, and may be given away.
+State = Literal["published", "trial", "withdrawn", "preview"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,36 @@ class Entry:
     record: Mapping[str, Any]
     version: str
     created: datetime
+
+    @property
+    def run(self) -> str:
+        """The number of the run: the same whenever the book is read, of runs of any version."""
+        told = f"{self.release.lower()}|{self.created.isoformat('T', 'microseconds')}"
+        return hashlib.sha256(told.encode()).hexdigest()[:RUN_DIGITS]
+
+    @property
+    def trial(self) -> bool:
+        """Whether the run was made to look at, not to publish."""
+        return bool(self.record.get("trial"))
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A mark on a run: it counts as published no more.
+
+    Attributes:
+        run: its number.
+        release: its release.
+        reason: the owner's words.
+        withdrawn_by: name of the account that withdrew it.
+        withdrawn: when, UTC.
+    """
+
+    run: str
+    release: str
+    reason: str
+    withdrawn_by: str
+    withdrawn: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,18 +272,42 @@ class Book:
         rows = rows.where(_of_release(release))
         return [name for (name,) in self.session.rows(rows)]
 
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """Mark a run as withdrawn; its line stays as it is."""
+        values = [getattr(withdrawal, name) for name in Withdrawal.__dataclass_fields__]
+        marks = tuple(exp.Placeholder() for _ in values)
+        insert = exp.insert(exp.values([marks]), self.table("withdrawals").table)
+        self.session.execute_with(sqltext.sql(insert), values)
+
+    def withdrawals(self) -> Mapping[str, Withdrawal]:
+        """The runs that were withdrawn, by number."""
+        if self.session.exists("withdrawals", SCHEMA, self.catalog) is None:
+            return {}
+        query = exp.select(*Withdrawal.__dataclass_fields__).from_(self.table("withdrawals").table)
+        return {row[0]: Withdrawal(*row) for row in self.session.rows(query)}
+
+    def states(self) -> Sequence[tuple[Entry, State]]:
+        """All runs, newest first, each with what it counts as."""
+        withdrawn = self.withdrawals()
+        return [(entry, _state(entry, withdrawn)) for entry in self.entries()]
+
     def latest(self, release: str) -> Entry | None:
         """The last run of a release."""
         return next((e for e in self.entries() if e.release.lower() == release.lower()), None)
 
+    def last_published(self, release: str) -> Entry | None:
+        """The last run of a release that counts as published."""
+        of_release = (pair for pair in self.states() if pair[0].release.lower() == release.lower())
+        return next((entry for entry, state in of_release if state == "published"), None)
+
     def entries(self) -> Sequence[Entry]:
-        """All runs, newest first."""
+        """All runs, newest first: in the order in which they were booked, whatever a clock said."""
         if not self.exists:
             return []
         query = (
             exp.select(*Entry.__dataclass_fields__)
             .from_(self.table("releases").table)
-            .order_by(exp.column("created").desc(), exp.column("rowid").desc())
+            .order_by(exp.column("rowid").desc())
         )
         return [_entry(row) for row in self.session.rows(query)]
 
@@ -275,6 +334,14 @@ _CLUSTER_COLUMNS = ("cluster", "side", "record", "records")
 def _of_release(release: str) -> exp.Expr:
     """Rows of a release; names of tables differ in more than the case of letters."""
     return exp.Lower(this=exp.column("release")).eq(exp.Literal.string(release.lower()))
+
+
+def _state(entry: Entry, withdrawn: Mapping[str, Withdrawal]) -> State:
+    if entry.run in withdrawn:
+        return "withdrawn"
+    if entry.kind == "view":
+        return "preview"
+    return "trial" if entry.trial else "published"
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dbdeid.engine.failure import reason
+from dbdeid.engine.failure import reason, require_unshadowed
 from dbdeid.engine.macros import in_release
-from dbdeid.engine.session import Settings
+from dbdeid.engine.session import SEAL, Settings
 from dbdeid.errors import DataError
+
+IN_MEMORY = ":memory:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +43,27 @@ def run_script(
     register: Callable[[duckdb.DuckDBPyConnection], None],
     *,
     read_only: bool = False,
+    create: bool = False,
 ) -> Iterator[Table]:
     """Run every statement of a script and give each result as it comes.
 
     Args:
-        database: the file, created when it is missing; `:memory:` for none.
+        database: the file; `:memory:` for none.
         text: DuckDB SQL.
         settings: engine limits.
         register: prepares the connection.
-        read_only: for a published release, which is not changed; temporary tables can be made.
+        read_only: for a published release, which others may have made: it is not changed, and
+            reaches no other file; temporary tables can be made.
+        create: the file is made where it is missing.
 
     Raises:
-        DataError: the database cannot be opened, or a statement fails.
+        DataError: the database is missing or cannot be opened, a macro of a published release
+            stands for a function of DuckDB, or a statement fails.
     """
+    if not (create or database.exists() or str(database) == IN_MEMORY):
+        raise DataError(f"{database}: no such database file", hint=_like(database))
+    if database.exists() and not database.is_file():  # a pipe would never be opened
+        raise DataError(f"{database}: no regular file", hint="give a DuckDB database")
     config: dict[str, Any] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
     given = {key: value for key, value in config.items() if value is not None}
     try:
@@ -61,9 +73,20 @@ def run_script(
             f"{database}: cannot be opened ({reason(error)})", hint="give a DuckDB database"
         ) from None
     try:
+        if read_only:
+            catalog = connection.execute("SELECT system.main.current_database()").fetchall()[0][0]
+            require_unshadowed(connection, catalog)
         register(connection)
+        if read_only:
+            for setting in SEAL:
+                connection.execute(setting)
         yield from _results(connection, text)
     except duckdb.Error as error:
+        if read_only and "disabled by configuration" in str(error):
+            raise DataError(
+                f"{database}: from a published release no other file is read or written",
+                hint="attach the release to a database of your own, in DuckDB",
+            ) from None
         if read_only and "attached in read-only mode" in str(error):
             raise DataError(
                 f"{database}: a published release is not changed",
@@ -76,6 +99,15 @@ def run_script(
         raise DataError(told, hint="" if "Hint: " in told else hint) from None
     finally:
         connection.close()
+
+
+def _like(database: Path) -> str:
+    """A database beside one that is missing, whose name is near; or how to make a new one."""
+    with suppress(OSError):
+        beside = [p.name for p in database.parent.iterdir() if p.suffix == database.suffix]
+        if close := get_close_matches(database.name, beside, n=1):
+            return f"did you mean {database.with_name(close[0])}? A new one is made with --create"
+    return f"check the path; a new one is made with --create, and {IN_MEMORY} needs none"
 
 
 def is_release(database: Path) -> bool:

@@ -15,10 +15,16 @@ from dbdeid.errors import DataError, DbdeidError
 
 
 class EngineError(DbdeidError):
-    """DuckDB refused a statement. Only its kind is told, and its text where it quotes no cell."""
+    """DuckDB refused a statement. Only its kind is told, and its text where it quotes no cell.
+
+    Attributes:
+        kind: of the error, as DuckDB names it.
+        of_memory: whether it says nothing of the statement, but that there was no memory for it.
+    """
 
     def __init__(self, error: duckdb.Error) -> None:
         self.kind = type(error).__name__
+        self.of_memory = isinstance(error, duckdb.OutOfMemoryException)
         super().__init__(f"DuckDB: {reason(error)}", hint=_hint(error))
 
 
@@ -48,15 +54,18 @@ def no_cells() -> Iterator[None]:
         raise
 
 
+AS_UTF8 = (
+    'save the file as UTF-8, or read it by `source: {name: …, sql: "SELECT * FROM '
+    "read_csv('FILE', encoding = 'latin-1')\"}`"
+)
+
+
 def _hint(error: duckdb.Error) -> str:
     """What to try after an engine error."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "allow more memory (--memory-limit), or fewer threads"
     if "not utf-8" in str(error):
-        return (
-            'save the file as UTF-8, or read it by `source: {name: …, sql: "SELECT * FROM '
-            "read_csv('FILE', encoding = 'latin-1')\"}`"
-        )
+        return AS_UTF8
     if "No files found" in str(error):
         return "check the path of the file: those in SQL start from the working directory"
     if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
@@ -138,12 +147,40 @@ def require_usual(connection: duckdb.DuckDBPyConnection) -> None:
     """
     with connection.cursor() as cursor:
         for name, usual in _USUAL.items():
-            value = cursor.execute("SELECT current_setting(?)", [name]).fetchall()[0][0]
+            value = cursor.execute("SELECT system.main.current_setting(?)", [name]).fetchall()[0][0]
             if value not in usual:
                 raise DataError(
                     f"the connection has {name} = {value}, under which a release would be another",
                     hint=f"RESET {name} first",
                 )
+
+
+def require_unshadowed(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
+    """Refuse a database in which a built-in function or operator would mean something else.
+
+    DuckDB looks for a name in the current database before its own: a macro `min` there, or one
+    named `=`, changes what every query answers. The names are compared here, as no query could.
+
+    Raises:
+        DataError: it has such macros.
+    """
+    query = "SELECT database_name, schema_name, function_name FROM system.main.duckdb_functions()"
+    found = cursor.execute(query).fetchall()
+    built_in = {name.lower() for database, _, name in found if database == "system"}
+    names = sorted(
+        {
+            name
+            for database, schema, name in found
+            if (database, schema) == (catalog, "main") and name.lower() in built_in
+        }
+    )
+    if names:
+        some = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        raise DataError(
+            f"database {catalog!r} has macros that stand for functions of DuckDB ({some}): nothing "
+            "that is computed there could be trusted",
+            hint="drop them, or give them other names",
+        )
 
 
 def cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:

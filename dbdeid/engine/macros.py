@@ -198,14 +198,17 @@ def in_release(con: duckdb.DuckDBPyConnection, catalog: str | None = None) -> bo
         con: an open connection.
         catalog: an attached database; None is the current one.
     """
-    held = con.execute(
-        "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
-        "WHERE database_name = coalesce($catalog, current_database()) AND schema_name = $schema "
-        "UNION ALL SELECT NULL FROM duckdb_tables() "
-        "WHERE database_name = coalesce($catalog, current_database()) AND schema_name = $schema",
-        {"catalog": catalog, "schema": SCHEMA},
+    if catalog is None:
+        catalog = str(con.execute("SELECT system.main.current_database()").fetchall()[0][0])
+    # Compared here: macros of the file could stand for what a query would compare with.
+    listed = con.execute(
+        "SELECT database_name, schema_name, function_name FROM system.main.duckdb_functions() "
+        "UNION ALL SELECT database_name, schema_name, NULL FROM system.main.duckdb_tables()"
     ).fetchall()
-    names = {name for (name,) in held}
+    place = (catalog, SCHEMA)
+    names = {
+        name and name.lower() for database, schema, name in listed if (database, schema) == place
+    }
     public = {macro.name for macro in MACROS if not macro.private}
     private = {None, *(macro.name for macro in MACROS if macro.private)}
     return not names.isdisjoint(public) and names.isdisjoint(private)

@@ -20,8 +20,9 @@ from tempfile import TemporaryDirectory
 from sqlglot import exp
 
 from dbdeid.engine import macros
+from dbdeid.engine.opening import MEMORY
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
-from dbdeid.engine.session import MEMORY, PUBLISHED_STORAGE, Session
+from dbdeid.engine.session import PUBLISHED_STORAGE, Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 

@@ -54,6 +54,7 @@ class Scratch:
         Raises:
             DataError: the folder cannot be written.
         """
+        made: Scratch | None = None
         try:
             while True:
                 path = folder.resolve() / f".dbdeid-{secrets.token_hex(8)}"
@@ -67,6 +68,8 @@ class Scratch:
                 name = os.path.relpath(home.resolve(), path.parent)
                 (path / _HOME).write_text(name, encoding="utf-8")
         except OSError as error:
+            if made is not None:
+                made.remove()
             raise DataError(
                 f"the folder {folder} cannot be written ({error.strerror})",
                 hint="unfinished files are kept there; make it writable, or choose another place",

@@ -20,16 +20,12 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.failure import (
-    cannot_open,
-    no_cells,
-    reason,
-    require_open,
-    require_usual,
-)
+from dbdeid.engine.apart import most_spilled
+from dbdeid.engine.failure import no_cells, require_open, require_unshadowed, require_usual
+from dbdeid.engine.opening import attach, attached_as, connect, current_of, swept
 from dbdeid.engine.process import private_files, uninterrupted
 from dbdeid.engine.relation import Column, Relation, identifier, without_members
-from dbdeid.engine.scratch import Scratch, spill_folder, sweep
+from dbdeid.engine.scratch import Scratch, spill_folder
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 
@@ -42,7 +38,16 @@ logger = logging.getLogger("dbdeid")
 
 # A file that any DuckDB from 1.2 on can read.
 PUBLISHED_STORAGE = "v1.2.0"
-MEMORY = "memory"
+# Of a session that reads a file of others: what the file could do beyond being read.
+_NO_EXTENSIONS: dict[str, str | int] = {
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+}
+SEAL = (
+    "SET preserve_insertion_order = TRUE",
+    "SET enable_external_access = FALSE",
+    "SET lock_configuration = TRUE",
+)
 _SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
 
@@ -80,12 +85,10 @@ class Settings:
     Attributes:
         threads: how many it uses.
         memory_limit: as in `2GB`.
-        spill: a private folder for what does not fit; None makes one for the session.
     """
 
     threads: int | None = None
     memory_limit: str | None = None
-    spill: Path | None = None
 
 
 def _create_temp(name: str, query: exp.Expr) -> exp.Create:
@@ -104,25 +107,47 @@ class Session:
     Args:
         connection: an open DuckDB connection; the session takes a cursor of it.
         catalog: the attached database that holds the owner's tables.
+        sealed: names are looked up beside the database, not in it: what has no catalog is never
+            found there, neither tables nor macros.
+
+    Raises:
+        DataError: not sealed, and a macro of the database stands for a function that DuckDB has
+            built in, so that nothing computed there could be trusted.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, catalog: str, *, sealed: bool = False
+    ) -> None:
         self._cursor = connection.cursor()
         self.catalog = catalog
         self._own: duckdb.DuckDBPyConnection | None = None
         self._scratch: Scratch | None = None
         self._attached: list[str] = []
         self._private: set[str] = set()
-        self._home = str(self.row("SELECT current_database()")[0])
-        self._use(catalog)
+        self._home = str(self.row("SELECT system.main.current_database()")[0])
+        if not sealed:
+            self.enter()
 
     # -- opening and closing ---------------------------------------------------------------
 
     @classmethod
     def open(
-        cls, database: Path | None, *, read_only: bool, settings: Settings | None = None
+        cls,
+        database: Path | None,
+        *,
+        read_only: bool,
+        settings: Settings | None = None,
+        sealed: bool = False,
     ) -> Session:
         """A session over a database file, or over an empty in-memory database.
+
+        Args:
+            database: the file; None for none.
+            read_only: whether it is only read.
+            settings: limits of the engine.
+            sealed: for a file that others may have written: nothing without a catalog is looked up
+                in it, no other file can be read or written, no extension is loaded, and no setting
+                changed.
 
         Raises:
             DataError: the file is missing, not a DuckDB database, or locked by another process.
@@ -139,18 +164,26 @@ class Session:
                 )
             config["memory_limit"] = settings.memory_limit
         with ExitStack() as undo:
-            spill, scratch = settings.spill, None
-            if spill is None:
-                scratch = _swept(spill_folder(database))
-                undo.callback(scratch.remove)
-                spill = scratch.path / "spill"
-            connection = _connect({**config, "temp_directory": str(spill)})
+            scratch = swept(spill_folder(database))
+            undo.callback(scratch.remove)
+            config["temp_directory"] = str(scratch.path / "spill")
+            if (most := most_spilled()) is not None:
+                config["max_temp_directory_size"] = f"{most}B"
+            connection = connect(config | (_NO_EXTENSIONS if sealed else {}))
             undo.callback(connection.close)
             with no_cells():
-                session = cls._over(connection, database, read_only=read_only)
+                session = cls._over(connection, database, read_only=read_only, sealed=sealed)
+                if sealed:
+                    session._seal(scratch.path)
             undo.pop_all()
         session._own, session._scratch = connection, scratch
         return session
+
+    def _seal(self, folder: Path) -> None:
+        """Bar all files but the attached ones and those of a private folder."""
+        self.execute(f"SET allowed_directories = [{sql(exp.Literal.string(str(folder)))}]")
+        for setting in SEAL:
+            self.execute(setting)
 
     @classmethod
     def over(
@@ -176,18 +209,26 @@ class Session:
 
     @classmethod
     def _over(
-        cls, connection: duckdb.DuckDBPyConnection, database: Path | None, *, read_only: bool
+        cls,
+        connection: duckdb.DuckDBPyConnection,
+        database: Path | None,
+        *,
+        read_only: bool,
+        sealed: bool = False,
     ) -> Session:
         if database is None:
-            session = cls(connection, _current_of(connection))
-        else:
-            name = _attached_as(connection, database)
-            if name is None:
-                name = _attach(connection, database, read_only=read_only)
-                session = cls(connection, name)
-                session._attached.append(name)
-            else:
-                session = cls(connection, name)
+            return cls(connection, current_of(connection), sealed=sealed)
+        name = attached_as(connection, database)
+        if name is not None:
+            return cls(connection, name, sealed=sealed)
+        name = attach(connection, database, read_only=read_only)
+        try:
+            session = cls(connection, name, sealed=sealed)
+        except BaseException:
+            with connection.cursor() as cursor:
+                cursor.execute(f"DETACH {sql(identifier(name))}")
+            raise
+        session._attached.append(name)
         return session
 
     def close(self) -> None:
@@ -211,6 +252,16 @@ class Session:
         for name in tuple(self._attached):
             self.detach(name)
         self._cursor.close()
+
+    def enter(self) -> None:
+        """Look names up in the database, as queries of people do.
+
+        Raises:
+            DataError: a macro of it stands for a function that DuckDB has built in.
+        """
+        with no_cells():
+            require_unshadowed(self._cursor, self.catalog)
+        self._use(self.catalog)
 
     def _use(self, catalog: str) -> None:
         # With its schema: alone the name would be ambiguous beside a schema of that name.
@@ -339,6 +390,15 @@ class Session:
                 return kind
         return None
 
+    def definition(self, name: str, schema: str, catalog: str) -> str | None:
+        """The statement that made a view; None where there is none of that name."""
+        found = self.execute_with(
+            "SELECT sql FROM system.main.duckdb_views() WHERE database_name = ? "
+            "AND lower(schema_name) = lower(?) AND lower(view_name) = lower(?)",
+            [catalog, schema, name],
+        ).fetchone()
+        return str(found[0]) if found else None
+
     def execute_with(self, statement: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
         """Run one prepared statement with values."""
         with no_cells():
@@ -393,7 +453,7 @@ class Session:
         A private one, and the log that DuckDB keeps beside it, are for their owner only.
         """
         with self._as_private(private):
-            name = _attach(self._cursor, path, read_only=read_only)
+            name = attach(self._cursor, path, read_only=read_only)
         self._attached.append(name)
         if private:
             self._private.add(name)
@@ -404,7 +464,7 @@ class Session:
 
         DuckDB writes the catalog name into the file, so it is one that tells nothing.
         """
-        name = _attach(
+        name = attach(
             self._cursor, path, read_only=False, name="release", storage=PUBLISHED_STORAGE
         )
         self._attached.append(name)
@@ -417,81 +477,3 @@ class Session:
         self._private.discard(name)
         if name in self._attached:
             self._attached.remove(name)
-
-
-def _swept(folder: Path) -> Scratch:
-    """A scratch folder, after what sessions that were killed left there is gone."""
-    for place in {folder, spill_folder(None)}:
-        sweep(place)
-    return Scratch.make(folder)
-
-
-def _connect(config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-    try:
-        return duckdb.connect(config=dict(config))
-    except duckdb.Error as error:
-        raise DataError(
-            f"DuckDB refused the settings: {reason(error)}",
-            hint="--memory-limit is a size such as 2GB, --threads a small number",
-        ) from None
-
-
-def _current_of(connection: duckdb.DuckDBPyConnection) -> str:
-    """The database the caller is in; a cursor of the connection starts in the default one.
-
-    The connection itself is asked only when several databases are attached, and never while it
-    holds a result that its owner has not fetched.
-    """
-    query = "SELECT database_name FROM duckdb_databases() WHERE NOT internal"
-    names = [str(row[0]) for row in connection.cursor().execute(query).fetchall()]
-    if len(names) == 1:
-        return names[0]
-    try:
-        current = str(connection.sql("SELECT current_database()").fetchall()[0][0])
-    except duckdb.Error as error:
-        raise DataError(
-            f"the connection cannot tell which database it is in ({reason(error)})",
-            hint="fetch all rows of its last result first, or name `database` in the spec",
-        ) from None
-    # A caller who is inside a temporary schema still means the main database.
-    return names[0] if current in ("temp", "system") else current
-
-
-def _attached_as(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    wanted = path.resolve()
-    query = "SELECT database_name, path FROM duckdb_databases() WHERE path IS NOT NULL"
-    for name, found in connection.cursor().execute(query).fetchall():
-        if Path(found).resolve() == wanted:
-            return str(name)
-    return None
-
-
-def _attach(
-    connection: duckdb.DuckDBPyConnection,
-    path: Path,
-    *,
-    read_only: bool,
-    name: str | None = None,
-    storage: str | None = None,
-) -> str:
-    cursor = connection.cursor()  # the caller's own may hold a result that is not fetched yet
-    known = cursor.execute("SELECT database_name FROM duckdb_databases()").fetchall()
-    taken = {"temp", "system", MEMORY, "main"} | {str(row[0]).lower() for row in known}
-    if path.exists() and not path.is_file():  # a pipe would never be opened
-        what = "a folder" if path.is_dir() else "no file"
-        raise DataError(f"{path}: is {what}", hint="give a .duckdb file")
-    name = name or path.stem
-    while name.lower() in taken:
-        name = f"{name}_"
-    options = ["READ_ONLY"] if read_only else []
-    if storage:
-        options.append(f"STORAGE_VERSION {sql(exp.Literal.string(storage))}")
-    suffix = f" ({', '.join(options)})" if options else ""
-    target = sql(exp.Literal.string(str(path)))
-    try:
-        cursor.execute(f"ATTACH {target} AS {sql(identifier(name))}{suffix}")
-    except duckdb.Error as error:
-        raise cannot_open(path, error, read_only=read_only) from None
-    finally:
-        cursor.close()
-    return name

@@ -108,6 +108,7 @@ def plan(
     """
     from dbdeid.numeric.attack import trial
     from dbdeid.numeric.condensation import condense
+    from dbdeid.numeric.shadows import shadowed
 
     synthesis = parameters.synthesis
     assert synthesis is not None
@@ -127,7 +128,10 @@ def plan(
         swapped = _calibrated(session, synthesis, codes, values, condensed)
         values = tuple(own[place] for own, place in zip(values, swapped.places, strict=True))
         seconds["calibration"] = perf_counter() - started - sum(seconds.values())
+    started = perf_counter()
     tried = trial(records, condensed_by, _generator(synthesis, "trial"), k=recipe.k)
+    attacked = shadowed(records, condensed_by, _generator(synthesis, "shadows"), k=recipe.k)
+    seconds["attacks"] = perf_counter() - started
     sizes = np.bincount(condensed.members)
     synthetic = Synthetic(
         k=recipe.k,
@@ -146,6 +150,7 @@ def plan(
         calibrated=swapped.statistics if swapped else 0,
         gap=swapped.after if swapped else 0.0,
         trial=tried,
+        shadows=attacked,
     )
     search = {
         "name": recipe.variant,

@@ -46,6 +46,8 @@ class Sensitive:
     @property
     def enough(self) -> int | None:
         """The number of distinct values that it takes, and that is enough; None: it takes more."""
+        if self.whole.missing is not None:
+            return None
         kinds = [m.l for m in self.models if isinstance(m, LDiversity) and m.kind == "distinct"]
         return ceil(max(kinds, default=0)) if len(kinds) == len(self.models) else None
 
@@ -73,7 +75,7 @@ class Sensitive:
 
     def impossible(self) -> Iterator[Unsatisfiable]:
         """Why no class of the source can hold a model."""
-        values = len(self.whole.counts)
+        values = int(self.whole.known.sum())
         for model in self.models:
             if isinstance(model, LDiversity) and values < model.l:
                 least = model.declared["l"]

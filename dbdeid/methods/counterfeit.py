@@ -32,6 +32,7 @@ from dbdeid.methods.full_domain import (
     lattice_of,
     upload_dictionary,
 )
+from dbdeid.methods.minimality import PADDED, unread
 from dbdeid.methods.outcome import Outcome, Padded, Values, Written, values_at
 from dbdeid.methods.padded_rows import CATALOG_GROUPS, MEMBERS, Names
 from dbdeid.methods.parameters import Padding, Parameters
@@ -274,6 +275,12 @@ def _unsatisfiable(
     padding, records = _padding(parameters), ground.tuples.records
     budget = f"{limit} counterfeit records (max_counterfeits: {padding.budget})"
     under = "" if padding.h is None else f" under h = {padding.h}"
+    if found.best is not None and padding.catalog == "paper":
+        return Unsatisfiable(
+            f"no draw of sensitive values{under} with at most {budget} can be covered by real "
+            "records and holds the declared models: `catalog: paper` takes them as they are drawn",
+            hint="use `catalog: pool`, which exchanges drawn values until they do, or raise h",
+        )
     if found.best is not None:
         bound = "1/k" if padding.strict else f"{ALLOWED_RISK}/k"
         drop = f", or drop {' and '.join(padding.others)}: copies tell" if padding.others else ""
@@ -329,7 +336,16 @@ def write(
         staged,
         dictionary,
         staged,
-        Outcome(plan.node, plan.shown, 0, 0, plan.metrics, plan.search, padded=plan.padded),
+        Outcome(
+            plan.node,
+            plan.shown,
+            0,
+            0,
+            plan.metrics,
+            plan.search,
+            padded=plan.padded,
+            readings=unread(parameters.sensitive, PADDED),
+        ),
         real,
         _catalog(session, padding),
         flagged,

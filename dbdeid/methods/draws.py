@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,13 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.methods import padded_rows, paper_catalog, worlds
+from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.full_domain import upload_labels
 from dbdeid.methods.padded_rows import CATALOG_GROUPS, DEFICITS, MEMBERS, PLACED, SLOTS, Names
 from dbdeid.methods.parameters import Parameters
 from dbdeid.methods.placement import SAME, Places, place
 from dbdeid.search.lattice import Node
+from dbdeid.search.valued import Entries
 
 Ints = NDArray[np.int64]
 
@@ -83,7 +86,7 @@ def _draw(session: Session, names: Names, parameters: Parameters, key: str) -> D
     classes = _Classes.of(session)
     if uniform:
         found = paper_catalog.groups(*classes.tables)
-        if found is None:
+        if found is None or not classes.hold(parameters.sensitive):
             return None
         risk = paper_catalog.risk(*classes.tables, found, classes.group)
         _make(session, names, classes, classes.place_code, found, uniform=True)
@@ -155,6 +158,20 @@ class _Classes:
         np.add.at(real, (self.real_class, self.real_code), self.real_count)
         np.add.at(drawn, (self.place_class, self.place_code), 1)
         return real, drawn
+
+    def hold(self, conditions: Sequence[Sensitive]) -> bool:
+        """Whether every padded class holds what is asked of its values, wherever they stand now.
+
+        What is not padded was looked at when the transformation was chosen.
+        """
+        real, drawn = self.tables
+        held = (real + drawn)[drawn.any(axis=1)]
+        class_, value = (place.astype(np.int64) for place in np.nonzero(held))
+        entries = Entries(class_, value, held[class_, value])
+        sizes = held.sum(axis=1)
+        return all(
+            condition(sizes, entries)[0].all() for condition in conditions if condition.models
+        )
 
     def places(self, candidates: Ints) -> Places:
         """Those that could be padded alone."""

@@ -19,10 +19,13 @@ from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
+from dbdeid.methods.downcoding import ADDED_UP, Downcoded
+from dbdeid.methods.downcoding import of_levels as downcoded_levels
 from dbdeid.methods.kept_rows import KeptRows
+from dbdeid.methods.minimality import SUBJECTS, Reading, of_levels, unread
 from dbdeid.methods.outcome import Outcome, Values, Written, values_at
 from dbdeid.methods.parameters import Parameters
-from dbdeid.methods.searching import Ground, Offer, described, nothing, search
+from dbdeid.methods.searching import Ground, Offer, blank, described, is_blank, nothing, search
 from dbdeid.search.check import Check
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import Exploration, Found, Problem, Progress
@@ -62,7 +65,8 @@ class Plan:
     """The transformation found, and what is known of it.
 
     `metrics` are those that every check finds, and the objective; `kept` is what stays, as
-    `KeptRows` takes it, where the database does not tell by class sizes.
+    `KeptRows` takes it, where the database does not tell by class sizes; `readings` what the
+    minimality attack reads, `downcoded` what the downcoding attack finds.
     """
 
     node: Node
@@ -70,6 +74,8 @@ class Plan:
     metrics: dict[str, float]
     search: dict[str, Any]
     kept: dict[str, NDArray[Any]] | None = None
+    readings: tuple[Reading, ...] = ()
+    downcoded: Downcoded | None = None
 
 
 def plan(
@@ -90,7 +96,8 @@ def plan(
 
     Raises:
         Unsatisfiable: none does; the message says what is achievable.
-        NothingFound: none was found, and that none does is not proven.
+        NothingFound: none was found, or nothing but `*` in the time there was, and that no other
+            satisfies is not proven.
         Interrupted: by the user, who does not take the best so far.
     """
     lattice = lattice_of(quasi_identifiers)
@@ -103,15 +110,50 @@ def plan(
         found, interrupted = search(ground, problem, parameters, progress, offer)
     if found.node is None or found.check is None:
         raise nothing(ground, problem, parameters, found)
+    if not interrupted and is_blank(found, lattice):
+        raise blank(ground, parameters, found)
     how = described(found, parameters, interrupted=interrupted)
     if parameters.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
+    rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:
-        rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
         kept = _kept(tuples, rows, parameters)
     scores = metrics(lattice, tuples, found.check) | {parameters.objective: found.score}
-    return Plan(found.node, found.check, scores, how, kept)
+    readings = _readings(ground, parameters, found, rows)
+    downcoded = downcoded_levels(
+        lattice,
+        tuples,
+        rows,
+        found.node,
+        minimal=found.proven_optimal
+        and not parameters.suppression_limit
+        and not parameters.rule.populations
+        and parameters.objective in ADDED_UP,
+        starred=parameters.keep,
+    )
+    return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
+
+
+def _readings(
+    ground: Ground, parameters: Parameters, found: Found, kept: NDArray[np.bool_]
+) -> tuple[Reading, ...]:
+    """What who knows how levels are chosen reads of the sensitive attributes."""
+    conditions, tuples = parameters.sensitive, ground.tuples
+    if not conditions:
+        return ()
+    if tuples.subjects is not None:
+        return unread(conditions, SUBJECTS)
+    assert found.node is not None
+    return of_levels(
+        ground.lattice,
+        tuples,
+        kept,
+        conditions,
+        found.node,
+        parameters.k,
+        minimal=found.proven_optimal and not parameters.suppression_limit,
+    )
 
 
 def lattice_of(quasi_identifiers: Sequence[QuasiIdentifier]) -> Lattice:
@@ -201,6 +243,8 @@ def outcome(
         plan.check.suppressed_subjects,
         plan.metrics,
         plan.search,
+        readings=plan.readings,
+        downcoded=plan.downcoded,
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
-from dbdeid.methods import padded_rows, recoded_rows
+from dbdeid.methods import downcoding, minimality, padded_rows, recoded_rows
 from dbdeid.methods.full_domain import (
     QuasiIdentifier,
     dictionary_step,
@@ -47,12 +47,16 @@ class Plan:
         columns: what each block reads on each quasi-identifier.
         metrics: what the written table will have.
         search: how the blocks were made, in plain values.
+        readings: what the minimality attack reads of each sensitive attribute.
+        downcoded: what the downcoding attack finds.
     """
 
     blocks: Blocks
     columns: tuple[Mixed, ...]
     metrics: dict[str, float]
     search: dict[str, Any]
+    readings: tuple[minimality.Reading, ...]
+    downcoded: downcoding.Downcoded
 
 
 def plan(
@@ -87,30 +91,26 @@ def plan(
     cardinalities = [len(s.whole.counts) for s in parameters.sensitive]
     units = recoded_rows.units_of(session, names, cardinalities)
     demands = Demands(units, parameters.k, parameters.sensitive)
-    _require_possible(lattice, demands, parameters)
+    require_possible(lattice, demands, parameters)
 
     def settled(records: int) -> None:
         if progress is not None:
             progress(Placed(records, units.records))
 
     taxonomy = Taxonomy(lattice, units)
-    if recoding.engine == "sql":
-        from dbdeid.methods import sql_dealing
-
-        found = sql_dealing.deal(
-            session, taxonomy, demands, objective=_cost(recoding), settled=settled
-        )
+    if recoding.safe:
+        found = blocks = _safe(taxonomy, demands, parameters, settled)
     else:
-        found = _blocks(taxonomy, demands, recoding, settled)
-    blocks = settle(
-        taxonomy,
-        demands,
-        found,
-        # the paper's own words compare records, not blocks
-        objective="block_entropy" if recoding.objective == "literal" else recoding.objective,
-        diversity_weight=recoding.diversity_weight,
-        settled=settled,
-    )
+        found = _blocks(session, taxonomy, demands, recoding, settled)
+        blocks = settle(
+            taxonomy,
+            demands,
+            found,
+            # the paper's own words compare records, not blocks
+            objective="block_entropy" if recoding.objective == "literal" else recoding.objective,
+            diversity_weight=recoding.diversity_weight,
+            settled=settled,
+        )
     regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
     columns = tuple(
         Mixed.of(q.coding, levels, codes)
@@ -119,7 +119,17 @@ def plan(
     recoded_rows.stage(session, names, blocks, columns)
     padded_rows.upload_secret(session, recoding.key)
     search = _described(lattice, recoding, found, blocks)
-    return Plan(blocks, columns, _metrics(taxonomy, units, blocks, regions), search)
+    found_metrics = _metrics(taxonomy, units, blocks, regions)
+    if recoding.safe:
+        readings = minimality.sound(parameters.sensitive)
+    elif units.subjects is not None:
+        readings = minimality.unread(parameters.sensitive, minimality.SUBJECTS)
+    else:
+        readings = minimality.of_blocks(
+            taxonomy, demands, parameters.sensitive, blocks, regions, recoding.algorithm
+        )
+    downcoded = downcoding.of_blocks(taxonomy, units, blocks, regions)
+    return Plan(blocks, columns, found_metrics, search, readings, downcoded)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
@@ -138,9 +148,19 @@ def _recoding(parameters: Parameters) -> Recoding:
 
 
 def _blocks(
-    taxonomy: Taxonomy, demands: Demands, recoding: Recoding, settled: Callable[[int], None]
+    session: Session,
+    taxonomy: Taxonomy,
+    demands: Demands,
+    recoding: Recoding,
+    settled: Callable[[int], None],
 ) -> Blocks:
     """The blocks of the algorithm that is asked for; some records may have none yet."""
+    if recoding.engine == "sql":
+        from dbdeid.methods import sql_dealing
+
+        return sql_dealing.deal(
+            session, taxonomy, demands, objective=_cost(recoding), settled=settled
+        )
     objective = recoding.objective
     if recoding.algorithm == "dealing":
         from dbdeid.search.dealing import deal
@@ -168,6 +188,34 @@ def _blocks(
     )
 
 
+def _safe(
+    taxonomy: Taxonomy, demands: Demands, parameters: Parameters, settled: Callable[[int], None]
+) -> Blocks:
+    """Blocks that do not depend on who has which sensitive value.
+
+    Raises:
+        Unsatisfiable: the table is refused; which others there could be, is not looked for.
+    """
+    from dbdeid.search.symmetric import symmetric
+
+    recoding = _recoding(parameters)
+    seed = hashlib.sha256(f"{recoding.key} people".encode()).digest()
+    order = np.random.default_rng(list(seed)).permutation(demands.units.records)
+    blocks = symmetric(taxonomy, demands, order, objective=_cost(recoding), settled=settled)
+    if not blocks.left:
+        regions = taxonomy.regions(demands.units, blocks.row, blocks.block, blocks.number)
+        classes = taxonomy.classes(regions)
+        number = int(classes.max(initial=-1)) + 1
+        if demands.held(blocks.row, classes[blocks.block], blocks.records, number).all():
+            return blocks
+    raise Unsatisfiable(
+        f"minimality: safe does not reach {wanted(parameters)}: some of its largest blocks, which "
+        "are fixed by the quasi-identifiers, do not hold",
+        hint="use weaker models, such as a smaller l, or minimality: measured, which tells how "
+        "many people can be read",
+    )
+
+
 def _cost(recoding: Recoding) -> Cost:
     """What transformations cost: not what they do to values inside of blocks, yet unknown."""
     if recoding.objective == "loss" or recoding.objective == "node_entropy":
@@ -175,7 +223,7 @@ def _cost(recoding: Recoding) -> Cost:
     return "balanced"
 
 
-def _require_possible(lattice: Lattice, demands: Demands, parameters: Parameters) -> None:
+def require_possible(lattice: Lattice, demands: Demands, parameters: Parameters) -> None:
     """The classes at the highest levels are the largest blocks there can be, and must hold.
 
     Raises:
@@ -277,7 +325,16 @@ def write(
     )
     upload_dictionary(session, quasi_identifiers, shown)
     dictionary = session.run(dictionary_step(quasi_identifiers, staged))
-    outcome = Outcome(None, shown, 0, 0, plan.metrics, plan.search)
+    outcome = Outcome(
+        None,
+        shown,
+        0,
+        0,
+        plan.metrics,
+        plan.search,
+        readings=plan.readings,
+        downcoded=plan.downcoded,
+    )
     return Written(
         staged,
         dictionary,

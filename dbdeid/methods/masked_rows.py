@@ -22,7 +22,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.methods.full_domain import QuasiIdentifier
 from dbdeid.methods.recoded_rows import BLOCKS, RECODED, Names
-from dbdeid.methods.synthetic_rows import LARGEST, as_number, from_number
+from dbdeid.methods.synthetic_rows import LARGEST, as_number, from_number, indistinct
 from dbdeid.numeric.groups import Groups, means, modes
 from dbdeid.numeric.records import Attribute
 
@@ -116,6 +116,9 @@ def _numbers(session: Session, number: int, c: Column) -> Floats:
             f"column {c.name!r} has numbers of 2^53 and more, which doubles cannot tell apart",
             hint="say `type: categorical` if they are names, or drop the column",
         )
+    known = values[~np.isnan(values)]
+    if alike := len(known) - len(np.unique(known)):
+        raise indistinct(c.name, alike)
     return values
 
 

@@ -9,7 +9,10 @@ from typing import Any
 from dbdeid.data.coding import Cell, Coding
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation
+from dbdeid.methods.downcoding import Downcoded
+from dbdeid.methods.minimality import Reading
 from dbdeid.numeric.attack import Attempt
+from dbdeid.numeric.shadows import Shadowed
 from dbdeid.search.lattice import Node
 
 
@@ -111,6 +114,8 @@ class Synthetic:
             noise of sampling.
         trial: an attack on records that were synthesized from a random half; None where the records
             are too few for one.
+        shadows: the attack of who knows the method, on releases of random halves; None where the
+            records are too few.
     """
 
     k: int
@@ -127,6 +132,7 @@ class Synthetic:
     calibrated: int
     gap: float
     trial: Attempt | None
+    shadows: Shadowed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,10 @@ class Outcome:
         relocated: records whose quasi-identifiers are not theirs.
         synthetic: of records that are nobody's.
         masked: of quasi-identifiers that are means.
+        readings: what the minimality attack reads of each sensitive attribute with a model; empty
+            where the method has none.
+        downcoded: what the downcoding attack finds; None where the method promises nothing that it
+            could start from.
     """
 
     node: Node | None
@@ -176,6 +186,8 @@ class Outcome:
     relocated: int | None = None
     synthetic: Synthetic | None = None
     masked: Masked | None = None
+    readings: Sequence[Reading] = ()
+    downcoded: Downcoded | None = None
 
 
 @dataclass(frozen=True, slots=True)

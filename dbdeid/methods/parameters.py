@@ -67,6 +67,7 @@ class Recoding:
         relaxed: whether Mondrian may cut between equal values.
         tail: append or eligible: what becomes of records that dealing leaves.
         engine: numpy or sql.
+        safe: whether no block may depend on who has which sensitive value.
         others: the released columns that are no quasi-identifiers.
         key: the secret that all draws depend on.
     """
@@ -77,6 +78,7 @@ class Recoding:
     relaxed: bool
     tail: Literal["append", "eligible"]
     engine: str
+    safe: bool
     others: tuple[str, ...]
     key: str = field(repr=False)
 
@@ -247,7 +249,7 @@ def acceptable(check: Check, parameters: Parameters, records: int) -> bool:
     looked at: only method policy takes that model, and it adds it up itself.
     """
     rest = parameters.keep and check.suppressed > 0
-    if check.classes == 0 or (rest and not check.rest_holds):
+    if check.classes == 0 or not check.covers or (rest and not check.rest_holds):
         return False
     kept = records - check.suppressed
     chance = check.chance

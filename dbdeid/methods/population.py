@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dbdeid.data.coding import Coding
 from dbdeid.errors import Unsatisfiable
-from dbdeid.privacy import KMap, MaxRisk, PopulationModel
+from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, PopulationModel
 from dbdeid.search.lattice import Node
 
 Ints = NDArray[np.int64]
@@ -71,6 +71,19 @@ class Population:
         """Whether a class of so many subjects that all people fit would hold."""
         sizes, people = np.array([subjects]), np.array([self.people.sum()])
         return all(bool(model.satisfied(sizes, people)[0]) for model in self.models)
+
+    def covered(self, node: Node, codes: Ints) -> bool:
+        """Whether all people fit some of these classes, if a model says that they must.
+
+        Nobody fits two classes of a transformation.
+
+        Args:
+            node: the transformation.
+            codes: a value code of the source for each class on each attribute.
+        """
+        if not any(isinstance(model, DeltaPresence) and model.min > 0 for model in self.models):
+            return True
+        return bool(self.fitting(node, codes).sum() == self.people.sum())
 
     def fitting(self, node: Node, codes: Ints) -> Ints:
         """The people who fit each class.

@@ -6,8 +6,8 @@ it and takes that; or with an error that says whether it is proven that there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from dbdeid.methods.conditions import Sensitive
 from dbdeid.methods.parameters import Parameters, acceptable
 from dbdeid.methods.sql_checker import SqlChecker
 from dbdeid.methods.unsatisfiable import unsatisfiable
+from dbdeid.search import coarse
 from dbdeid.search.check import Check, Checker
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.exploration import (
+    Exploration,
     Found,
     Interrupted,
     Placed,
@@ -32,11 +34,16 @@ from dbdeid.search.exploration import (
 )
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.objectives import OBJECTIVES, under
-from dbdeid.search.searches import SEARCHES
+from dbdeid.search.sampling import sampled
+from dbdeid.search.searches import GREEDY, SEARCHES
 from dbdeid.search.tuples import Tuples, Values
 
 # Patterns of NULLs that are compared with each other: 128 take ten seconds for 20,000 rows.
 MOST_PATTERNS = 128
+# Of each larger sample eight times as many tuples as of the one before, of the smallest at least so
+# many: a check of that takes milliseconds. A query takes longer than a check of arrays.
+FINER = 8
+LEAST = {"numpy": 1 << 16, "sql": 1 << 13}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,22 @@ class Ground:
             convex=parameters.convex,
         )
 
+    def shares(self, parameters: Parameters) -> tuple[float, ...]:
+        """What parts of the data the samples are, from the smallest; few data have none."""
+        share, shares = 1 / FINER, list[float]()
+        while share * len(self.tuples.weights) >= LEAST[parameters.engine]:
+            shares.insert(0, share)
+            share /= FINER
+        return tuple(shares)
+
+    def samples(self, parameters: Parameters) -> Iterator[Problem]:
+        """What is searched for on samples of the data, on arrays whatever the engine."""
+        here = replace(parameters, engine="numpy")
+        for share in self.shares(parameters):
+            part = replace(self, tuples=sampled(self.tuples, share))
+            if part.tuples.people:
+                yield part.problem(here, part.checker(here))
+
     def named(self, node: Node) -> dict[str, int]:
         """The level of each quasi-identifier."""
         names = (attribute.name for attribute in self.lattice.attributes)
@@ -123,6 +146,10 @@ def search(
 ) -> tuple[Found, bool]:
     """The outcome of the search that the parameters name, and whether it was interrupted.
 
+    A time limit counts from when a first solution was looked for: in few checks, on samples first.
+    The greedy searches, which are such few checks themselves, do that only when their time is up;
+    `optimal` does it of much data without a limit, too, which changes nothing of what it finds.
+
     Args:
         ground: the staged source.
         problem: of the ground, under the parameters.
@@ -134,22 +161,34 @@ def search(
         Interrupted: by the user, who does not take the best so far.
         DbdeidError: the search cannot take the problem.
     """
+    limit, greedy = parameters.time_limit, parameters.search in GREEDY
+    large = parameters.search == "optimal" and bool(ground.shares(parameters))
+
+    def start(exploration: Exploration) -> None:
+        coarse.start(exploration, ground.samples(parameters))
+
     try:
         found = explore(
             SEARCHES[parameters.search],
             problem,
-            time_limit=parameters.time_limit,
+            time_limit=limit,
             progress=progress,
+            start=start if not greedy and (limit is not None or large) else None,
         )
+        if greedy and found.out_of_time and found.node is None:
+            late = explore(start, problem, progress=progress)
+            both = found.checked + late.checked, found.seconds + late.seconds
+            found = replace(late, checked=both[0], seconds=both[1], out_of_time=True)
     except Interrupted as interrupt:
-        if offer is None or not offer(_best(ground, parameters, interrupt.found)):
+        if offer is None or not offer(best_so_far(ground, parameters, interrupt.found)):
             raise
         ground.session.settle()
         return interrupt.found, True
     return found, False
 
 
-def _best(ground: Ground, parameters: Parameters, found: Found) -> BestSoFar:
+def best_so_far(ground: Ground, parameters: Parameters, found: Found) -> BestSoFar:
+    """What an interrupted search has, in the names of the columns."""
     assert found.node is not None
     return BestSoFar(
         ground.named(found.node), parameters.objective, found.score, found.gap, found.checked
@@ -169,6 +208,36 @@ def described(found: Found, parameters: Parameters, *, interrupted: bool = False
         "out_of_time": found.out_of_time,
         "interrupted": interrupted,
     }
+
+
+def is_blank(found: Found, lattice: Lattice) -> bool:
+    """Whether the time of a search was up before it found anything that tells records apart.
+
+    Then every quasi-identifier is `*`, or at a level where all records have the same value.
+    """
+    return (
+        found.check is not None
+        and found.out_of_time
+        and not found.proven_optimal
+        and found.check.all_classes == 1
+        and found.node != lattice.bottom
+    )
+
+
+def blank(ground: Ground, parameters: Parameters, found: Found) -> NothingFound:
+    """Why a release of records that are all alike is not made when its search's time was up."""
+    named = ground.named(found.node or ())
+    levels = ", ".join(f"{name}: {level}" for name, level in named.items())
+    return NothingFound(
+        "nothing was released: when the time of the search was up, it had found nothing but `*` "
+        "(or one value for all records) in every quasi-identifier. That nothing less general holds "
+        "the models is not proven. It "
+        f"checked {found.checked:,} of {found.lattice_size:,} transformations in "
+        f"{found.seconds:,.1f} s (time_limit: {parameters.time_limit:g})",
+        hint="raise `time_limit`, or leave it out; or give the search less to look at, by larger "
+        "`min_level` or fewer quasi-identifiers; or allow a larger suppression_limit or weaker "
+        f"models. To release `*` all the same, write into `method`: transformation: {{{levels}}}",
+    )
 
 
 def nothing(ground: Ground, problem: Problem, parameters: Parameters, found: Found) -> DbdeidError:

@@ -95,6 +95,8 @@ def pull(
         if category:
             session.run(levels_step(i, c, pools.get(c.name)))
             _require_few(session, i, c, strata)
+        elif c.family == "decimal":
+            _require_apart(session, c)
     session.run(records_step(columns, place))
     session.run(codes_step(columns, categories, place))
     order = exp.select("*").from_(CODES.table).order_by(column(place))
@@ -180,6 +182,27 @@ def _require_few(session: Session, number: int, c: Column, strata: Sequence[str]
             hint=f"say `{c.name}: {{role: synthesize, pool: 50}}` to keep the 50 most frequent and "
             f"call the rest {OTHER!r}, group them in `source: {{sql: …}}`, or drop the column",
         )
+
+
+def _require_apart(session: Session, c: Column) -> None:
+    """The values of a column of decimals are different doubles, which its type holds."""
+    value, number = column(c.name), cast(column(c.name), "DOUBLE")
+    back = exp.TryCast(this=number, to=exp.DataType.build(c.type, dialect="duckdb"))
+    lost = exp.CountIf(this=exp.and_(back.is_(exp.null()), exp.not_(value.is_(exp.null()))))
+    exact, told = (exp.Count(this=exp.Distinct(expressions=[v.copy()])) for v in (value, number))
+    counts = session.row(exp.select(exact, told, lost).from_(SOURCE.table))
+    if alike := int(counts[0]) - int(counts[1]) + int(counts[2]):
+        raise indistinct(c.name, alike)
+
+
+def indistinct(name: str, alike: int) -> DataError:
+    """What is wrong with a column of which some values are the same double as others."""
+    return DataError(
+        f"column {name!r} has {alike} values that doubles cannot tell from others: what is "
+        "computed from them would be that of rounded numbers",
+        hint="subtract from all of them what they have in common, or round them, in "
+        "`source: {sql: …}`",
+    )
 
 
 def records_step(columns: Sequence[Column], place: str) -> Step:

@@ -95,6 +95,13 @@ def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -
             f"a class of {lost}" + (" that does not hold" if lost >= parameters.k else ""),
             hint="use `suppressed: drop`, or weaker models",
         )
+    if not check.covers:
+        return Unsatisfiable(
+            f"no transformation reaches {demanded}: people of the population fit no released "
+            "class, and are known not to be in the table",
+            hint="leave `min` of delta_presence out, use `suppressed: keep`, or allow higher "
+            "max_level",
+        )
     return Unsatisfiable(
         f"no transformation within the suppression limit holds {demanded} and the models of the "
         "table as a whole",

@@ -71,11 +71,11 @@ def trial(
     Returns:
         What was found; None where half of a stratum has fewer than k records.
     """
-    members = _half(records.strata, rng)
+    members = half(records.strata, rng)
     inside, outside = np.flatnonzero(members), np.flatnonzero(~members)
     if np.bincount(records.strata[inside], minlength=records.strata.max() + 1).min() < k:
         return None
-    synthetic = condense(_of(records, inside), rng)
+    synthetic = condense(part_of(records, inside), rng)
     looked = [_some(found, most, rng) for found in (inside, outside)]
     distances = _nearest(records, synthetic, np.concatenate(looked))
     unique, hit = _hits(records, synthetic)
@@ -83,7 +83,7 @@ def trial(
     return Attempt(
         members=len(looked[0]),
         others=len(looked[1]),
-        auc=_nearer(distances[: len(looked[0])], distances[len(looked[0]) :]),
+        auc=nearer(distances[: len(looked[0])], distances[len(looked[0]) :]),
         unique_members=len(alone[0]),
         unique_others=len(alone[1]),
         hit_members=int(hit[alone[0]].sum()),
@@ -94,7 +94,7 @@ def trial(
 # -- parts ---------------------------------------------------------------------------------
 
 
-def _half(strata: Ints, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def half(strata: Ints, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Half of each stratum, drawn; the smaller one where its number is odd."""
     order = np.lexsort((rng.random(len(strata)), strata))
     sizes = np.bincount(strata)
@@ -104,7 +104,7 @@ def _half(strata: Ints, rng: np.random.Generator) -> np.ndarray[tuple[int], np.d
     return chosen
 
 
-def _of(records: Records, places: Ints) -> Records:
+def part_of(records: Records, places: Ints) -> Records:
     """Some of the records, of all strata; the levels of categories stay."""
     attributes = tuple(replace(a, values=a.values[places]) for a in records.attributes)
     return replace(records, attributes=attributes, strata=records.strata[places])
@@ -123,7 +123,7 @@ def _nearest(records: Records, synthetic: Condensed, places: Ints) -> Floats:
     as indicators. A missing number is at the mean, with an indicator.
     """
     pairs = [
-        _encoded(a, a.values[places], drawn)
+        standardized(a, a.values[places], drawn)
         for a, drawn in zip(records.attributes, synthetic.columns, strict=True)
     ]
     if not pairs:  # all columns are strata
@@ -168,7 +168,7 @@ def _by_all(points: Floats, asked: Floats) -> Floats:
     return distances
 
 
-def _encoded(attribute: Attribute, asked: Floats, known: Floats) -> tuple[Floats, Floats]:
+def standardized(attribute: Attribute, asked: Floats, known: Floats) -> tuple[Floats, Floats]:
     """Both sides of an attribute as columns whose variances over all records add up to 1."""
     of_all = attribute.values
     if attribute.levels is not None:
@@ -208,7 +208,7 @@ def _hits(
     return there[own] == 1, drawn_of[own] > 0
 
 
-def _nearer(members: Floats, others: Floats) -> float:
+def nearer(members: Floats, others: Floats) -> float:
     """The probability that a member is nearer than another, ties counting half: the AUC."""
     if not len(members) or not len(others):
         return 0.5

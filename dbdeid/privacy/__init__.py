@@ -10,6 +10,7 @@ from dbdeid.privacy.cluster_size import ClusterSize
 from dbdeid.privacy.counting import ROWS, Counting, NullPolicy
 from dbdeid.privacy.delta_disclosure import DeltaDisclosure
 from dbdeid.privacy.delta_presence import DeltaPresence
+from dbdeid.privacy.em_anonymity import EmAnonymity
 from dbdeid.privacy.k_anonymity import KAnonymity
 from dbdeid.privacy.k_map import KMap
 from dbdeid.privacy.l_diversity import LDiversity
@@ -27,6 +28,7 @@ __all__ = [
     "Counting",
     "DeltaDisclosure",
     "DeltaPresence",
+    "EmAnonymity",
     "EnhancedBeta",
     "KAnonymity",
     "KMap",
@@ -42,7 +44,7 @@ __all__ = [
 ]
 
 SensitiveModel: TypeAlias = (
-    LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure
+    LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure | EmAnonymity
 )
 PopulationModel: TypeAlias = DeltaPresence | KMap | MaxRisk  # the latter on demand
 Model: TypeAlias = KAnonymity | SensitiveModel | PopulationModel | ClusterSize
@@ -55,6 +57,7 @@ MODELS: dict[str, type[Model]] = {
     "basic_beta": BasicBeta,
     "enhanced_beta": EnhancedBeta,
     "delta_disclosure": DeltaDisclosure,
+    "em_anonymity": EmAnonymity,
     "delta_presence": DeltaPresence,
     "k_map": KMap,
     "max_risk": MaxRisk,

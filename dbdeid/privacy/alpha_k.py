@@ -36,6 +36,9 @@ def _text(value: Any) -> str:
 class AlphaK(OfSensitive):
     """Every class has k subjects, and at most a share alpha of them has the same sensitive value.
 
+    Of the subjects who have a value at all, at most that share has the same one, too: who has none
+    hides nobody.
+
     Attributes:
         values: the values that are sensitive, as text; all by default.
     """
@@ -64,16 +67,25 @@ class AlphaK(OfSensitive):
 
     def reached(self, one: Histogram) -> str:
         """The greatest share of a value."""
-        return f"alpha = {one.confidence.max():.4g}" if self.values is None else ""
+        shares = [one.confidence, one.known[1].confidence]
+        most = max(share.max(initial=0) for share in shares)
+        return f"alpha = {most:.4g}" if self.values is None else ""
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
         # both sides are rounded once, so that equal numbers stay equal
+        held = (classes.sizes >= self.k) & self._within(classes)
+        if classes.whole.missing is not None:
+            chosen, known = classes.known
+            held[chosen] &= self._within(known)
+        return held
+
+    def _within(self, classes: Histogram) -> Mask:
         too_many = classes.confidence > self.alpha
         if self.values is not None:
             meant = np.array([label in self.values for label in classes.whole.labels], np.bool_)
             too_many &= meant[classes.value]
-        return (classes.sizes >= self.k) & ~classes.any(too_many)
+        return ~classes.any(too_many)
 
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """A share alpha of each value that is meant."""

@@ -19,9 +19,11 @@ from dbdeid.privacy.shares import CLOSE, Rows, finite, within
 
 
 class DeltaPresence(OfPopulation):
-    """Of the people who fit a class, a share between min and max is in it.
+    """Of everybody in the population, how likely it is that they are in the table: min to max.
 
-    A class that fits fewer people than it has subjects is not of this population, and fails.
+    For the people who fit a class that is the share of them who are in it. Who fits none is known
+    not to be there: their chance is 0, which is below every min but 0. A class that fits fewer
+    people than it has subjects is not of this population, and fails.
     """
 
     model: Literal["delta_presence"]
@@ -54,7 +56,8 @@ class DeltaPresence(OfPopulation):
         """A query of one row: the least and the greatest share (NULL if empty).
 
         Args:
-            classes: the released classes: class_size, in subjects where they count, and people.
+            classes: the released classes: class_size, in subjects where they count, and people;
+                the people who fit none are one of size 0.
         """
         return step("presence", {"classes": classes})
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ SIMPLE = 10**6  # denominators of limits that are taken as fractions
 CLOSE = 1e-9  # nearer to a limit than this, exact arithmetic decides
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Whole:
     """A sensitive attribute in the whole source, suppressed records included.
 
@@ -35,12 +36,27 @@ class Whole:
         labels: each value as text, None for NULL; with several columns, a tuple of these.
         groups: of each value its group on every level of the attribute's hierarchy above the
             values, the last of which is the whole domain; empty without a hierarchy.
+        missing: whether each value is none: what says that nothing is known of a subject. None:
+            all of them are values.
     """
 
     counts: Ints
     people: int
     labels: tuple[Any, ...]
     groups: tuple[Ints, ...] = ()
+    missing: Mask | None = None
+
+    @property
+    def known(self) -> Mask:
+        """Whether each value is one."""
+        if self.missing is None:
+            return np.ones(len(self.counts), np.bool_)
+        return ~self.missing
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Each value as a number; NaN where it is none."""
+        return np.array([_number(label) for label in self.labels], np.float64)
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,34 @@ class Histogram:
     def distinct(self) -> Ints:
         """How many values each class has."""
         return np.bincount(self.of_class, minlength=self.classes)
+
+    @cached_property
+    def real(self) -> Ints:
+        """How many values each class has; to have none is not one."""
+        known = self.whole.known[self.value]
+        return np.bincount(self.of_class[known], minlength=self.classes)
+
+    @cached_property
+    def known(self) -> tuple[Ints, Histogram]:
+        """The classes in which some subject has a value, and these subjects of each.
+
+        A subject may have a value in one record and none in another: they are at least those who
+        are not found without one, and those who share the most frequent value.
+        """
+        known = self.whole.known[self.value]
+        without = np.bincount(self.of_class[~known], self.count[~known], self.classes)
+        most = np.zeros(self.classes, np.int64)
+        np.maximum.at(most, self.of_class[known], self.count[known])
+        sizes = np.maximum(self.sizes - without.astype(np.int64), most)
+        chosen = np.flatnonzero(most)
+        place = np.cumsum(most > 0) - 1
+        return chosen, Histogram(
+            sizes[chosen],
+            place[self.of_class[known]],
+            self.value[known],
+            self.count[known],
+            self.whole,
+        )
 
     @cached_property
     def pairs(self) -> Ints:
@@ -118,6 +162,13 @@ class Histogram:
         """The entries of one class."""
         first, end = np.searchsorted(self.of_class, [class_, class_ + 1])
         return slice(int(first), int(end))
+
+
+def _number(label: Any) -> float:
+    try:
+        return float(label)
+    except (TypeError, ValueError):
+        return nan
 
 
 def meant(limit: float) -> Fraction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import cache
 from math import ceil, gcd
@@ -36,6 +37,9 @@ class LDiversity(OfSensitive):
 
     A class in which every subject has the same value holds for no l above 1: subjects of several
     records can have several values, and then share one for all their diversity.
+
+    To have no value adds nothing to diversity. What is demanded holds of the subjects who have a
+    value, and of all with `none` as one more value of theirs.
     """
 
     relative: ClassVar[bool] = False
@@ -73,7 +77,9 @@ class LDiversity(OfSensitive):
 
     def reached(self, one: Histogram) -> str:
         """The greatest l, or the least c that is not enough."""
-        counts = np.sort(one.count)[::-1]
+        counts = np.sort(one.known[1].count)[::-1]
+        if len(counts) < self.l:
+            return ""
         if self.kind == "entropy":
             share = counts / counts.sum()
             return f"l = {np.exp(-(share * np.log(share)).sum()):.4g}"
@@ -83,7 +89,16 @@ class LDiversity(OfSensitive):
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
-        held = self.necessary(classes) & (~classes.uniform | (self.l == 1))
+        held = self.necessary(classes) & self._of_values(classes)
+        if classes.whole.missing is not None:
+            chosen, known = classes.known
+            enough = self._of_values(known) & (known.sizes >= self.l)
+            held[chosen] &= enough
+        return held
+
+    def _of_values(self, classes: Histogram) -> Mask:
+        """Which classes hold where all that is counted is a value."""
+        held = ~classes.uniform | (self.l == 1)
         if self.kind == "entropy":
             held &= self._by_entropy(classes)
         if self.kind == "recursive":
@@ -91,7 +106,21 @@ class LDiversity(OfSensitive):
         return held
 
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
-        """Few values with equal shares, or more of them, of which one may be frequent."""
+        """Few values with equal shares, or more of them, of which one may be frequent.
+
+        Subjects without a value are in classes that have a value more.
+        """
+        if whole.missing is None:
+            yield from self._portions(size, whole)
+            return
+        for own in self._portions(size, whole):
+            most = whole.people if own.most is None else own.most
+            yield replace(own, most=np.where(whole.missing, 0, most))
+        for own in self._portions(size, whole):
+            more = own.different + 1
+            yield replace(own, size=max(own.size, more), different=more)
+
+    def _portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         least = ceil(self.l)
         size = max(size, least)
         if self.kind == "distinct":
@@ -120,7 +149,8 @@ class LDiversity(OfSensitive):
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: values and subjects become more."""
-        return np.asarray((classes.distinct >= self.l) & (classes.sizes >= self.l))
+        values = np.maximum(classes.real, 1)  # nothing is promised by l = 1
+        return np.asarray((values >= self.l) & (classes.sizes >= self.l))
 
     def measure(self, shares: Shares) -> exp.Expr:
         """The least l of the table; of kind recursive with the greatest r_1 / (r_l + …) as c."""

@@ -25,7 +25,8 @@ class Shares:
     """One sensitive attribute of a written table, counted; tables or queries.
 
     Attributes:
-        held: class, size, value, count; one row for each class and value.
+        held: class, size, value, count, missing (whether it is no value), known (how many of the
+            class have a value, at the least); one row for each class and value.
         whole: value, place, known, people; one row for each value of the whole source, numbered in
             their order. None where the source is not at hand.
         nodes: place, level, node; the hierarchy above each value of the source, where a model needs
@@ -91,21 +92,30 @@ def class_sizes(members: Rows, *, by_subject: bool) -> exp.Select:
     return exp.select("class", records, size).from_(_from(members, "members")).group_by("class")
 
 
-def class_values(members: Rows, value: Sequence[str], *, by_subject: bool) -> exp.Select:
-    """A query of the values of each class: class, size, value and count, as `Shares.held`.
+def class_values(
+    members: Rows, value: Sequence[str], *, by_subject: bool, nullable: Sequence[str] = ()
+) -> exp.Select:
+    """A query of the values of each class as `Shares.held`.
 
     Args:
         members: as above, with the sensitive columns.
         value: these columns; several are one value together.
         by_subject: distinct subjects count.
+        nullable: those of them in which NULL is no value, but says that there is none; several
+            together are none where one of these is.
     """
+    missing: exp.Expr = exp.false()
+    if nullable:
+        missing = exp.Is(this=column(nullable[0]), expression=exp.null())
     counted = (
-        exp.select("class", as_value(value), exp.alias_(_number(by_subject), "count"))
-        .from_(_from(members, "members"))
+        exp.select("class", as_value(value), exp.alias_(missing, "missing"))
+        .select(exp.alias_(_number(by_subject), "count"))
+        .from_(_entire(members, value, ["class"], nullable, by_subject=by_subject))
         .group_by("class", *map(column, value))
     )
     return (
         exp.select("counted.class", "sizes.class_size AS size", "counted.value", "counted.count")
+        .select("counted.missing", exp.alias_(_known() if nullable else _size(), "known"))
         .from_(counted.subquery("counted"))
         .join(
             class_sizes(members, by_subject=by_subject).subquery("sizes"),
@@ -114,7 +124,9 @@ def class_values(members: Rows, value: Sequence[str], *, by_subject: bool) -> ex
     )
 
 
-def source_values(records: Rows, value: Sequence[str], *, by_subject: bool) -> exp.Select:
+def source_values(
+    records: Rows, value: Sequence[str], *, by_subject: bool, nullable: Sequence[str] = ()
+) -> exp.Select:
     """A query of the values of the whole source: value, place, known and people.
 
     Args:
@@ -122,6 +134,7 @@ def source_values(records: Rows, value: Sequence[str], *, by_subject: bool) -> e
             it is (`subject`) where they count.
         value: these columns; the order of the values is that of their types.
         by_subject: distinct subjects count.
+        nullable: as above.
     """
     order = [exp.Ordered(this=column(name), nulls_first=False) for name in value]
     people = exp.select(_number(by_subject)).from_(_from(records, "everyone"))
@@ -133,7 +146,7 @@ def source_values(records: Rows, value: Sequence[str], *, by_subject: bool) -> e
             exp.alias_(_number(by_subject), "known"),
             exp.alias_(people.subquery(), "people"),
         )
-        .from_(_from(records, "records"))
+        .from_(_entire(records, value, [], nullable, by_subject=by_subject))
         .group_by(*map(column, value))
     )
 
@@ -184,6 +197,50 @@ def _number(by_subject: bool) -> exp.Expr:
     if not by_subject:
         return exp.Count(this=exp.Star())
     return exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
+
+
+def _size() -> exp.Column:
+    return column("class_size", "sizes")
+
+
+def _known() -> exp.Expr:
+    """How many of a class have a value, at least: who has one may also have a record without."""
+
+    def of_class(value: exp.Expr, chosen: exp.Expr) -> exp.Window:
+        counted = exp.Filter(this=value, expression=exp.Where(this=chosen))
+        return exp.Window(this=counted, partition_by=[column("class", "counted")])
+
+    missing, count = column("missing", "counted"), column("count", "counted")
+    absent = of_class(exp.Sum(this=count.copy()), missing.copy())
+    most = of_class(exp.Max(this=count.copy()), exp.Not(this=missing.copy()))
+    others = exp.Sub(this=_size(), expression=exp.func("coalesce", absent, exp.convert(0)))
+    return cast(exp.func("greatest", others, most), "BIGINT")
+
+
+def _entire(
+    rows: Rows,
+    value: Sequence[str],
+    kept: Sequence[str],
+    nullable: Sequence[str],
+    *,
+    by_subject: bool,
+) -> exp.Expr:
+    """The rows, where all parts of a value are NULL as soon as one says that there is none.
+
+    Else those without one would be told apart by the parts that they have, and look diverse.
+    """
+    if not nullable or len(value) == 1:
+        return _from(rows, "rows")
+    absent = exp.or_(
+        *(exp.Is(this=column(name, "rows"), expression=exp.null()) for name in nullable)
+    )
+    parts = (
+        exp.alias_(exp.Case().when(absent.copy(), exp.null()).else_(column(name, "rows")), name)
+        for name in value
+    )
+    others = [*kept, *(["subject"] if by_subject else [])]
+    query = exp.select(*(column(name, "rows") for name in others), *parts)
+    return query.from_(_from(rows, "rows")).subquery("entire")
 
 
 def _from(rows: Rows, alias: str) -> exp.Expr:

@@ -15,7 +15,7 @@ from dbdeid.release.expect_spec import OF_QUERIES
 from dbdeid.release.expectations import judged
 from dbdeid.release.external import is_external
 from dbdeid.release.specfile import SpecFile, read
-from dbdeid.release.workplace import workplace
+from dbdeid.release.workplace import never_run, workplace
 
 
 def check_release(
@@ -46,6 +46,15 @@ def check_release(
     }
     told = [f"verification failed: {', '.join(failed)}"] if failed else []
     told += [f"it misses what the spec expects: {'; '.join(missed)}"] if missed else []
+    if not told and (why := found.get("unpublishable")):
+        details["unpublishable"] = why
+        do = "run the spec again before anything of it is given away"
+        return Done(details, Failure(f"{why['message']}\n  Hint: {do}", DataError.exit_code))
+    changed = found.get("source_changed")
+    if not told and changed:
+        details["source_changed"] = changed
+        again = f"{changed['message']}\n  Hint: run it again; the release itself is as it was"
+        return Done(details, Failure(again, DataError.exit_code))
     if not told:
         return Done(details)
     hint = "do not give this away" if failed else "find a better release, or change `expect`"
@@ -63,7 +72,7 @@ def _measured(
     with workplace(file, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
     if entry is None:
-        raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
+        raise never_run(file, work)
     record: dict[str, Any] = dict(entry.record)
     then = {name.partition(".")[0] for name in record.get("metrics") or ()}
     kinds = {name.partition(".")[0] for name in file.spec.expect}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,16 @@ from dbdeid.project.results import Results
 from dbdeid.project.runner import Attempt, Done, Runner, attempt
 from dbdeid.project.selection import Selector
 from dbdeid.release.clock import Notify, Offer
+from dbdeid.release.places import require_lasting
 from dbdeid.release.projectfile import NAME, ProjectFile, find, read_project
 from dbdeid.release.run import run as run_release
-from dbdeid.release.workplace import require_lasting
 from dbdeid.report.record import Audience
 
 # What a run tells of a release, besides its name; the rest is in its report.
 _TOLD = (
     *("method", "source_rows", "source_subjects", "released_rows", "suppressed_rows"),
     *("suppressed_subjects", "counterfeit_rows", "relocated_rows", "classes", "smallest_class"),
-    *("loss", "verified", "expectations", "warnings"),
+    *("loss", "verified", "remains", "expectations", "warnings", "trial"),
 )
 
 
@@ -83,6 +83,11 @@ class Project:
         return self.file.place("results") / "run_results.json"
 
     @property
+    def trials_file(self) -> Path:
+        """Where the results of the last trials are: they tell nothing of what is published."""
+        return self.file.place("results") / "trial_results.json"
+
+    @property
     def tests_file(self) -> Path:
         """Where the results of the last test are."""
         return self.file.place("results") / "test_results.json"
@@ -107,6 +112,7 @@ class Project:
         *,
         notify: Notify | None = None,
         offer: Offer | None = None,
+        trial: bool = False,
     ) -> Results:
         """Run releases, and keep the results; one that fails stops only those that rest on it.
 
@@ -115,6 +121,7 @@ class Project:
             exclude: which not.
             notify: called with each phase, and with the progress of searches.
             offer: asked, when a search is interrupted, whether to release the best found so far.
+            trial: make them to look at, not to publish.
 
         Raises:
             SpecError, DataError: the project has mistakes; nothing was run.
@@ -122,9 +129,9 @@ class Project:
         """
 
         def make(release: Release) -> Done:
-            return self.make(release, notify, offer)
+            return self.make(release, notify, offer, trial=trial)
 
-        found = self.runner(self.select(select, exclude), make).go()
+        found = self.runner(self.select(select, exclude), make, trial=trial).go()
         if found.interrupted:
             raise KeyboardInterrupt
         return found
@@ -136,6 +143,7 @@ class Project:
         offer: Offer | None,
         *,
         reuse: bool = False,
+        trial: bool = False,
     ) -> Done:
         """Run one release, with the levels of its last run where it is to reuse them."""
         result = run_release(
@@ -145,28 +153,35 @@ class Project:
             notify=notify,
             offer=offer,
             reuse=reuse,
+            trial=trial,
         ).to_dict()
         return Done({key: result[key] for key in _TOLD})
 
     def runner(
-        self, chosen: Sequence[Release], make: Callable[[Release], Done], attempt: Attempt = attempt
+        self,
+        chosen: Sequence[Release],
+        make: Callable[[Release], Done],
+        attempt: Attempt = attempt,
+        *,
+        trial: bool = False,
     ) -> Runner:
-        """What runs releases; those made elsewhere are left out.
+        """What runs releases; those made elsewhere are left out, and previews of which a trial is
+        meant.
 
         Raises:
             SpecError, DataError: nothing would remain of a release, or it cannot be written.
         """
-        runnable = [release for release in chosen if release.made_here]
+        runnable = [r for r in chosen if r.made_here and (r.verifiable or not trial)]
         for release in runnable:  # a mistake in the last is told before the first is run
             require_lasting(
-                release.file,
+                replace(release.file, trial=trial),
                 release.label,
                 self.database,
                 hint="give the spec or the project a `target` or a `database`",
             )
 
         def keep(found: Results) -> None:
-            found.write(self.results_file)
+            found.write(self.trials_file if trial else self.results_file)
 
         return Runner("run", runnable, make, attempt, keep)
 

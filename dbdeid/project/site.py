@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dbdeid.engine.catalog import Entry, State
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.project.releases import Release
 from dbdeid.release import external_record
 from dbdeid.release.bind import relative
 from dbdeid.release.existing import require_same
-from dbdeid.release.page import is_page, write_page, write_record
+from dbdeid.release.handout import require_verified
+from dbdeid.release.page import digests, is_page, write_page, write_record
+from dbdeid.release.standing import unpublishable
 from dbdeid.release.workplace import workplace
 from dbdeid.report import site_page
 from dbdeid.report.record import Audience
@@ -37,8 +41,9 @@ def write(
         releases: of the project.
         last: their results in the last run, by name.
         tests: the same of the last test.
-        audience: for whom. Public pages tell nothing of releases that were never verified, or not
-            when they were tested last.
+        audience: for whom. Public pages tell nothing of trials, of withdrawn releases, and of those
+            that were never verified, or not when they were tested last; the others are verified
+            again before anything is written.
         database: in place of the specs' `database`.
         settings: engine limits.
 
@@ -48,14 +53,20 @@ def write(
     Raises:
         DataError: a database cannot be opened, a page cannot be written, or a file that is no page
             of dbdeid is in its place.
+        VerificationError: the pages are public, and a release does not verify now.
     """
     # all is read before anything is written
     found = [_record(release, database, settings) for release in releases]
     rows: list[dict[str, Any]] = []
-    for release, (record, changed) in zip(releases, found, strict=True):
+    for release, made in zip(releases, found, strict=True):
+        record, state = made.record, made.state
         result, tested = last.get(release.name, {}), _tested(record, tests.get(release.name))
         verified = record is not None and bool(record["verified"]) and tested.get("verified", True)
-        shown = record is not None and (audience == "internal" or verified)
+        given = verified and state == "published"
+        if audience == "public" and given and made.entry is not None:
+            left = f"there are no public pages with {release.name}"
+            require_verified(release.path, made.entry, database, settings, left)
+        shown = record is not None and (audience == "internal" or given)
         rows.append(
             {
                 "release": release.name,
@@ -64,24 +75,45 @@ def write(
                 "spec": release.label,
                 "upstream": release.upstream,
                 "tags": release.tags,
-                "changed": changed,
+                "changed": made.changed,
+                "state": state,
                 "status": result.get("status"),
                 "message": result.get("message"),
                 "verified": verified,
                 "tested": tested,
+                "files": made.files,
             }
         )
     pages = {row["page"] for row in rows if row["page"]} | {INDEX}
     _make(folder, pages)
     for row in rows:
         if row["page"] is not None:
-            write_record(folder / row["page"], row["record"], audience)
+            write_record(folder / row["page"], row["record"], audience, row["files"])
     write_page(folder / INDEX, site_page.render(rows, audience))
     for path in folder.glob("*.html"):  # of releases that are gone
         if path.name not in pages and is_page(path):
             path.unlink()
             path.with_suffix(".json").unlink(missing_ok=True)
     return folder / INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What is known of a release.
+
+    Attributes:
+        record: of its last run; None: it was never run.
+        changed: whether the spec has changed since.
+        state: what the run counts as.
+        entry: of that run; None of a release made elsewhere.
+        files: SHA-256 of the files of the release by name.
+    """
+
+    record: Mapping[str, Any] | None
+    changed: bool = False
+    state: State = "published"
+    entry: Entry | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def _tested(record: Mapping[str, Any] | None, found: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -91,24 +123,26 @@ def _tested(record: Mapping[str, Any] | None, found: Mapping[str, Any] | None) -
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _record(
-    release: Release, database: Path | None, settings: Settings | None
-) -> tuple[Mapping[str, Any] | None, bool]:
-    """The record of the last run, and whether the spec has changed since; None: never run."""
+def _record(release: Release, database: Path | None, settings: Settings | None) -> _Made:
     file = release.file
     if not release.made_here:
-        return external_record.record(file, database=database, settings=settings), False
+        return _Made(external_record.record(file, database=database, settings=settings))
     if _nothing_there(release, database):
-        return None, False
+        return _Made(None)
     with workplace(file, database=database, settings=settings, writing=False) as work:
-        entry = work.last(file.spec)
-    if entry is None:
-        return None, False
+        states = work.book.states() if work.book else ()
+        of_release = (pair for pair in states if pair[0].release.lower() == release.name.lower())
+        last = next(of_release, None)
+        if last is None or work.book is None:
+            return _Made(None)
+        (entry, state), files = last, digests(work, file)
+        why = unpublishable(work.book, entry) if state == "withdrawn" else None
+    record = {**entry.record, "objections": [why.message]} if why else entry.record
     try:
         require_same(file, entry)
     except DbdeidError:
-        return entry.record, True
-    return entry.record, False
+        return _Made(record, True, state, entry, files)
+    return _Made(record, False, state, entry, files)
 
 
 def _nothing_there(release: Release, database: Path | None) -> bool:

@@ -9,8 +9,9 @@ from dbdeid.errors import DbdeidError
 from dbdeid.project.releases import Release
 from dbdeid.release import fingerprints
 from dbdeid.release.bind import bind
+from dbdeid.release.places import companions
 from dbdeid.release.specfile import read_text
-from dbdeid.release.workplace import companions, workplace
+from dbdeid.release.workplace import workplace
 
 # They say when a release is run, and nothing of what it is.
 _OF_PROJECT = {"tags", "depends_on"}

@@ -15,13 +15,20 @@ from sqlglot import exp
 from dbdeid.data.classes import TUPLES
 from dbdeid.engine.session import Session
 from dbdeid.methods.full_domain import QuasiIdentifier, lattice_of
-from dbdeid.methods.searching import Ground, Remembering
+from dbdeid.methods.searching import Ground, Remembering, best_so_far
+from dbdeid.release import dependence
 from dbdeid.release.bind import Bound
+from dbdeid.release.clock import Clock, Offer
 from dbdeid.release.earlier import each_earlier, places_of
+from dbdeid.release.method_comparison import LARGER, SAMPLE, Comparison, compare
+from dbdeid.release.method_comparison import advice as on_methods
 from dbdeid.release.method_spec import FullDomain
+from dbdeid.release.model_costs import ModelCost, model_costs
+from dbdeid.release.model_costs import advice as on_models
 from dbdeid.release.prepare import Prepared
 from dbdeid.release.workplace import Workplace
 from dbdeid.search.costs import Costs, costs
+from dbdeid.search.exploration import Interrupted
 from dbdeid.search.searches import SEARCHES
 from dbdeid.search.uniques import Uniques
 
@@ -45,23 +52,33 @@ class Consultation:
             that are unique by it `alone` and `without` it), `sets` (for each size the `columns`
             by which most records are unique, and how many).
         cost: `transformation`, `loss` (mean over the columns), `columns` (for each its `loss`, and
-            the mean loss of the others, `others_with` and `others_without` it), `checked`,
-            `proven_optimal`; None where it was not weighed.
+            the mean loss of the others, `others_with` and `others_without` it), `models` (for each
+            its loss with and without it, and what it `costs`), `checked`, `proven_optimal`; None
+            where it was not weighed.
+        methods: what each method would give on a sample, the declared one first.
         advice: sentences, what to change first.
     """
 
     uniqueness: Mapping[str, Any]
     cost: Mapping[str, Any] | None
+    methods: Comparison
     advice: tuple[str, ...]
 
 
-def consult(prepared: Prepared, session: Session, *, deep: bool) -> Consultation | None:
+def consult(
+    prepared: Prepared, session: Session, clock: Clock, offer: Offer | None = None, *, deep: bool
+) -> Consultation | None:
     """What there is to say of the quasi-identifiers; None without any, or where they are too many.
 
     Args:
         prepared: the prepared spec.
         session: where its source is staged.
+        clock: told of the search for what the columns cost.
+        offer: told the best found so far when that search is interrupted.
         deep: look at a large source, too.
+
+    Raises:
+        Interrupted: by the user.
     """
     if not prepared.quasi_identifiers:
         return None
@@ -76,23 +93,47 @@ def consult(prepared: Prepared, session: Session, *, deep: bool) -> Consultation
     uniques = Uniques(ground.tuples)
     seen = _uniqueness(prepared, uniques)
     quick = tuples * uniques.width <= QUICK
-    weighed = _weighed(prepared, ground, DEEP if deep else SECONDS) if deep or quick else None
+    seconds = DEEP if deep else SECONDS
+    weighed = None
+    if deep or quick:
+        weighed = _weighed(prepared, ground, seconds, clock, offer)
+    methods = compare(prepared, session, seconds, LARGER if deep else SAMPLE)
     return Consultation(
         seen,
         _told(prepared.quasi_identifiers, weighed) if weighed else None,
-        tuple(_advice(prepared, uniques, seen, weighed)),
+        methods,
+        (
+            *_advice(prepared, uniques, seen, weighed, methods),
+            *dependence.near(prepared, session, weighed.columns.node if weighed else None),
+        ),
     )
 
 
-def _weighed(prepared: Prepared, ground: Ground, seconds: float) -> Costs | None:
-    """The costs in loss, where a transformation is searched for."""
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What each quasi-identifier costs, and each model."""
+
+    columns: Costs
+    models: tuple[ModelCost, ...]
+
+
+def _weighed(
+    prepared: Prepared, ground: Ground, seconds: float, clock: Clock, offer: Offer | None
+) -> _Weighed | None:
+    """The costs in loss, where a transformation is searched for; models take half of the time."""
     parameters, method = prepared.parameters, prepared.bound.spec.method
     searched = isinstance(method, FullDomain) and method.transformation is None
     if not searched or parameters.rule.null_policy == "wildcard" or len(ground.tuples.codes) < 2:
         return None
     here = replace(parameters, engine="numpy")
     problem = ground.problem(here, Remembering(ground.checker(here)))
-    return costs(problem, SEARCHES["optimal"], seconds)
+    try:
+        found = costs(problem, SEARCHES["optimal"], seconds / 2, clock.progress)
+    except Interrupted as interrupt:
+        if offer is not None:
+            offer(best_so_far(ground, here, interrupt.found))
+        raise
+    return _Weighed(found, model_costs(here, ground, seconds / 2)) if found else None
 
 
 def _uniqueness(prepared: Prepared, uniques: Uniques) -> dict[str, Any]:
@@ -120,7 +161,8 @@ def _uniqueness(prepared: Prepared, uniques: Uniques) -> dict[str, Any]:
     }
 
 
-def _told(quasi_identifiers: Sequence[QuasiIdentifier], found: Costs) -> dict[str, Any]:
+def _told(quasi_identifiers: Sequence[QuasiIdentifier], weighed: _Weighed) -> dict[str, Any]:
+    found = weighed.columns
     names = [q.name for q in quasi_identifiers]
     return {
         "transformation": dict(zip(names, found.node, strict=True)),
@@ -134,28 +176,36 @@ def _told(quasi_identifiers: Sequence[QuasiIdentifier], found: Costs) -> dict[st
             }
             for i, name in enumerate(names)
         ],
+        "models": [model.to_dict() for model in weighed.models],
         "checked": found.checked,
         "proven_optimal": found.proven,
     }
 
 
 def _advice(
-    prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any], weighed: Costs | None
+    prepared: Prepared,
+    uniques: Uniques,
+    seen: Mapping[str, Any],
+    weighed: _Weighed | None,
+    methods: Comparison,
 ) -> Iterator[str]:
-    """What to change first: what makes records unique, then what costs the others most."""
+    """What to change first: what makes records unique, which model and which column cost most,
+    and whether another method would lose much less."""
     named: set[int] = set()
     if seen["unique_records"]:
         for number, text in _on_uniqueness(prepared, uniques, seen):
             named.add(number)
             yield text
     if weighed is not None:
-        yield from _on_cost(prepared.quasi_identifiers, weighed, named)
-        lost = sum(weighed.loss) / len(weighed.loss)
-        if lost > MUCH_LOST:
-            yield (
-                f"{lost:.2f} of the detail is lost: `method: local_recoding` generalizes each "
-                "block of records by itself, mostly loses less, and leaves no record out"
-            )
+        yield from on_models(weighed.models)
+        yield from _on_cost(prepared.quasi_identifiers, weighed.columns, named)
+    lost = sum(weighed.columns.loss) / len(weighed.columns.loss) if weighed else None
+    yield from on_methods(methods, lost)
+    if lost is not None and lost > MUCH_LOST and not methods.methods:
+        yield (
+            f"{lost:.2f} of the detail is lost: `method: local_recoding` generalizes each "
+            "block of records by itself, mostly loses less, and leaves no record out"
+        )
 
 
 def _on_uniqueness(
@@ -221,7 +271,8 @@ def _share(part: int, whole: int) -> str:
 def remembered(work: Workplace, bound: Bound) -> list[dict[str, Any]]:
     """The earlier runs on the same source, newest first: who has several releases compares them."""
     unread: list[str] = []
-    runs = list(each_earlier(work, bound, places_of(bound, work), unread))
+    found = each_earlier(work, bound, places_of(bound, work), unread)
+    runs = [one for one in found if not one.elsewhere]  # a run looks at the records of others
     runs.sort(key=lambda one: one.entry.created, reverse=True)
     return [
         {

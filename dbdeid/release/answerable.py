@@ -12,9 +12,10 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.query.answerable import Answerable
-from dbdeid.release.bind import FILES, Bound, BoundColumn, find_table
+from dbdeid.release.bind import Bound, BoundColumn, find_table
 from dbdeid.release.method_spec import Condensation, Counterfeit, Microaggregation, Relocation
 from dbdeid.release.public import Public
+from dbdeid.release.source_files import FILES
 from dbdeid.release.workplace import dictionary_name, frontier_of, objects_of
 from dbdeid.verify import Declared
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
 from dbdeid.data import shelf
 from dbdeid.data.classes import CODED
 from dbdeid.engine.catalog import Entry
-from dbdeid.engine.relation import MEASURED, Relation, column
+from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.methods.outcome import Outcome
 from dbdeid.privacy import AlphaK, KAnonymity
-from dbdeid.privacy.shares import class_sizes, class_values, members, value_names
-from dbdeid.release import column_names, drawn, harbor
-from dbdeid.release.bind import Bound, BoundColumn
+from dbdeid.release import column_names, dependence, drawn, exposure, harbor, spellings
+from dbdeid.release.bind import Bound, located
+from dbdeid.release.exposure import FEW_ROWS, NEAR_UNIQUE
+from dbdeid.release.foreign_numbers import of_other_countries
+from dbdeid.release.future_dates import of_other_centuries
 from dbdeid.release.method_spec import Policy
+from dbdeid.release.model_costs import named
 from dbdeid.release.models import targets
 from dbdeid.release.prepare import Prepared
+from dbdeid.report.vain import promises_nothing
 from dbdeid.search.lattice import Lattice
 from dbdeid.search.region import Packing
 
@@ -29,10 +32,6 @@ LEAST_K = 2
 MUCH_SUPPRESSED = 0.2
 # A hierarchy file with this many leaves that lists just the values present was made from them.
 FEW_LEAVES = 10
-# A released column with more distinct values than this share of its rows tells people apart; a
-# table of few rows says nothing of that.
-NEAR_UNIQUE = 0.5
-FEW_ROWS = 20
 # Records from which on algorithms take long that look at every record for every block.
 SLOW = 200_000
 # A seed below it can be found by trying.
@@ -47,22 +46,32 @@ def require(prepared: Prepared, session: Session) -> tuple[str, ...]:
     Raises:
         SpecError: a warning has no answer in the spec; all of them at once.
     """
-    unanswered = list(_unanswered(prepared, session))
-    if unanswered:
-        raise SpecError(unanswered, source=prepared.bound.file.label)
+    mistakes = list(unanswered(prepared, session))
+    if mistakes:
+        raise SpecError(mistakes, source=prepared.bound.file.label)
     return tuple(_shown(prepared, session))
 
 
-def open_questions(prepared: Prepared, session: Session) -> Iterator[str]:
+def foreseen(prepared: Prepared, session: Session) -> tuple[str, ...]:
+    """The same where nothing is released yet: who is unique in the source beside that.
+
+    Raises:
+        SpecError: a warning has no answer in the spec; all of them at once.
+    """
+    return (*require(prepared, session), *_unique(prepared, session))
+
+
+def foretold(prepared: Prepared, session: Session) -> Iterator[str]:
     """What a run would ask before it does anything."""
-    for mistake in _unanswered(prepared, session):
+    for mistake in unanswered(prepared, session):
         yield f"a run will ask, {mistake.place}: {mistake.message}; {mistake.hint}"
 
 
-def _unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
+def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
+    """What the owner has to answer before a release is made."""
     yield from _homogeneity(prepared)
     yield from _unknown_values(prepared)
-    yield from _reasons(prepared, session)
+    yield from exposure.questions(prepared, session)
     yield from _repeating_identifiers(prepared, session)
     yield from _copied(prepared, session)
     yield from drawn.unanswered(prepared, session)
@@ -73,7 +82,9 @@ def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     if prepared.parameters.padding is None:
         return
     for c in prepared.bound.columns:
-        if c.spec.role in ("insensitive", "sensitive") and _near_unique(c, prepared, session):
+        if c.spec.role in ("insensitive", "sensitive") and exposure.near_unique(
+            c, prepared, session
+        ):
             yield prepared.bound.file.mistake(
                 f"{c.spec.role} column {c.name!r} is nearly unique, and counterfeit records copy "
                 "its values: a value that stands twice would give one of them away",
@@ -87,7 +98,7 @@ def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
     judged = targets(prepared.bound.models)
     for c in prepared.bound.columns:
         covered = any(model.diversifies for model in judged.get((c.name,), ()))
-        if c.spec.role == "sensitive" and c.spec.accept != "homogeneity" and not covered:
+        if c.spec.role == "sensitive" and "homogeneity" not in c.spec.accept and not covered:
             vain = ", for those declared promise nothing" if (c.name,) in judged else ""
             yield prepared.bound.file.mistake(
                 f"sensitive column {c.name!r} has no diversity or closeness model{vain}: a class "
@@ -106,7 +117,8 @@ def _unknown_values(prepared: Prepared) -> Iterator[Mistake]:
         if not isinstance(model, AlphaK) or model.values is None:
             continue
         for target in model.targets:
-            absent = [i for i, v in enumerate(model.values, 1) if v not in known[target]]
+            listed = (spellings.meant(prepared.bound, target[0], v) for v in model.values)
+            absent = [i for i, v in enumerate(listed, 1) if v not in known[target]]
             if absent:
                 yield prepared.bound.file.mistake(
                     f"of {len(model.values)} values not in {' and '.join(target)}: number "
@@ -126,35 +138,11 @@ def _rows_counted(bound: Bound) -> str:
     return "`accept: rows` in the spec: an identifier may repeat, and k counts rows, not people"
 
 
-def _reasons(prepared: Prepared, session: Session) -> Iterator[Mistake]:
-    for c in prepared.bound.columns:
-        if c.spec.role not in ("insensitive", "sensitive") or c.spec.reason:
-            continue
-        open_ = c.spec.role == "insensitive"
-        what = ["numeric"] if open_ and c.column.family in MEASURED else []
-        if (open_ or c.column.family in LIKE_IDENTIFIERS) and _near_unique(c, prepared, session):
-            what.append("nearly unique")
-        if what:
-            yield prepared.bound.file.mistake(
-                f"{c.spec.role} column {c.name!r} is {' and '.join(what)}, and released as it is",
-                "columns",
-                c.name,
-                hint="give the column a `reason: …` that others cannot use it to find a person, or "
-                "make it an identifier or a quasi_identifier",
-            )
-
-
-def _near_unique(c: BoundColumn, prepared: Prepared, session: Session) -> bool:
-    distinct = exp.Count(this=exp.Distinct(expressions=[column(c.name)]))
-    found = session.row(exp.select(distinct).from_(CODED.table))[0]
-    return bool(prepared.rows >= FEW_ROWS and found > NEAR_UNIQUE * prepared.rows)
-
-
 def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     for name, how_often in repeating(prepared.bound, session):
         yield prepared.bound.file.mistake(
-            f"identifier {name!r} repeats ({how_often}): one person may have several rows, and k "
-            "would count rows",
+            f"{_withheld(prepared.bound, name)} {name!r} repeats ({how_often}): one person may "
+            "have several rows, and k would count rows",
             "columns",
             name,
             hint=_whose_rows(prepared, name),
@@ -162,29 +150,57 @@ def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mis
 
 
 def repeating(bound: Bound, session: Session) -> Iterator[tuple[str, str]]:
-    """Identifiers that several rows of the source share, unless that is settled; and how often."""
+    """Identifiers that several rows of the source share, unless that is settled; and how often.
+
+    A dropped column is one by its name. Where every row has a number of a person, that tells whose
+    it is, and names are shared by chance.
+    """
     if bound.spec.accept == "rows" or bound.subject is not None:
         return
-    for name in bound.names("identifier"):
-        value = column(name, "source")
-        counted = exp.select(
-            exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value.copy()]))
-        ).from_(bound.source.subquery("source"))
-        known, distinct = session.row(counted)
-        if distinct < known:
+    some = [name for name in bound.names("drop") if _names_persons(name)]
+    some = [c.name for c in bound.columns if c.name in {*bound.names("identifier"), *some}]
+    if not some:
+        return
+    rows, counts = _counted(bound, session, some)
+    numbered = any(column_names.tells_persons(n) and counts[n][0] == rows for n in some)
+    for name, (known, distinct) in counts.items():
+        if distinct < known and not (numbered and column_names.says("person_name", name)):
             yield name, f"{known - distinct} of {known} values"
+
+
+def _counted(
+    bound: Bound, session: Session, some: Sequence[str]
+) -> tuple[int, dict[str, tuple[int, int]]]:
+    """Rows of the source, and of each column its values and its different ones."""
+    query = exp.select(exp.Count(this=exp.Star())).from_(bound.source.subquery("source"))
+    for name in some:
+        value = column(name, "source")
+        different = exp.Distinct(expressions=[value.copy()])
+        query = query.select(exp.Count(this=value), exp.Count(this=different))
+    rows, *found = session.row(query)
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return int(rows), dict(zip(some, pairs, strict=True))
+
+
+def _names_persons(name: str) -> bool:
+    kinds = ("person_name", "mail")
+    return column_names.of_person(name) or any(column_names.says(k, name) for k in kinds)
+
+
+def _withheld(bound: Bound, name: str) -> str:
+    return "identifier" if name in bound.names("identifier") else "dropped column"
 
 
 def _whose_rows(prepared: Prepared, name: str) -> str:
     method = prepared.bound.spec.method.name
     if method in ("full_domain", "local_recoding"):
         return (
-            f"say `subject: {name}` at the top level if it tells whose row it is, or "
-            "`accept: rows` if k may count rows"
+            f"at the top level, beside `columns`: `subject: {name}` if it tells whose row it is, "
+            "or `accept: rows` if k may count rows"
         )
     return (
-        f"method {method} counts rows: make one row of each {name} in `source: {{sql: …}}`, or say "
-        "`accept: rows` if k may count rows"
+        f"method {method} counts rows: make one row of each {name} in `source: {{sql: …}}`, or, at "
+        "the top level, beside `columns`, say `accept: rows` if k may count rows"
     )
 
 
@@ -193,32 +209,45 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     counts = any(isinstance(m, KAnonymity) for m in parameters.models)
     if parameters.k < LEAST_K and (counts or not isinstance(prepared.bound.spec.method, Policy)):
         yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
+    for model in parameters.models:
+        vain = promises_nothing(model.model, model.declared)
+        if vain and not isinstance(model, KAnonymity):
+            yield f"{named(model)} promises nothing: any class keeps it"
+    yield from dependence.given_away(prepared, session)
     if parameters.suppression_limit > MUCH_SUPPRESSED:
         who = "subjects" if parameters.subject else "records"
         yield f"up to {parameters.suppression_limit:.0%} of the {who} may be left out"
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, bool], list[str]] = {}
     for c in prepared.bound.columns:
         if c.spec.reason:
-            reasons.setdefault(c.spec.reason, []).append(c.name)
-    for reason, names in reasons.items():
-        yield f"{', '.join(names)}: released as it is: {reason}"
+            generalized = c.spec.role == "quasi_identifier"
+            reasons.setdefault((c.spec.reason, generalized), []).append(c.name)
+    for (reason, generalized), names in reasons.items():
+        how = "accepted" if generalized else "released as it is"
+        yield f"{', '.join(names)}: {how}: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
         yield from harbor.told(prepared.bound.spec.preset, columns)
     if prepared.bound.spec.accept == "rows":
         yield _rows_counted(prepared.bound)
+    yield from exposure.together(prepared, session)
     yield from _no_codes(prepared, session)
+    yield from _doubtful(prepared.bound, session)
     yield from _shared_identifiers(prepared, session)
     yield from _padding(prepared)
     yield from drawn.shown(prepared, session)
+
+
+def _unique(prepared: Prepared, session: Session) -> Iterator[str]:
+    """How many records of the source no other equals in what is released."""
     roles = ("sensitive", "insensitive")
     others = [c.name for c in prepared.bound.released if c.spec.role in roles]
     if others:
         names = [c.name for c in prepared.bound.released if not c.spec.pseudonym]
         unique = session.row(step("unique_records", {"rel": CODED}, {"cols": names}))[0]
-        share = unique / prepared.rows
+        share, are = unique / prepared.rows, "is" if unique == 1 else "are"
         yield (
-            f"{unique} of {prepared.rows} source records ({share:.1%}) are unique over all "
+            f"{unique} of {prepared.rows} source records ({share:.1%}) {are} unique over all "
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
         )
@@ -246,11 +275,22 @@ def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
                     f"column {q.name!r}: no record holds a {what} (shelf: {spec.shelf})",
                     hint=f"its values are of another kind; the shelf has {', '.join(shelf.CODES)}",
                 )
+            hold, read = ("holds", "it reads") if found == 1 else ("hold", "they read")
             yield (
-                f"{q.name}: {found} of {prepared.rows} records hold no "
-                f"{what} (shelf: {spec.shelf}); above the raw values "
-                f"they read '{shelf.OTHER}'"
+                f"{q.name}: {found} of {prepared.rows} records {hold} no {what} (shelf: "
+                f"{spec.shelf}); above the raw values {read} '{shelf.OTHER}'"
             )
+
+
+def _doubtful(bound: Bound, session: Session) -> Iterator[str]:
+    """Dates and numbers that leave, or are generalized, and may mean others than were read."""
+    columns = [c.column for c in bound.columns if c.spec.role not in ("identifier", "drop")]
+    source = bound.spec.source
+    on_file = bound.on_file and isinstance(source, str)
+    path = located(bound.file, str(source), "source") if on_file else None
+    told = of_other_centuries(session, bound.source, columns, path)
+    numbers = of_other_countries(session, columns, path)
+    yield from (f"{name}: {why}" for some in (told, numbers) for name, why in some.items())
 
 
 def _padding(prepared: Prepared) -> Iterator[str]:
@@ -315,15 +355,8 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
     ]
     if not dropped or prepared.rows < FEW_ROWS:
         return
-    counts: list[exp.Expr] = []
-    for name in dropped:
-        value = column(name, "source")
-        counts += [
-            exp.Count(this=value),
-            exp.Count(this=exp.Distinct(expressions=[value.copy()])),
-        ]
-    found = session.row(exp.select(*counts).from_(prepared.bound.source.subquery("source")))
-    for name, known, distinct in zip(dropped, found[::2], found[1::2], strict=True):
+    _, counts = _counted(prepared.bound, session, dropped)
+    for name, (known, distinct) in counts.items():
         if NEAR_UNIQUE * known < distinct < known:
             yield (
                 f"{name}: dropped, with {distinct} values in {known} records; if it tells whose "
@@ -333,6 +366,7 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
 
 def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterator[str]:
     """What an owner should think about before the first run."""
+    yield from dependence.beforehand(prepared, session)
     yield from _dropped_subjects(prepared, session)
     yield from many(prepared, lattice)
     recoding = prepared.parameters.recoding
@@ -341,7 +375,7 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
             f"algorithm {recoding.algorithm} grows blocks one by one, in a time that rises with "
             f"the square of the records: hours for {prepared.rows:,}; dealing takes minutes"
         )
-    names = [c.name for c in prepared.bound.columns if c.spec.accept == "homogeneity"]
+    names = [c.name for c in prepared.bound.columns if "homogeneity" in c.spec.accept]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
     for q in prepared.quasi_identifiers:
@@ -362,57 +396,6 @@ def many(prepared: Prepared, lattice: Lattice) -> Iterator[str]:
             f"{lattice.size:,} transformations are too many for a proof that the best was found; "
             "the search ends when changes near its best no longer help, or by `time_limit`. Fewer "
             "quasi-identifiers, `min_level` and `max_level` would allow one"
-        )
-
-
-def homogeneity(prepared: Prepared, counted: Relation, session: Session) -> Iterator[str]:
-    """Classes of a written table that share one sensitive value: accepted, or allowed by models.
-
-    A closeness model lets a class have nothing but what is frequent in the source.
-
-    Args:
-        prepared: the prepared spec.
-        counted: the released records, with the number of their subject where people count.
-        session: where they are.
-    """
-    names, subject = [q.name for q in prepared.quasi_identifiers], prepared.parameters.subject
-    by_subject = subject is not None
-    wild = prepared.counting.null_policy == "wildcard"
-    beside = ", those with NULL in the same places" if wild else ""
-    for c in prepared.bound.columns:
-        if c.spec.role != "sensitive":
-            continue
-        rows = members(counted, names, [c.name], subject)
-        held = class_values(rows, value_names([c]), by_subject=by_subject)
-        sizes = class_sizes(rows, by_subject=by_subject)
-        query = step("homogeneous_classes", {"classes": sizes, "held": held})
-        classes, records = session.row(query)
-        accepted = c.spec.accept == "homogeneity"
-        if accepted or classes:
-            how = "homogeneity accepted" if accepted else "its models allow homogeneity"
-            yield (
-                f"{c.name}: {how}; {records} records in {classes} classes share its value with "
-                f"their whole class{beside}"
-            )
-
-
-def blank(prepared: Prepared, outcome: Outcome) -> Iterator[str]:
-    """Whether nothing is left of the quasi-identifiers."""
-    if not outcome.node:
-        return
-    levels = zip(outcome.node, prepared.quasi_identifiers, strict=True)
-    known = prepared.parameters.transformation is not None
-    if known or any(level < q.height for level, q in levels):
-        return
-    if outcome.search["proven_optimal"]:
-        yield (
-            "every quasi-identifier is `*`: no less general transformation holds the models within "
-            "the suppression limit; weaker models or a larger limit would leave more"
-        )
-    else:
-        yield (
-            "every quasi-identifier is `*`, and it is not proven that nothing less general holds "
-            "the models: raise `time_limit`, or use `search: optimal`"
         )
 
 
@@ -442,7 +425,8 @@ def linked(prepared: Prepared, counted: Relation, session: Session) -> Iterator[
     columns = {"qi": names, "subject": [subject]}
     found = session.row(step("linked_counts", {"rel": counted}, columns, {"k": k}))[0]
     pseudonyms = ", ".join(c.name for c in prepared.bound.pseudonyms)
+    some = "1 subject has" if found == 1 else f"{found} subjects have"
     yield (
-        f"{pseudonyms}: links the records of each subject; {found} subjects have a number of "
-        f"records in their classes that fewer than {k} share, which who knows it could use"
+        f"{pseudonyms}: links the records of each subject; {some} a number of records in their "
+        f"classes that fewer than {k} share, which who knows it could use"
     )

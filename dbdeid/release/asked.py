@@ -15,8 +15,9 @@ from dbdeid.engine.relation import MEASURED, NUMBERS, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.query.ranges import Domain, Listed, Period, Span, Value
 from dbdeid.release import domains, populations
-from dbdeid.release.bind import Bound, BoundColumn, reading_source
+from dbdeid.release.bind import Bound, BoundColumn
 from dbdeid.release.hierarchies import coding_of
+from dbdeid.release.source_files import reading_source
 
 # Lists of categories and codes that are longer would be no queries that a person asks.
 MOST_CATEGORIES = 1_000

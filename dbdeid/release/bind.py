@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from dbdeid.data.classes import Staged
 from dbdeid.data.ordered import Ordered
-from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import statements
@@ -24,11 +23,20 @@ from dbdeid.release import analyses, models, synthesis
 from dbdeid.release.analyses import BoundAnalysis
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.method_spec import Condensation
+from dbdeid.release.source_files import (
+    FILES,
+    NO_HEADER,
+    TEXT_FILES,
+    file_query,
+    is_text,
+    no_source,
+    reading_source,
+    require_table,
+    told_names,
+)
 from dbdeid.release.spec import ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile
 
-FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
-TEXT_FILES = tuple(end for end, reader in FILES.items() if reader == "read_csv")
 PARSED = "deid_parsed"
 WITHHELD = ("identifier", "drop")
 # Columns without a role that a message names.
@@ -130,12 +138,13 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
         SpecError: columns missing in the source or in the spec, types that cannot be released.
         DataError: the source cannot be read.
     """
-    with reading_source():
+    with reading_source(_path(file)):
         source = _at_hand(file, session) if source is None else source
         found = session.describe(source)
+    named = _may_be_told(file, found)
     mistakes = list(_repeated(file, found))
-    given = _spread(file, found, mistakes)
-    mistakes.extend(_without_role(file, [c for c in found if c.name not in given]))
+    given = _spread(file, found, mistakes, named)
+    mistakes.extend(_without_role(file, [c for c in found if c.name not in given], named))
     columns = []
     for column in found:
         spec = given.get(column.name)
@@ -145,7 +154,7 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
         mistakes.extend(_type_mistakes(file, bound))
         columns.append(bound)
     mistakes.extend(_bounds_mistakes(file, columns))
-    mistakes.extend(_subject_mistakes(file, columns, found))
+    mistakes.extend(_subject_mistakes(file, columns, found, named))
     by_name = {c.name.lower(): c for c in columns}
     mistakes.extend(models.mistakes(file, by_name))
     mistakes.extend(synthesis.mistakes(file, by_name))
@@ -178,13 +187,13 @@ def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
 
 
 def _subject_mistakes(
-    file: SpecFile, columns: list[BoundColumn], found: tuple[Column, ...]
+    file: SpecFile, columns: list[BoundColumn], found: tuple[Column, ...], named: bool
 ) -> Iterator[Mistake]:
     name = file.spec.subject
     if name is None:
         return
     if name.lower() not in {column.name.lower() for column in found}:
-        hint = did_you_mean(name, [column.name for column in found])
+        hint = did_you_mean(name, [column.name for column in found] if named else ())
         yield file.mistake(f"the source has no column {name!r}", "subject", hint=hint)
     for c in columns:
         if c.name.lower() == name.lower() and c.spec.role not in WITHHELD:
@@ -195,18 +204,38 @@ def _subject_mistakes(
             )
 
 
-@contextmanager
-def reading_source() -> Iterator[None]:
-    """What the engine refuses of the source, told as such."""
-    try:
-        yield
-    except EngineError as error:
-        raise DataError(f"the source cannot be read: {error.message}", hint=error.hint) from None
+def _path(file: SpecFile) -> Path | None:
+    """The file that is the source; None where it is a table or a query."""
+    source = file.spec.source
+    named = isinstance(source, str) and source.lower().endswith(tuple(FILES))
+    return located(file, str(source), "source") if named else None
 
 
-def _without_role(file: SpecFile, columns: list[Column]) -> Iterator[Mistake]:
+def _may_be_told(file: SpecFile, found: Sequence[Column]) -> bool:
+    """Whether the names of the source may be told: those of a text file may be cells.
+
+    Raises:
+        DataError: a text file that is no table.
+    """
+    source, names = file.spec.source, [c.name for c in found]
+    if isinstance(source, str) and not is_text(source):
+        return True
+    if isinstance(source, str) and (path := _path(file)) is not None:
+        require_table(path, names)
+    if isinstance(source, SourceQuery) and not re.search("csv|tsv|txt", source.sql, re.IGNORECASE):
+        return True
+    known = [part.strip() for key in file.spec.columns for part in (key, *key.split(","))]
+    return told_names(names, known)
+
+
+def _without_role(file: SpecFile, columns: list[Column], named: bool) -> Iterator[Mistake]:
     """One mistake for all columns that the spec does not name, with a line to paste."""
     if not columns:
+        return
+    if not named:
+        some = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        message = f"{some} of the source stand{'s' * (len(columns) == 1)} in no key of the spec"
+        yield file.mistake(message, "columns", hint=NO_HEADER)
         return
     listed = ", ".join(f"{column.name!r} ({column.shown_type})" for column in columns[:MOST_LISTED])
     if len(columns) > MOST_LISTED:
@@ -287,26 +316,10 @@ def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int
         query = file_query(located(file, name, *place))
         assert query is not None
         return query
-    return exp.select("*").from_(find_table(session, name, str(place[-1])).table)
-
-
-def file_query(path: Path) -> exp.Query | None:
-    """A query for all rows of a Parquet or CSV file; None when the ending is neither.
-
-    Raises:
-        DataError: there is no such file.
-    """
-    reader = next((f for end, f in FILES.items() if path.name.lower().endswith(end)), None)
-    if reader is None:
-        return None
-    if not path.is_file():
-        raise DataError(f"{path.name} does not exist", hint=f"looked in {path.parent}")
-    given: list[exp.Expr] = [exp.Literal.string(str(path))]
-    if reader == "read_csv":
-        # types that fit every row, not the first 20,480 alone: a rare value may come late
-        given.append(exp.EQ(this=identifier("sample_size"), expression=exp.convert(-1)))
-    call = exp.Anonymous(this=reader, expressions=given)
-    return exp.select("*").from_(exp.Table(this=call))
+    try:
+        return exp.select("*").from_(find_table(session, name, str(place[-1])).table)
+    except DataError as error:
+        raise (no_source(file.folder / name) or error) from None
 
 
 def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
@@ -346,7 +359,7 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _spread(
-    file: SpecFile, found: tuple[Column, ...], mistakes: list[Mistake]
+    file: SpecFile, found: tuple[Column, ...], mistakes: list[Mistake], named: bool
 ) -> dict[str, ColumnSpec]:
     """The spec of each source column; a key may list several columns, separated by commas."""
     names = {column.name.lower(): column.name for column in found}
@@ -356,7 +369,7 @@ def _spread(
         for part in parts:
             name = names.get(part.lower())
             if name is None:
-                hint = did_you_mean(part, names.values())
+                hint = did_you_mean(part, names.values() if named else ())
                 message = f"the source has no column {part!r}"
                 mistakes.append(file.mistake(message, "columns", key, hint=hint))
             elif name in given:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dbdeid.engine.session import Settings
-from dbdeid.errors import Unsatisfiable
+from dbdeid.engine.session import Session, Settings
+from dbdeid.errors import Mistake, Unsatisfiable
 from dbdeid.methods import condensation, masked_rows
 from dbdeid.methods.full_domain import lattice_of
 from dbdeid.release import answers, external_work, policies, recipients
 from dbdeid.release.advice import Consultation, consult, remembered
-from dbdeid.release.bind import bind
-from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.bind import Bound, bind
+from dbdeid.release.clock import Clock, Notify, Offer
+from dbdeid.release.decisions import open_mistakes
 from dbdeid.release.evaluate import queries_of
 from dbdeid.release.external import is_external
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.prepare import Prepared, prepare, risk_before
+from dbdeid.release.rerelease import require_memory
 from dbdeid.release.specfile import read
 from dbdeid.release.told import Checked
+from dbdeid.release.undecided import Deciding, undecided
 from dbdeid.release.workplace import check_owned, check_source, workplace
 
 
@@ -32,6 +36,7 @@ def check(
     database: Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
+    offer: Offer | None = None,
     deep: bool = False,
 ) -> Checked:
     """Check a spec against its data without writing anything.
@@ -41,35 +46,52 @@ def check(
         connection: an open DuckDB connection to read from.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
-        notify: called with each phase.
+        notify: called with each phase, and with the progress of the search that weighs columns.
+        offer: told the best found so far when that search is interrupted; no is its only answer.
         deep: look closely at a large source, too, which takes longer.
 
     Returns:
-        release, source_rows, source_subjects, lattice_size (of method policy None, and how many
+        `undecided`, the columns that nobody has decided on: name, type, values, what was found,
+        the role that a draft would propose, and shares of the records: `unique` on the
+        quasi-identifiers at their `min_level` with it (`unique_now` without), `most`, that have
+        its most frequent value, and `alone`, that it singles out by itself. `questions`, what else
+        a run would refuse, and whether rows repeat, until it is answered; while anything is open,
+        undecided columns are taken for withheld, and all else that is to be answered is listed
+        with them. Then release,
+        source_rows, source_subjects, lattice_size (of method policy None, and how many
         `bits` a policy has; None where nothing is generalized), risk of the source (None where all
-        is synthesized), a description of each column, warnings; `uniqueness`, `cost` and `advice`
+        is synthesized), a description of each column, warnings; `uniqueness`, `cost`, `methods`
+        (why there are none in `methods_left_out`) and `advice`
         as `advice.Consultation` has them (None where there is nothing to look at, or much), and
         `earlier` runs on the same source. Of a release made elsewhere see `external_work.check`.
 
     Raises:
-        SpecError, HierarchyError, DataError: bad input, and what a run would refuse.
+        SpecError, HierarchyError, DataError: bad input, and, where all columns are decided on,
+            what a run would refuse.
         Unsatisfiable: k is larger than the table.
+        Interrupted: by the user, while columns were weighed.
     """
     file = read(source, connection, database)
     if is_external(file):
         told = external_work.check(file, connection, database=database, settings=settings)
         return Checked(told)
     queries_of(file)
+    clock = Clock(notify)
     with (
         workplace(file, connection, database=database, settings=settings, writing=False) as work,
-        Clock(notify).phase("prepare"),
+        clock.phase("prepare"),
     ):
         session = work.session
+        require_memory(work, file)
         check_owned(work, file.spec)
         bound = bind(file, session)
         check_source(work, bound)
+        open_ones = _Open.of(bound, session)
+        if not bound.quasi_identifiers and not bound.names("synthesize"):
+            return open_ones.alone(bound)
         prepared = prepare(bound, session)
         earlier = remembered(work, bound)
+        size: dict[str, Any]
         synthesis = prepared.parameters.synthesis
         recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
@@ -81,27 +103,92 @@ def check(
         for reason in prepared.parameters.impossible:
             raise reason
         if synthesis is not None:
-            warnings = answers.require(prepared, session)
+            warnings = open_ones.answered(prepared, session)
             condensation.records_of(condensation.coded(session, synthesis), synthesis)
-            return _told(prepared, {"lattice_size": None}, None, warnings, None, earlier)
+            return _told(prepared, {"lattice_size": None}, None, warnings, None, earlier, open_ones)
         if prepared.parameters.masking is not None:
-            warnings = answers.require(prepared, session)
+            warnings = open_ones.answered(prepared, session)
             every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
             masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
             risk = risk_before(prepared, session).to_dict()
-            consulted = consult(prepared, session, deep=deep)
-            return _told(prepared, {"lattice_size": None}, risk, warnings, consulted, earlier)
+            consulted = consult(prepared, session, clock, offer, deep=deep)
+            return _told(
+                prepared, {"lattice_size": None}, risk, warnings, consulted, earlier, open_ones
+            )
         lattice = lattice_of(prepared.quasi_identifiers)
-        size: dict[str, Any] = {"lattice_size": lattice.size}
+        size = {"lattice_size": lattice.size}
         if isinstance(file.spec.method, Policy):
             size = {"lattice_size": None, "bits": policies.bits(prepared, session)}
         warnings = (
             *answers.beforehand(prepared, lattice, session),
-            *answers.require(prepared, session),
+            *open_ones.answered(prepared, session),
         )
         risk = risk_before(prepared, session).to_dict()
-        consulted = consult(prepared, session, deep=deep)
-        return _told(prepared, size, risk, warnings, consulted, earlier)
+        consulted = consult(prepared, session, clock, offer, deep=deep)
+        return _told(prepared, size, risk, warnings, consulted, earlier, open_ones)
+
+
+@dataclass(slots=True)
+class _Open:
+    """What the owner has not answered yet, and whether anything of it is known from the text."""
+
+    deciding: Deciding
+    questions: list[str]
+
+    @staticmethod
+    def of(bound: Bound, session: Session) -> _Open:
+        """What the text of a specification leaves open."""
+        deciding = undecided(bound, session)
+        some = [m for m in open_mistakes(bound.file) if m.place != "columns"]
+        whose = _whose(bound, session, deciding)
+        if whose is not None:
+            some = [whose, *(m for m in some if m.place != "subject")]
+        return _Open(deciding, [str(m) for m in some])
+
+    def answered(self, prepared: Prepared, session: Session) -> tuple[str, ...]:
+        """The warnings of a spec of which all is answered; what is not is listed while more is."""
+        if not self.deciding.columns and not self.questions:
+            return answers.foreseen(prepared, session)
+        self.questions += [str(m) for m in answers.unanswered(prepared, session)]
+        return ()
+
+    def alone(self, bound: Bound) -> Checked:
+        """All that can be said before any column is a quasi-identifier."""
+        columns = [
+            {"name": c.name, "type": c.column.shown_type, "role": c.spec.role}
+            | dict.fromkeys(("hierarchy", "levels", "values"))
+            for c in bound.columns
+        ]
+        nothing = dict.fromkeys(("lattice_size", "risk", "uniqueness", "cost"))
+        kept = {"release": bound.spec.release, "columns": columns, **nothing}
+        rows = dict.fromkeys(("source_rows", "source_subjects"))
+        return Checked(self.to_dict() | kept | rows | {"warnings": [], "advice": [], "earlier": []})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As commands print it under --json."""
+        return {
+            "undecided": [one.to_dict() for one in self.deciding.columns],
+            "unique_now": self.deciding.unique,
+            "questions": list(self.questions),
+        }
+
+
+def _whose(bound: Bound, session: Session, deciding: Deciding) -> Mistake | None:
+    """Whether a person has several records, asked with what repeats; None where nothing does."""
+    found = [(r.name, f"{r.values:,} values in {r.records:,} records") for r in deciding.repeating]
+    if bound.spec.asks_subject:
+        found += answers.repeating(bound, session)
+    if not found:
+        return None
+    some = "; ".join(f"{name} repeats ({how_often})" for name, how_often in found)
+    one = found[0][0]
+    return bound.file.mistake(
+        f"can a person have more than one row? {some}",
+        "subject",
+        hint=f"if {one} tells whose row it is, say `subject: {one}` at the top level, beside "
+        "`columns`, and make it an identifier: until then k counts rows; if nobody has two rows, "
+        "no subject is needed",
+    )
 
 
 def _told(
@@ -111,9 +198,11 @@ def _told(
     warnings: Sequence[str],
     consulted: Consultation | None,
     earlier: Sequence[Mapping[str, Any]],
+    open_ones: _Open,
 ) -> Checked:
     return Checked(
         {
+            **open_ones.to_dict(),
             "release": prepared.bound.spec.release,
             "source_rows": prepared.rows,
             "source_subjects": prepared.subjects,
@@ -123,6 +212,8 @@ def _told(
             "warnings": list(warnings),
             "uniqueness": consulted and consulted.uniqueness,
             "cost": consulted and consulted.cost,
+            "methods": [m.to_dict() for m in consulted.methods.methods] if consulted else [],
+            "methods_left_out": consulted and consulted.methods.left_out,
             "advice": list(consulted.advice) if consulted else [],
             "earlier": list(earlier),
         }

@@ -14,6 +14,8 @@ from dbdeid.search.frontier import Weighed
 
 __all__ = ["BestSoFar", "Clock", "Notify", "Offer", "Placed", "Progress", "Weighed"]
 
+EVERY = 60.0  # seconds after which a search is logged again, whether it has found something or not
+
 logger = logging.getLogger("dbdeid")
 
 Notify = Callable[[str, Progress | Placed | Weighed | None], None]
@@ -27,6 +29,7 @@ class Clock:
         self._started = time.perf_counter()
         self._phase = ""
         self._best = inf
+        self._logged = self._started
         self.seconds: dict[str, float] = {}
 
     @contextmanager
@@ -42,13 +45,19 @@ class Clock:
         self.seconds["total"] = round(time.perf_counter() - self._started, 4)
 
     def progress(self, progress: Progress | Placed | Weighed) -> None:
-        """Pass the search's progress on, and log when it has found something better."""
-        if isinstance(progress, Progress) and progress.best < self._best:
-            self._best = progress.best
+        """Pass the search's progress on, and log when it has found something better.
+
+        Where it has not, it is logged once a minute.
+        """
+        now = time.perf_counter()
+        late = now - self._logged >= EVERY
+        if isinstance(progress, Progress) and (late or progress.best < self._best):
+            self._best, self._logged = progress.best, now
             logger.info(
-                "%s: %s checked, best so far %.6g, proven at least %.6g",
+                "%s: %s checked in %.0f s, best so far %.6g, proven at least %.6g",
                 self._phase,
                 f"{progress.checked:,}",
+                progress.seconds,
                 progress.best,
                 progress.lower_bound,
             )

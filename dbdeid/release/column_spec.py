@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.release.hierarchy_spec import (
     HierarchySpec,
     Part,
-    Text,
+    no_nul,
     plain,
     short_hierarchy,
 )
 
 FROM_POPULATION: Literal["from_population"] = "from_population"
 
-Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive", "synthesize"]
+Role = Literal[
+    "identifier",
+    "drop",
+    "quasi_identifier",
+    "sensitive",
+    "insensitive",
+    "synthesize",
+    "undecided",
+]
+Acceptance = Literal["homogeneity", "looks_like_identifier"]
+# What a draft of earlier versions wrote where the owner's reason belongs, and what people put into
+# a place that they mean to fill later.
+_DRAFTED = re.compile(
+    r"\s*(not looked at yet|your own words|give the column a"
+    r"|\W*(todo|to do|tbd|fixme|xxx+|none|null|reason|n/?a)\W*$)",
+    re.IGNORECASE,
+)
 
 
 def _domain(value: Any) -> Any:
@@ -28,6 +46,25 @@ def _domain(value: Any) -> Any:
     if not isinstance(value, list | tuple) or not value:
         raise problem("expects a list of values, or from_population")
     return tuple(plain(str(v) if isinstance(v, date) else v) for v in value)
+
+
+def _accepted(value: Any) -> Any:
+    if value in ([], ()):
+        raise problem("is an empty list", "say what is accepted, or leave the key out")
+    words = (value,) if isinstance(value, str) else value
+    if isinstance(words, list | tuple) and "rows" in words:
+        raise problem(
+            "accept: rows is about the whole release, not about a column",
+            "write `accept: rows` at the top level, beside `columns`",
+        )
+    return words
+
+
+def given_reason(reason: str | None) -> bool:
+    """Whether a reason is one: words of the owner, not of a draft."""
+    if reason is None or _DRAFTED.match(reason):
+        return False
+    return any(c.isalpha() and "FILLER" not in unicodedata.name(c, "") for c in reason)
 
 
 class ColumnSpec(Part):
@@ -44,14 +81,20 @@ class ColumnSpec(Part):
     ] = None
     order: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
     pseudonym: bool = False
-    reason: Text | None = None
-    accept: Literal["homogeneity"] | None = None
+    reason: Annotated[str, AfterValidator(no_nul)] | None = None
+    accept: Annotated[tuple[Acceptance, ...], Field(strict=False), BeforeValidator(_accepted)] = ()
     pool: Annotated[int, Field(ge=1)] | None = None
+    values: Literal["normalized", "as_written"] = "normalized"
 
     @property
     def released(self) -> bool:
         """Whether the column leaves, as it is, generalized or as a pseudonym."""
-        return self.role not in ("identifier", "drop") or self.pseudonym
+        return self.role not in ("identifier", "drop", "undecided") or self.pseudonym
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the place of its reason is there and empty: a question to the owner."""
+        return "reason" in self.model_fields_set and not given_reason(self.reason)
 
     @field_validator("order", mode="before")
     @classmethod
@@ -81,11 +124,26 @@ class ColumnSpec(Part):
                 )
         if self.pool is not None and self.role != "synthesize":
             raise problem("pool only goes with role synthesize", "drop it, or change the role")
-        if self.accept and self.role != "sensitive":
-            raise problem("accept: homogeneity only goes with role sensitive")
+        if "values" in self.model_fields_set and self.role != "sensitive":
+            raise problem(
+                "values only goes with role sensitive", "drop the key, or change the role"
+            )
+        self._check_accepted()
         if self.pseudonym and self.role != "identifier":
             raise problem("pseudonym: true only goes with role identifier")
         return self
+
+    def _check_accepted(self) -> None:
+        if "homogeneity" in self.accept and self.role != "sensitive":
+            raise problem("accept: homogeneity only goes with role sensitive")
+        if "looks_like_identifier" in self.accept:
+            if not self.released:
+                raise problem("accept: looks_like_identifier only goes with a column that leaves")
+            if "reason" not in self.model_fields_set:
+                raise problem(
+                    "accept: looks_like_identifier needs a reason",
+                    "say in `reason: …` why the column identifies nobody",
+                )
 
     def _check_quasi_identifier(self) -> None:
         if self.max_level is not None and self.max_level < self.min_level:

@@ -20,8 +20,9 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
-from dbdeid.release.bind import FILES, find_table
+from dbdeid.release.bind import find_table
 from dbdeid.release.column_spec import ColumnSpec
+from dbdeid.release.source_files import FILES
 from dbdeid.release.spectext import load
 
 FROM_COMMENTS = "from_comments"

@@ -17,13 +17,14 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.release import harbor
-from dbdeid.release.bind import reading_source, resolve_source
+from dbdeid.release.bind import resolve_source
 from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.comments import FROM_COMMENTS, resolved, with_columns
 from dbdeid.release.detect import Found, detect, unique_by
-from dbdeid.release.lookalikes import doubts
+from dbdeid.release.lookalikes import direct, doubts, look
 from dbdeid.release.preset_spec import DEFAULTS, Preset
 from dbdeid.release.projectfile import ProjectFile
+from dbdeid.release.source_files import reading_source
 from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.specfile import SpecFile
 from dbdeid.release.spectext import load
@@ -108,6 +109,8 @@ def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
         own = next((c for c in found if c.name.lower() == str(subject).lower()), None)
         if own is not None:
             found = tuple(unique_by(c, own) for c in found)
+        seen = look(session, rows, found)
+        found = direct(session, rows, found, seen)
         columns = [one for f in found if (one := harbor.column_of(f)) is not None]
         sure = {one.found.name for one in columns}
         spans = {one.found.name: _years(session, rows, one) for one in columns if one.dated}
@@ -121,7 +124,7 @@ def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
                 )
                 for one in columns
             ),
-            doubts(session, rows, [f for f in found if f.name not in sure]),
+            doubts([f for f in found if f.name not in sure], seen),
         )
     finally:
         session.drop_temp(LOOKED_AT)

@@ -111,6 +111,7 @@ def declare(
         explained=bool(published(spec)),
         synthesized=_synthesized(bound, synthetic) if synthetic else None,
         harbor=_harbor(bound),
+        as_written=tuple(c.name for c in bound.columns if c.spec.values == "as_written"),
     )
 
 

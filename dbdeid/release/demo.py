@@ -15,13 +15,13 @@ from dbdeid.engine import macros
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
-from dbdeid.release.bind import file_query
 from dbdeid.release.clock import Notify
 from dbdeid.release.existing import evaluate
 from dbdeid.release.journal import staging
 from dbdeid.release.page import write_report
 from dbdeid.release.result import RunResult
 from dbdeid.release.run import run as run_release
+from dbdeid.release.source_files import file_query
 
 SPEC = "adult_public.yml"
 PREVIEW = "adult_preview.yml"

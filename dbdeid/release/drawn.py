@@ -13,6 +13,8 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake
 from dbdeid.methods.outcome import Outcome
 from dbdeid.methods.synthetic_rows import as_number
+from dbdeid.numeric.attack import Attempt
+from dbdeid.numeric.shadows import PRECISION, Shadowed
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.prepare import Prepared
 from dbdeid.release.synthesis import COUNTED_FROM
@@ -140,6 +142,22 @@ def _uncalibrated(prepared: Prepared) -> Iterator[str]:
             )
 
 
+def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
+    """What can be told of who was in the data, by the strongest of the attacks."""
+    auc = max(trial.auc, found.everyone.auc)
+    named = found.people_at_risk
+    if auc <= MUCH_TOLD and not named:
+        return
+    few = f"{named:,} people, {found.outliers_at_risk:,} of them outliers, can be named as in it"
+    who = f": {few}, at least {PRECISION:.0%} of those named rightly" if named else ""
+    yield (
+        f"whether somebody was in the data can be told too well (AUC {auc:.3f} of who knows "
+        f"the method, of outliers {found.outliers.auc:.3f}; above {MUCH_TOLD} is much){who}. A k "
+        f"larger than {k}, fewer columns, and outliers merged with others (`pool`, or numbers cut "
+        "off in `source: {sql: …}`) tell less"
+    )
+
+
 def tried(outcome: Outcome) -> Iterator[str]:
     """What a trial found, or did not, of what synthetic records tell of who was in the data."""
     made = outcome.synthetic
@@ -151,13 +169,10 @@ def tried(outcome: Outcome) -> Iterator[str]:
             "sampling from those of the source: clusters are too small, or columns determine each "
             "other; look at how the models came out"
         )
-    if made.trial is not None and made.trial.auc > MUCH_TOLD:
-        yield (
-            f"whether somebody was in the data can be told too well (AUC {made.trial.auc:.3f}, and "
-            f"above {MUCH_TOLD} is much): a larger k or fewer columns tell less"
-        )
+    if made.trial is not None and made.shadows is not None:
+        yield from _membership(made.k, made.trial, made.shadows)
     if made.trial is None:
         yield (
             "too few records to try, on a random half of them, whether synthetic records tell who "
-            "was in it: that no record was copied beyond chance is not promised"
+            "was in it: that copies of records stay within a limit is not promised"
         )

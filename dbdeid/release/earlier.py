@@ -1,4 +1,4 @@
-"""Which runs released the same source: in our book, the owner's database, and books beside ours."""
+"""What was released before: in our book, the owner's database, and books beside ours."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError
-from dbdeid.release.bind import FILES, Bound, resolve_source
+from dbdeid.release.bind import Bound, resolve_source
 from dbdeid.release.journal import remembered
+from dbdeid.release.places import PRIVATE
+from dbdeid.release.source_files import FILES
 from dbdeid.release.specfile import read_text
 from dbdeid.release.workplace import Workplace
 
@@ -29,11 +33,13 @@ class Earlier:
         entry: the run.
         book: where it is remembered.
         folder: that the paths of the book start from; None for one in memory.
+        elsewhere: whether its source is another place than ours, whatever lies there.
     """
 
     entry: Entry
     book: Book
     folder: Path | None
+    elsewhere: bool
 
     @property
     def kept(self) -> Mapping[str, Any] | None:
@@ -45,7 +51,9 @@ class Earlier:
 def each_earlier(
     work: Workplace, bound: Bound, places: frozenset[str], unread: list[str]
 ) -> Iterator[Earlier]:
-    """The runs of the same source, of one book after the other.
+    """The runs of the same source, and those of others that can be known by their records.
+
+    They come of one book after the other.
 
     Other books are let go of when the next is asked for, so that their own runs can go on.
 
@@ -65,23 +73,31 @@ def each_earlier(
         yield from _of(Book(session, session.catalog), folder, bound, places)
     if work.home is None:
         return
-    mine = work.home.resolve()
-    for path in sorted(mine.parent.glob("*.private.duckdb")):
-        if path.resolve() == mine:
+    mine = {work.home.resolve()}
+    published = work.places.published.private if work.places.published else None
+    if published is not None and work.published is not None:
+        mine.add(published.resolve())
+        yield from _of(work.published, published.resolve().parent, bound, places)
+    folders = dict.fromkeys([work.home.resolve().parent, *work.places.shelves])
+    for path in (p for folder in folders for p in sorted(folder.glob(f"*{PRIVATE}"))):
+        if path.resolve() in mine:
             continue
         try:
             name = session.attach(path, read_only=True, private=True)
         except DataError:
             unread.append(path.name)
             continue
-        yield from _of(Book(session, name), mine.parent, bound, places)
+        yield from _of(Book(session, name), path.parent, bound, places)
         session.detach(name)
 
 
 def _of(book: Book, folder: Path | None, bound: Bound, places: frozenset[str]) -> Iterator[Earlier]:
-    for entry in book.entries():
-        if entry.kind != "view" and _same_source(entry, folder, bound, places):
-            yield Earlier(entry, book, folder)
+    for entry, state in book.states():  # nobody else has a trial, a preview or a withdrawn run
+        if state != "published":
+            continue
+        elsewhere = not _same_source(entry, folder, bound, places)
+        if not elsewhere or (entry.record.get(KEY) or {}).get("by"):
+            yield Earlier(entry, book, folder, elsewhere)
 
 
 def _same_source(entry: Entry, folder: Path | None, bound: Bound, places: frozenset[str]) -> bool:
@@ -96,25 +112,47 @@ def _same_source(entry: Entry, folder: Path | None, bound: Bound, places: frozen
 
 
 def places_of(bound: Bound, work: Workplace) -> frozenset[str]:
-    """The tables and files that the source reads: `file|schema.table`, or the path of a file."""
-    session = work.session
-    source = resolve_source(bound.file, session)
-    named = {cte.alias.lower() for cte in source.find_all(exp.CTE)}
-    found = set()
-    for table in source.find_all(exp.Table):
+    """The tables and files that the source reads: `file|schema.table`, or the path of a file.
+
+    Of a view what it reads, too.
+    """
+    found: set[str] = set()
+    _read_by(resolve_source(bound.file, work.session), work.session, "", found)
+    return frozenset(found)
+
+
+def _read_by(tree: exp.Expr, session: Session, catalog: str, found: set[str]) -> None:
+    """Add what a query of a catalog reads to what was found."""
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
-            files = [one.name for one in table.this.find_all(exp.Literal) if one.is_string]
+            texts = (one for one in table.this.find_all(exp.Literal) if one.is_string)
+            files = [one.name for one in texts if not one.find_ancestor(exp.EQ, exp.PropertyEQ)]
         elif _reads_a_file(table, session):
             files = [table.name]
         elif table.db or table.name.lower() not in named:
-            file = session.file_of(table.catalog or session.catalog)
-            at = str(file.resolve()) if file else ""
-            found.add(f"{at}|{(table.db or 'main').lower()}.{table.name.lower()}")
+            place = table.catalog or catalog or session.catalog
+            file = session.file_of(place)
+            at = f"{file.resolve() if file else ''}|{(table.db or 'main').lower()}"
+            if (name := f"{at}.{table.name.lower()}") not in found:
+                found.add(name)
+                query = _of_view(session, table.name, table.db or "main", place)
+                if query is not None:
+                    _read_by(query, session, place, found)
             continue
         else:
             continue
         found |= {f"{Path(name).resolve()}|" for name in files}
-    return frozenset(found)
+
+
+def _of_view(session: Session, name: str, schema: str, catalog: str) -> exp.Expr | None:
+    """The query of a view; None of a table, and of one whose text cannot be read."""
+    text = session.definition(name, schema, catalog)
+    try:
+        trees = statements(text) if text else []
+    except SqlglotError:
+        return None
+    return trees[0].expression if trees and isinstance(trees[0], exp.Create) else None
 
 
 def _reads_a_file(table: exp.Table, session: Session) -> bool:

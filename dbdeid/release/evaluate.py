@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbdeid.engine import regular
 from dbdeid.engine.relation import column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
@@ -63,7 +64,7 @@ def _matching(folder: Path, pattern: Path) -> list[Path]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return regular.text(path)
     except (OSError, UnicodeDecodeError):
         raise DataError(
             f"query {path.name} cannot be read as UTF-8 text", hint="save it as UTF-8"

@@ -23,7 +23,9 @@ SHARES = ("suppressed", "counterfeits")
 RISKS = ("highest_risk", "average_risk")
 # What is found by the workload of `evaluate.queries`.
 OF_QUERIES = ("query_error", "within_bounds")
-KNOWN = (*COUNTS, *SHARES, *RISKS, *OF_QUERIES, *METRICS)
+# How many sentences say that something of the release is of no use.
+USELESS = "useless"
+KNOWN = (*COUNTS, USELESS, *SHARES, *RISKS, *OF_QUERIES, *METRICS)
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -97,5 +99,7 @@ def _unmeasured(spec: ReleaseSpec, kind: str) -> Iterator[tuple[str, str]]:
         except PydanticCustomError as error:
             context: dict[str, Any] = error.context or {}
             yield context["message"], context["hint"]
+    elif isinstance(spec.method, External) and kind == USELESS:
+        yield "nobody says what is useless in a release made elsewhere", "expect its query_error"
     elif isinstance(spec.method, External) and kind == "suppressed":
         yield "how many were suppressed is not known of a release made elsewhere", "leave it out"

@@ -70,6 +70,7 @@ def _values(record: Mapping[str, Any]) -> dict[str, float | None]:
     people = record["source_subjects"] if of_people else record["source_rows"]
     found: dict[str, float | None] = {name: record.get(name) for name in COUNTS}
     found |= {
+        "useless": len(record.get("useless") or ()),
         "suppressed": _share(suppressed, people),
         "counterfeits": _share(record.get("counterfeit_rows"), record["source_rows"]),
         "highest_risk": risk.get("highest_risk"),

@@ -39,14 +39,15 @@ from dbdeid.privacy.shares import (
     source_values,
     value_names,
 )
-from dbdeid.release import populations, pseudonyms
+from dbdeid.release import populations, pseudonyms, spellings
 from dbdeid.release.bind import Bound, bind, resolve_source
 from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import FullDomain, Relocation
 from dbdeid.release.models import staged
+from dbdeid.release.places import places
 from dbdeid.release.prepare import HIERARCHIES, coding_steps, parameters_of, subject_of, uncoded
 from dbdeid.release.specfile import read
-from dbdeid.release.workplace import catalog_name, places, reading
+from dbdeid.release.workplace import catalog_name, reading
 from dbdeid.search.lattice import Node
 from dbdeid.utility.cluster_moments import moments_step
 
@@ -92,7 +93,7 @@ def _steps(bound: Bound, around: tuple[Step, ...]) -> tuple[Step, ...]:
     return (
         classes.source_step(bound.source, bound.staged, subject_of(bound)),
         *(classes.values_step(i, name) for i, name in enumerate(names)),
-        *coding_steps(bound),
+        *coding_steps(bound, {}),
         *around,
         *_made(bound, quasi_identifiers, released, node, parameters),
         *(
@@ -248,12 +249,14 @@ def _shares(
     names = [c.name for c in bound.quasi_identifiers]
     by_subject = counting.subject is not None
     written = members(counted, names, target, counting.subject)
-    held = class_values(written, value_names(target), by_subject=by_subject)
+    own = value_names(target)
+    nullable = [s for s, c in zip(own, target, strict=True) if spellings.nullable(bound, c)]
+    held = class_values(written, own, by_subject=by_subject, nullable=nullable)
     if not model.relative:
         return Shares(held)
     subject = bound.subject.name if bound.subject else None
     records = members(bound.source, (), target, subject)
-    whole = source_values(records, value_names(target), by_subject=by_subject)
+    whole = source_values(records, own, by_subject=by_subject, nullable=nullable)
     if not isinstance(model, TCloseness) or model.distance != "hierarchical":
         return Shares(held, whole)
     columns = (Column("release", "VARCHAR"),)

@@ -86,10 +86,12 @@ def opened(
     """
     database = path if files.kind(path) == files.DATABASE else None
     if connection is None:
-        session = Session.open(database, read_only=True, settings=settings)
+        sealed = database is not None  # the other kinds are read while the question is answered
+        session = Session.open(database, read_only=True, settings=settings, sealed=sealed)
     else:
         session = Session.over(connection, database, read_only=True)
     with session:
+        session.enter()
         releases, tables = _of_database(session, path) if database else _of_files(session, path)
         yield session, _asked(session, path, text, releases, tables)
 

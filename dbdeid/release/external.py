@@ -21,17 +21,11 @@ from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.query.answerable import Answerable
 from dbdeid.release import external_dictionary
 from dbdeid.release.answerable import asked_as, source_names, tables_of
-from dbdeid.release.bind import (
-    FILES,
-    Bound,
-    bind,
-    file_query,
-    find_table,
-    located,
-    resolve_source,
-)
+from dbdeid.release.bind import Bound, bind, find_table, located, resolve_source
+from dbdeid.release.decisions import require_decided
 from dbdeid.release.external_values import Explained, explained
 from dbdeid.release.method_spec import External
+from dbdeid.release.source_files import FILES, NO_HEADER, file_query, is_text, told_names
 from dbdeid.release.spec import ReleaseSpec, SourceQuery
 from dbdeid.release.specfile import SpecFile, read
 from dbdeid.release.workplace import reading
@@ -194,6 +188,7 @@ def opened(
 
 
 def _opened(file: SpecFile, session: Session) -> Foreign:
+    require_decided(file)
     method = method_of(file.spec)
     found = _fetched(file, session, method.table, "table", ROWS)
     listed = None
@@ -343,6 +338,12 @@ def _declares(file: SpecFile, name: str) -> bool:
     return name.lower() in _declared(file)
 
 
+def _may_be_told(file: SpecFile, found: _Fetched) -> bool:
+    """Whether the names of the released table may be told: those of a text file may be cells."""
+    text = found.path is not None and is_text(found.path)
+    return not text or told_names(found.table.names, list(_declared(file)))
+
+
 def _require_roles(
     file: SpecFile, found: _Fetched, besides: frozenset[str] | set[str] = frozenset()
 ) -> None:
@@ -352,6 +353,9 @@ def _require_roles(
         for c in found.columns
         if c.name.lower() not in besides and not _declares(file, c.name)
     ]
+    if names and not _may_be_told(file, found):
+        message = f"{len(names)} of {len(found.columns)} columns of the released table have no role"
+        raise SpecError([file.mistake(message, "columns", hint=NO_HEADER)], source=file.label)
     if names:
         listed = ", ".join(map(repr, names[:20]))
         message = f"columns of the released table have no role: {listed}"
@@ -365,10 +369,11 @@ def _require_columns(bound: Bound, found: _Fetched) -> None:
     mistakes = []
     for c in bound.released:
         if found.table.find(c.name) is None:
-            hint = did_you_mean(c.name, found.table.names)
+            told = _may_be_told(file, found)
+            hint = did_you_mean(c.name, found.table.names) if told else ""
             message = f"the released table has no column {c.name!r}"
             key = _declared(file).get(c.name.lower(), c.name)
-            mistakes.append(file.mistake(message, "columns", key, hint=f"{hint} Or: drop"))
+            mistakes.append(file.mistake(message, "columns", key, hint=f"{hint} Or: drop".strip()))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
 
@@ -380,7 +385,8 @@ def _require_types(file: SpecFile, known: tuple[Column, ...], found: _Fetched) -
     for name, kind in method_of(file.spec).types.items():
         own, place = source.get(name.lower()), ("method", "types", name)
         if own is None:
-            hint = did_you_mean(name, [c.name for c in source.values()])
+            told = known or _may_be_told(file, found)
+            hint = did_you_mean(name, [c.name for c in source.values()]) if told else ""
             mistakes.append(file.mistake(f"there is no column {name!r}", *place, hint=hint))
         elif known and own.family != Column(name, kind).family:
             message = f"the original has {own.name!r} as {own.shown_type}, and not as {kind}"

@@ -87,6 +87,9 @@ def declared(found: Foreign) -> Declared:
         null_policy=bound.spec.null_policy,
         subject=spelled[bound.subject.name] if bound.subject else None,
         pseudonyms=tuple(spelled[c.name] for c in bound.pseudonyms),
+        as_written=tuple(
+            spelled.get(c.name, c.name) for c in bound.columns if c.spec.values == "as_written"
+        ),
     )
 
 

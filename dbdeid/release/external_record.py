@@ -16,6 +16,7 @@ from dbdeid.release.external_measures import count, evaluated, risk_of, staged
 from dbdeid.release.external_values import Explained
 from dbdeid.release.external_work import verified, warnings
 from dbdeid.release.record import LABELS_SHOWN
+from dbdeid.release.remains import remains
 from dbdeid.release.specfile import SpecFile
 from dbdeid.utility.loss import value_counts
 
@@ -40,6 +41,7 @@ def _record(found: Foreign) -> dict[str, Any]:
     own = found.spelled[found.bound.subject.name] if found.bound.subject else None
     after = risk_of(found, found.table)
     rows = count(session, found.original) if found.original is not None else None
+    left = remains(found.bound, session, found.table, own)
     histogram = risk.histogram(session, found.table, names, Counting(spec.null_policy, own))
     return {
         "release": spec.release,
@@ -55,6 +57,7 @@ def _record(found: Foreign) -> dict[str, Any]:
         "classes": after.classes,
         "smallest_class": after.k,
         "verified": verification.verified,
+        "remains": left.to_dict(),
         "warnings": list(warnings(found)),
         "columns": _reported(found),
         "privacy": [{"model": m.model, **m.declared} for m in found.bound.models],
@@ -113,7 +116,7 @@ def _reported(found: Foreign) -> list[dict[str, Any]]:
                 "labels": [value for value, _ in frequent[:LABELS_SHOWN]],
                 "pseudonym": c.spec.pseudonym,
                 "reason": c.spec.reason,
-                "accept": c.spec.accept,
+                "accept": ", ".join(c.spec.accept) or None,
                 "weight": 1.0,
                 "hierarchy": f"explained by {values.told_by}" if values else None,
                 "declared_domain": False if values else None,

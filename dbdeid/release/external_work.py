@@ -6,6 +6,7 @@ Nothing is written, and no earlier run is needed: all is looked up in the tables
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from sqlglot import exp
 from dbdeid.data.hierarchy import as_rows
 from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Settings
+from dbdeid.errors import SpecError
 from dbdeid.privacy import TCloseness
 from dbdeid.release import recipients
 from dbdeid.release.answers import repeating
 from dbdeid.release.evaluate import queries_of
+from dbdeid.release.exposure import require_unnamed
 from dbdeid.release.external import Foreign, opened
 from dbdeid.release.external_measures import count, declared, risk_of
 from dbdeid.release.external_places import places
 from dbdeid.release.hierarchies import coding_of
 from dbdeid.release.prepare import uploaded
 from dbdeid.release.specfile import SpecFile
-from dbdeid.verify import Verification
+from dbdeid.verify import Check, Verification
 from dbdeid.verify.external import Beside, Original, Unexplained, meanings, verify_external
 
 NOT_AT_HAND = (
@@ -52,6 +55,7 @@ def check(
     """
     queries_of(file)
     with opened(file, connection, database=database, settings=settings) as found:
+        require_unnamed(found.bound, found.session, found.table)
         if found.at_hand:
             recipients.originals(found.bound, found.session)  # so that evaluate will not refuse
         rows = count(found.session, found.original) if found.original is not None else None
@@ -106,7 +110,17 @@ def verified(found: Foreign) -> Verification:
         path=found.path,
         note="; ".join(notes),
     )
-    return verify_external(found.session, found.table, declared(found), beside)
+    made = verify_external(found.session, found.table, declared(found), beside)
+    return replace(made, hygiene=(*made.hygiene, *_named(found)))
+
+
+def _named(found: Foreign) -> Iterator[Check]:
+    """What fails where a column looks like a direct identifier, and nobody has said why not."""
+    try:
+        require_unnamed(found.bound, found.session, found.table)
+    except SpecError as error:
+        told = "; ".join(f"{mistake.message}: {mistake.hint}" for mistake in error.mistakes)
+        yield Check("identifiers", False, told)
 
 
 def _not_compared(found: Foreign) -> Iterator[str]:

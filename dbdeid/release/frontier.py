@@ -17,6 +17,7 @@ from dbdeid.methods.policies import Explored
 from dbdeid.release import answers, policies
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify
+from dbdeid.release.decisions import require_decided
 from dbdeid.release.external import refuse
 from dbdeid.release.journal import staging
 from dbdeid.release.method_spec import Policy
@@ -62,6 +63,7 @@ def frontier(
     """
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "has no frontier of policies", "verify, evaluate, query or report it")
+    require_decided(file)
     _require_policy(file)
     path = place_of(file, page, database, "frontier")
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
@@ -70,7 +72,7 @@ def frontier(
             bound = bind(file, work.session)
             check_source(work, bound)
             prepared = prepare(bound, work.session)
-            warnings = list(answers.open_questions(prepared, work.session))
+            warnings = list(answers.foretold(prepared, work.session))
         with clock.phase("search"):
             found = policies.frontier_of(prepared, work.session, clock.progress)
         method = policies.method_of(prepared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -20,15 +21,43 @@ UNKNOWN = frozenset(
     (
         *("?", "", "-", "na", "n/a", "none", "null", "unknown", "missing", "not available"),
         *("refused", "prefer not to say", "prefer not to answer", "declined", "not reported"),
-        *("not stated", "don't know", "no answer"),
+        *(
+            "not stated",
+            "don't know",
+            "no answer",
+            "dont know",
+            "n a",
+            "not known",
+            "missing value",
+        ),
+        *("unbekannt", "keine angabe", "k a", "ohne angabe", "inconnu", "non renseigne", "nr"),
+        *("desconocido", "no consta", "sin datos", "sconosciuto", "non noto", "non disponibile"),
+        *("onbekend", "niet bekend", "desconhecido", "nao informado", "ignorado", "nd"),
     )
 )
 # Lists whose short values stand for other things, too: words of which the column's name has one.
 NAMED = {
     "us_states": ("state", "st"),
     "blood_group": ("blood", "abo", "rh", "rhesus"),
+    "sex": (
+        *("sex", "gender", "geschlecht", "sexe", "genre", "sexo", "genero", "sesso", "genere"),
+        *("geslacht", "gdr", "sx"),
+    ),
+    "insurance": (
+        *("insurance", "insurer", "payer", "payor", "coverage", "versicherung", "kasse"),
+        *("krankenkasse", "kostentrager", "assurance", "couverture", "regime", "seguro"),
+        *("aseguradora", "cobertura", "regimen", "assicurazione", "verzekering", "convenio"),
+        *("financiador", "versicherungsart", "versicherungsstatus", "verzekeringstype"),
+    ),
 }
 SHORT = 3  # letters
+# Lists whose words say of whom they are, whatever the column is called; `yes` is said of anything.
+OF_PERSONS = frozenset(
+    (
+        *("sex", "marital_status", "race", "education", "employment", "occupation", "household"),
+        *("us_states", "blood_group", "insurance", "admission", "discharge", "smoking", "religion"),
+    )
+)
 
 
 def levels_of(paths: Mapping[str, Sequence[str]]) -> list[Level]:
@@ -70,36 +99,87 @@ def categories(name: str, counted: Mapping[str, int]) -> tuple[str, list[Level]]
     >>> found[1][-1]
     {'no more than high school': ['11th', 'HS-grad'], 'college': ['Bachelors', 'Masters']}
     """
+    chosen, known = _best(name, counted)
+    if chosen is None:
+        return None
+    ranked = {v: known.get(v, _NO_CATEGORY) for v in counted}
+    in_order = sorted(counted, key=lambda v: (ranked[v][0], v))
+    levels = levels_of({v: ranked[v][1:] for v in in_order})
+    if levels and len(levels[-1].keys() - {OTHER}) < 2:  # all that are known in one tell nothing
+        levels.pop()
+    return (chosen.replace("_", " "), levels) if levels else None
+
+
+def list_of(name: str, counted: Mapping[str, int]) -> str | None:
+    """The list of categories that knows most records of a column, as `marital_status`.
+
+    >>> list_of("x", {"männlich": 20, "weiblich": 21})
+    'sex'
+    """
+    return _best(name, counted)[0]
+
+
+def known_share(name: str, counted: Mapping[str, int]) -> float:
+    """The share of the records whose value is on any list, is a band, or stands for no knowledge.
+
+    >>> known_share("result", {"<7": 5, "7-8": 2, "Norm": 2, "not available": 1})
+    1.0
+    """
+    records = sum(counted.values())
+    known = sum(n for v, n in counted.items() if _is_known(name, v))
+    return known / records if records else 0.0
+
+
+def _is_known(name: str, value: str) -> bool:
+    plain = _plain(value)
+    listed = any(plain in some and _meant(name, one, value) for one, some in _lists().items())
+    return listed or plain in UNKNOWN or _ends(value) is not None
+
+
+def _best(name: str, counted: Mapping[str, int]) -> tuple[str | None, dict[str, _Category]]:
+    """The list that knows most records, one that the name hints at first, and what it says."""
     plain = {value: _plain(value) for value in counted}
     known = {
         chosen: {v: some[p] for v, p in plain.items() if p in some and _meant(name, chosen, v)}
         for chosen, some in _lists().items()
     }
-    chosen = max(known, key=lambda one: sum(counted[v] for v in known[one]))
-    if sum(counted[v] for v in known[chosen]) < KNOWN * sum(counted.values()):
-        return None
-    ranked = {v: known[chosen].get(v, _NO_CATEGORY) for v in counted}
-    in_order = sorted(counted, key=lambda v: (ranked[v][0], v))
-    levels = levels_of({v: ranked[v][1:] for v in in_order})
-    return (chosen.replace("_", " "), levels) if levels else None
+    told = {value: n for value, n in counted.items() if plain[value] not in UNKNOWN}
+    records = {one: sum(told.get(v, 0) for v in some) for one, some in known.items()}
+    chosen = max(known, key=lambda one: (records[one], _hinted(name, one)))
+    enough = records[chosen] >= KNOWN * sum(told.values()) > 0
+    return (chosen, known[chosen]) if enough else (None, {})
 
 
-_NO_CATEGORY = (math.inf, OTHER, OTHER)
+_Category = tuple[float, str, str]
+_NO_CATEGORY: _Category = (math.inf, OTHER, OTHER)
 
 
 def _meant(name: str, chosen: str, value: str) -> bool:
-    hints = NAMED.get(chosen)
-    return hints is None or len(value) > SHORT or bool({*words(name).split("_")} & {*hints})
+    return chosen not in NAMED or len(value) > SHORT or _hinted(name, chosen)
+
+
+def _hinted(name: str, chosen: str) -> bool:
+    said = words(_folded(name))
+    hints = NAMED.get(chosen, tuple(chosen.split("_")))
+    return bool({*said.split("_")} & {*hints})
 
 
 def _plain(value: str) -> str:
-    return " ".join(re.sub(r"['’]", "", re.sub(r"[\s_\-–./,()]+", " ", value)).lower().split())
+    return " ".join(
+        re.sub(r"['’`´]", "", re.sub(r"[\s_\-–./,;:()]+", " ", _folded(value).casefold())).split()
+    )
+
+
+def _folded(text: str) -> str:
+    """Without accents: `été` is `ete`."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 @cache
-def _lists() -> Mapping[str, Mapping[str, tuple[float, str, str]]]:
+def _lists() -> Mapping[str, Mapping[str, _Category]]:
     """Of each list its values, with their rank, their group and the wider one."""
-    lists: dict[str, dict[str, tuple[float, str, str]]] = {}
+    lists: dict[str, dict[str, _Category]] = {}
     for rank, row in enumerate(tables.read("categories.csv")):
         lists.setdefault(row["list"], {})[row["value"]] = (rank, row["group"], row["wider"])
     return lists
@@ -133,12 +213,30 @@ def bands(values: Sequence[str]) -> list[Level]:
 
 
 _NUMBER = r"[$€£]? ?(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?) ?([km%]?)"
-_UNIT = r"(?: ?(?:years?|yrs?|y|months?|days?|d|hours?|hrs?|h|minutes?|min|kg|cm))?"
-_BAND = re.compile(rf"([\[(]?)({_NUMBER})( ?(?:[-–,]|to) ?)({_NUMBER}){_UNIT}([\])]?)", re.I)
-_UNDER = re.compile(rf"(?:under|less than|up to|below|at most|<=?|≤) ?{_NUMBER}{_UNIT}", re.I)
+_UNIT = (
+    r"(?: ?(?:years?|yrs?|y|months?|days?|d|hours?|hrs?|h|minutes?|min|kg|cm|jahren?|monate|tage|"
+    r"ans|mois|jours|años|meses|dias|días|anni|mesi|giorni|jaar|maanden|dagen|anos))?"
+)
+_TO = " ?[-–,] ?| ?to ?| (?:and|bis|und|à|a|et|y|al|tot|até|e) "
+_LESS = (
+    "under|less than|up to|below|at most|unter|bis|bis zu|weniger als|jünger als|höchstens|"
+    "moins de|jusqu['’]à|menos de|menor de|menores de|hasta|meno di|fino a|sotto i|minder dan|"
+    "jonger dan|onder|tot|até|menor que|<=?|≤"
+)
+_MORE = (
+    "over|more than|above|at least|über|mehr als|älter als|ab|mindestens|plus de|más de|mayor de|"
+    "mayores de|più di|oltre|oltre i|sopra i|meer dan|ouder dan|boven|vanaf|mais de|maior que|"
+    "acima de|>=?|≥"
+)
+_UPWARD = (
+    "(?:and|or) (?:over|more|above|older|greater|higher)|und (?:älter|mehr|darüber)|"
+    "oder (?:älter|mehr)|et plus|ou plus|y más|o más|e più|e oltre|o più|en ouder|en meer|"
+    "of meer|of ouder|e mais|ou mais"
+)
+_BAND = re.compile(rf"([\[(]?)({_NUMBER})({_UNIT}(?:{_TO}))({_NUMBER}){_UNIT}([\])]?)", re.I)
+_UNDER = re.compile(rf"(?:{_LESS}) ?{_NUMBER}{_UNIT}", re.I)
 _OVER = re.compile(
-    rf"(?:over|more than|above|at least|>=?|≥) ?{_NUMBER}{_UNIT}|"
-    rf"{_NUMBER}{_UNIT} ?(?:\+|(?:and|or) (?:over|more|above|older|greater|higher))",
+    rf"(?:{_MORE}) ?{_NUMBER}{_UNIT}|{_NUMBER}{_UNIT} ?(?:\+|{_UPWARD})",
     re.I,
 )
 

@@ -6,7 +6,6 @@ Which columns do is guessed by `release.detect`; what is declared of them is hel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,8 +22,6 @@ from dbdeid.verify.harbor import OLDEST, ages
 
 _YEARS = ("year", "decade")
 _ANSWER = "preset.accept"
-# A date of a birth tells an age over 89 by its year alone.
-_BIRTH = re.compile(r"(^|_)(births?|birth(day|date|year)|born|dob|yob)($|_)")
 
 # What a column under the rule holds, in words.
 _WHAT: Mapping[str, str] = {
@@ -98,7 +95,8 @@ def column_of(found: Found) -> Column | None:
 
     Free text is none of them, but may hold all of them.
     """
-    birth = _BIRTH.search(column_names.words(found.name)) is not None
+    # a date of a birth tells an age over 89 by its year alone
+    birth = column_names.of_birth(found.name)
     if found.kind in SAFE_HARBOR or found.kind == "free_text" or (found.kind == "year" and birth):
         return Column(found, birth and found.kind in ("date", "timestamp", "year"))
     return None

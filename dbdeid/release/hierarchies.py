@@ -121,7 +121,7 @@ def leaf_rows(
         path = located(bound.file, spec.path, "columns", name, "hierarchy")
         return hierarchy_file.read(name, path), path.name, True
     if spec.table is not None:
-        return _table_rows(session, name, spec.table), f"table {spec.table}", True
+        return table_rows(session, name, spec.table), f"table {spec.table}", True
     if spec.groups is not None:
         return _group_rows(name, spec.groups), "groups", True
     domain = quasi_identifier.spec.domain
@@ -153,7 +153,12 @@ def _prefix(value: str, length: int) -> str:
     return value[:length] + "*" * max(len(value) - length, 0)
 
 
-def _table_rows(session: Session, name: str, table: str) -> Rows:
+def table_rows(session: Session, name: str, table: str) -> Rows:
+    """The rows of a table of leaves and their labels, as text.
+
+    Raises:
+        HierarchyError: a cell is NULL.
+    """
     relation = find_table(session, table, f"hierarchy of column {name!r}")
     texts = [cast(column(c), "VARCHAR") for c in relation.names]
     rows = session.rows(exp.select(*texts).from_(relation.table))

@@ -57,7 +57,8 @@ def _number_or_date(value: Any) -> Any:
     return _number(value)
 
 
-def _no_nul(value: str) -> str:
+def no_nul(value: str) -> str:
+    """The same text, which no engine would cut."""
     if "\0" in value:
         raise problem("holds a NUL character")
     return value
@@ -65,7 +66,7 @@ def _no_nul(value: str) -> str:
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
 Limit = Annotated[Fraction | datetime.date, BeforeValidator(_number_or_date)]
-Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_no_nul)]
+Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(no_nul)]
 
 
 class HierarchySpec(Part):

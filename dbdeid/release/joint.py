@@ -35,6 +35,8 @@ class Compared:
         created: its time, UTC, to the minute.
         run: its number in the book.
         k: people that a joint class should have: the smaller of what the two promise.
+        source: of a release of another table or file, its name; empty where it is the same one.
+        records: how many records the two sources were found to have in common, where it is another.
         compared: whether they could be compared; if not, `reason` says why.
         reason: empty where they could.
         shared: people that both show.
@@ -47,6 +49,11 @@ class Compared:
         values: people left with fewer sensitive values than was declared, by column.
         exposed: counterfeit records that the earlier release does not have.
         counterfeits: of so many.
+        exposed_before: counterfeit records of the earlier release that this one does not have;
+            None where they were not counted.
+        counterfeits_before: of so many.
+        redrawn: whether records of one of them that are nobody's were drawn otherwise than those
+            of the other; how many that exposes is counted where their levels tell.
         moments: whether both are synthetic, so that sums tell of few who came or went.
     """
 
@@ -54,6 +61,8 @@ class Compared:
     created: str
     run: str | None
     k: int
+    source: str = ""
+    records: int = 0
     compared: bool = True
     reason: str = ""
     shared: int = 0
@@ -65,13 +74,17 @@ class Compared:
     values: Mapping[str, int] | None = None
     exposed: int = 0
     counterfeits: int = 0
+    exposed_before: int | None = None
+    counterfeits_before: int = 0
+    redrawn: bool = False
     moments: bool = False
 
     @property
     def safe(self) -> bool:
         """Whether nothing was found, by a comparison that could be made."""
         isolated = self.both.people + self.appeared.people + self.vanished.people
-        return self.compared and not (isolated or self.values or self.exposed)
+        found = isolated or self.values or self.exposed or self.exposed_before or self.redrawn
+        return self.compared and not found
 
 
 def measured(
@@ -181,11 +194,13 @@ def _of_time(one: Compared) -> str:
 def _words(one: Compared) -> str:
     parts = []
     if one.both.people:
-        parts.append(f"{_people(one.both)} fit both with fewer than k = {one.k} alike")
+        fit = "fits" if one.both.people == 1 else "fit"
+        parts.append(f"{_people(one.both)} {fit} both with fewer than k = {one.k} alike")
     for what, groups in (("this one", one.appeared), ("that one", one.vanished)):
         if groups.people:
+            are = "is" if groups.people == 1 else "are"
             parts.append(
-                f"{_people(groups)} are shown by {what} only, fewer than k = {one.k} together"
+                f"{_people(groups)} {are} shown by {what} only, fewer than k = {one.k} together"
             )
     if one.counted.groups:
         parts.append(
@@ -193,15 +208,36 @@ def _words(one: Compared) -> str:
             f"place{'s' if one.counted.groups != 1 else ''}"
         )
     for name, people in (one.values or {}).items():
-        parts.append(f"{people} are left with too few values of {name}")
+        parts.append(
+            f"{people} {'is' if people == 1 else 'are'} left with too few values of {name}"
+        )
     if one.exposed:
         parts.append(
             f"{one.exposed} of {one.counterfeits} counterfeit records are new in it, and so can "
-            "be told from real ones"
+            f"be told from real ones ({one.exposed / one.counterfeits:.0%})"
+        )
+    if one.exposed_before:
+        parts.append(
+            f"{one.exposed_before} of {one.counterfeits_before} counterfeit records of that one "
+            "are not in it, and so can be told, too "
+            f"({one.exposed_before / one.counterfeits_before:.0%})"
+        )
+    if one.redrawn and one.moments:
+        parts.append(
+            "synthetic records of the same people are drawn again and otherwise: each further draw "
+            "tells more of the clusters. The same name, seed, k and method draw the same"
+        )
+    elif one.redrawn:
+        parts.append(
+            "counterfeit records can be told from real ones, which both show. The same name, seed, "
+            "k and levels (`--reuse` where the method has them) draw the same"
         )
     if one.moments and (one.appeared.people or one.vanished.people):
         parts.append("sums over all records of both tell those of so few")
-    return f"beside {one.release} {_of_time(one)}, which others may have: " + "; ".join(parts)
+    of = ""
+    if one.source:
+        of = f" and which has {one.records:,} of the records of this source in {one.source}"
+    return f"beside {one.release} {_of_time(one)}, which others may have{of}: " + "; ".join(parts)
 
 
 def _people(groups: Groups) -> str:

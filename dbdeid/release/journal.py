@@ -22,15 +22,15 @@ perhaps an old one beside a new one; after a kill in that instant, until the nex
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile
-from dbdeid.engine.scratch import Scratch
+from dbdeid.engine.scratch import Scratch, abandoned
 from dbdeid.errors import DataError
 
 # How file systems without hard links refuse one.
@@ -87,7 +87,7 @@ def finished(unfinished: Path, final: Path) -> Finished:
     """A file whose content will not change any more."""
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
-    return Finished(unfinished, final, digest(unfinished))
+    return Finished(unfinished, final, regular.sha256(unfinished))
 
 
 def booked(file: Finished, release: str, home: Path | None) -> BookedFile:
@@ -106,7 +106,7 @@ def put_in_place(files: list[Finished]) -> None:
         try:
             file.unfinished.replace(file.final)
         except FileNotFoundError:
-            if not file.final.exists() or digest(file.final) != file.sha256:
+            if not file.final.exists() or regular.sha256(file.final) != file.sha256:
                 raise DataError(
                     f"{file.final} was changed meanwhile", hint="run the spec again"
                 ) from None
@@ -131,14 +131,36 @@ def recover(book: Book, home: Path) -> None:
         unfinished, final = (home.parent / p for p in (file.unfinished, file.path))
         if file.path not in done and unfinished.is_file():
             ours = {other.sha256 for other in files if other.path == file.path}
-            if final.exists() and digest(final) not in ours:
+            if final.exists() and regular.sha256(final) not in ours:
                 raise DataError(
                     f"{final} was replaced after a run of dbdeid was killed that would have",
                     hint="move it elsewhere, and the file of that run takes its place",
                 )
-            if digest(unfinished) == file.sha256:
+            if regular.sha256(unfinished) == file.sha256:
                 put_in_place([Finished(unfinished, final, file.sha256)])
         done.add(file.path)
+
+
+@contextmanager
+def alone(folders: Iterable[Path], home: Path | None) -> Iterator[None]:
+    """Be alone with the abandoned folders of a book while it is recovered; then they are removed.
+
+    Their locks come first: no run can book files in them after that. They stay where that fails.
+    """
+    left = [s for folder in {f.resolve() for f in folders} for s in abandoned(folder, home)]
+    try:
+        yield
+    except BaseException:
+        for scratch in left:
+            scratch.leave()
+        raise
+    for scratch in left:
+        scratch.remove()
+
+
+def places_of(book: Book, home: Path) -> set[Path]:
+    """The folders that runs of a book have written files into, and its own."""
+    return {home.parent, *((home.parent / file.path).parent for file in book.files())}
 
 
 def place_new(unfinished: Path, final: Path) -> None:
@@ -168,15 +190,6 @@ def remembered(path: Path, home: Path | None) -> str:
     """How the book calls a file: relative to the book's own folder, so both may move."""
     path = path.parent.resolve() / path.name
     return os.path.relpath(path, home.resolve().parent) if home else str(path)
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file. Never of one that this process has open as a database.
-
-    Closing any descriptor of a file gives up all locks that the process holds on it.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync(folder: Path) -> None:

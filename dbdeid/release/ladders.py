@@ -43,11 +43,11 @@ def of(session: Session, table: Relation, found: Found) -> Ladder:
         return Ladder({"shelf": "age"}, "from 90 on pooled", 1)
     if kind in ("date", "timestamp"):
         return Ladder("suppress", "as a DATE (cast it in `source: {sql: …}`) it would have months")
-    if kind in _CODED and family == "text" and _known(session, table, found, _CODED[kind]):
+    if kind in _CODED and family == "text" and _on_shelf(session, table, found, _CODED[kind]):
         return Ladder({"shelf": _CODED[kind]}, min_level=int(kind == "zip"))
     if kind == "zip" and family in ("text", "integer"):
         return Ladder({"prefix": [3]}, _LEADING, 1)
-    if kind == "postcode" and family == "text":
+    if kind == "postcode" and family in ("text", "integer"):
         return Ladder({"prefix": [3, 2, 1]}, min_level=1)
     if family in NUMBERS and kind not in ("code", "place"):
         return _intervals(session, table, found)
@@ -60,13 +60,16 @@ def of(session: Session, table: Relation, found: Found) -> Ladder:
 _CODED: dict[Kind, str] = {"zip": "zip", "country": "countries"}
 
 
-def _known(session: Session, table: Relation, found: Found, name: str) -> bool:
-    """Whether the shelf knows most values of a column."""
-    values = [v for v, _ in values_of(session, table, found)]
+def known(values: list[str], name: str) -> bool:
+    """Whether a hierarchy of the shelf knows most of some values."""
     if name == "zip" and shelf.zips.shortened(values):
         return False
-    known = sum(row[1] != shelf.OTHER for row in shelf.rows(name, values))
-    return known >= KNOWN * len(values)
+    found = sum(row[1] != shelf.OTHER for row in shelf.rows(name, values))
+    return found >= KNOWN * len(values)
+
+
+def _on_shelf(session: Session, table: Relation, found: Found, name: str) -> bool:
+    return known([value for value, _ in values_of(session, table, found)], name)
 
 
 _LEADING = "as text of five digits (lpad in `source: {sql: …}`) it could be {shelf: zip}"

@@ -10,11 +10,13 @@ from sqlglot import exp
 
 from dbdeid.engine.sqltext import statements
 from dbdeid.privacy import population_of
-from dbdeid.release.bind import FILES, located, relative
+from dbdeid.release.bind import located, relative
 from dbdeid.release.method_spec import External, Policy
+from dbdeid.release.places import companions
+from dbdeid.release.source_files import FILES
 from dbdeid.release.spec import SourceQuery
 from dbdeid.release.specfile import SpecFile
-from dbdeid.release.workplace import companions, objects_of
+from dbdeid.release.workplace import objects_of
 
 # A file, and the table in it; no table where the file is one.
 Thing = tuple[str, str]

@@ -109,6 +109,7 @@ class LocalRecoding(Part):
     mondrian: Literal["strict", "relaxed"] | None = None
     tail: Literal["append", "eligible"] | None = None
     engine: Literal["numpy", "sql"] = "numpy"
+    minimality: Literal["measured", "safe"] = "measured"
 
     @model_validator(mode="after")
     def _of_algorithm(self) -> LocalRecoding:
@@ -138,6 +139,14 @@ class LocalRecoding(Part):
             raise problem("mondrian: … goes with algorithm: mondrian", "drop it")
         if self.tail is not None and algorithm != "dealing":
             raise problem("tail goes with algorithm: dealing", "drop it")
+        if self.minimality == "safe" and (
+            algorithm != "dealing" or self.tail is not None or self.engine == "sql"
+        ):
+            raise problem(
+                "minimality: safe makes blocks in a way of its own: dealt by quasi-identifiers "
+                "alone, in memory",
+                "drop algorithm, tail and engine",
+            )
         if self.engine == "sql" and algorithm != "dealing":
             raise problem("engine: sql goes with algorithm: dealing", "use engine: numpy")
         if self.engine == "sql" and self.tail == "eligible":

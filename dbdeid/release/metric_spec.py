@@ -24,11 +24,16 @@ Metric = Literal[
     "mutual_information",
     "attacker_gain",
     "class_entropy_change",
+    "minimality",
+    "downcoding",
+    "inference",
     "information_loss",
     "moments",
     "conditional_privacy",
     "exact_hits",
     "membership",
+    "people_at_risk",
+    "counterfeit_suspicion",
     "cluster_moments",
     "distribution",
     "association",
@@ -38,14 +43,20 @@ Metric = Literal[
 METRICS: tuple[str, ...] = get_args(Metric)
 # Metrics of every release, whatever made it; the dear ones only where they are asked for.
 OF_EVERY = ("distribution", "association", "propensity", "classification")
-ON_REQUEST = OF_EVERY[1:]
+ON_REQUEST = (*OF_EVERY[1:], "inference")
 BY_DEFAULT = tuple(name for name in METRICS if name not in ON_REQUEST)
 # Metrics of each sensitive column.
 OF_SENSITIVE = ("mutual_information", "attacker_gain", "class_entropy_change")
+# Metrics that are about sensitive columns.
+ABOUT_SENSITIVE = (*OF_SENSITIVE, "minimality", "inference")
 # Metrics of a release with counterfeit records.
-OF_PADDED = ("loss", "discernibility", "average_class_size", "reconstruction_error", *OF_EVERY)
+OF_PADDED = (
+    *("loss", "discernibility", "average_class_size", "reconstruction_error"),
+    "counterfeit_suspicion",
+    *OF_EVERY,
+)
 # Metrics of synthetic records.
-_OF_DRAWN = ("conditional_privacy", "exact_hits", "membership", "cluster_moments")
+_OF_DRAWN = ("conditional_privacy", "exact_hits", "membership", "people_at_risk", "cluster_moments")
 OF_SYNTHETIC = ("moments", *_OF_DRAWN, *OF_EVERY)
 # Metrics of quasi-identifiers that means have replaced.
 OF_MASKED = ("discernibility", "average_class_size", "information_loss", "moments", *OF_EVERY)
@@ -60,7 +71,7 @@ OF_EXTERNAL = (
     *OF_EVERY,
 )
 # Metrics that only releases without generalized values have.
-_OF_NUMBERS = ("information_loss", *_OF_DRAWN)
+_OF_NUMBERS = ("information_loss", "counterfeit_suspicion", *_OF_DRAWN)
 # Why a metric is none of a release whose levels differ between classes.
 NOT_OF_LOCAL = {
     "precision": "adds up the levels of one transformation",

@@ -16,6 +16,8 @@ from sqlglot import exp
 from dbdeid.data.classes import CODED, SOURCE, TUPLES, source_step
 from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
+from dbdeid.methods.downcoding import Downcoded
+from dbdeid.methods.minimality import Reading
 from dbdeid.methods.outcome import Outcome, Written, domain_of
 from dbdeid.release.metric_spec import OF_SENSITIVE
 from dbdeid.release.prepare import Prepared
@@ -57,6 +59,10 @@ def measured(
         found |= _of_classes(written.released, texts, session)
     if not set(OF_SENSITIVE).isdisjoint(asked):
         found |= _of_sensitive(prepared, written.released, session)
+    if "minimality" in asked:
+        found |= _minimality(written.outcome.readings)
+    if "downcoding" in asked:
+        found |= _downcoding(written.outcome.downcoded)
     if "moments" in asked:
         found |= _moments(prepared, written.released, session)
     return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
@@ -103,8 +109,19 @@ def of_synthetic(
         hits = exact_hits(session, session.temp(SOURCE.name), released, released.names)
         found["exact_hits"] = hits.share
         found["exact_hits.unique"] = hits.share_of_unique
-    if "membership" in asked and written.outcome.synthetic.trial is not None:
-        found["membership"] = written.outcome.synthetic.trial.auc
+    trial, shadows = written.outcome.synthetic.trial, written.outcome.synthetic.shadows
+    if trial is not None and shadows is not None:
+        membership = {
+            "membership": max(trial.auc, shadows.everyone.auc),
+            "membership.distance": trial.auc,
+            "membership.true_positives": shadows.everyone.true_positives,
+            "membership.outliers": shadows.outliers.auc,
+            "membership.outliers.true_positives": shadows.outliers.true_positives,
+        }
+        found |= membership if "membership" in asked else {}
+        if "people_at_risk" in asked:
+            found["people_at_risk"] = shadows.people_at_risk
+            found["people_at_risk.outliers"] = shadows.outliers_at_risk
     return found
 
 
@@ -221,6 +238,24 @@ def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> d
         values = (bits.release, bits.gain, bits.lost)
         found |= {f"{m}.{column_name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
     return found
+
+
+def _minimality(readings: Sequence[Reading]) -> dict[str, float]:
+    """How many people's values are read rightly, and of how many a value is claimed."""
+    measured = [reading for reading in readings if reading.why is None]
+    found = {"minimality": float(max(r.right for r in measured))} if measured else {}
+    for reading in measured:
+        name = f"minimality.{'+'.join(reading.columns)}"
+        found |= {name: float(reading.right), f"{name}.claimed": float(reading.claimed)}
+    return found
+
+
+def _downcoding(found: Downcoded | None) -> dict[str, float]:
+    """Which share of the generalized cells is taken back, and of which it is tried."""
+    if found is None:
+        return {}
+    tried = found.attempted / found.cells if found.cells else 0.0
+    return {"downcoding": found.share, "downcoding.attempted": tried}
 
 
 def _sensitive(prepared: Prepared) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dbdeid.engine.relation import MEASURED
+from dbdeid.engine.relation import MEASURED, NUMBERS
 from dbdeid.errors import Mistake, did_you_mean
-from dbdeid.privacy import AlphaK, Model, OfSensitive, SensitiveModel, TCloseness
+from dbdeid.privacy import AlphaK, EmAnonymity, Model, OfSensitive, SensitiveModel, TCloseness
 from dbdeid.privacy.sensitive import Target
 from dbdeid.release.method_spec import Counterfeit, LocalRecoding
 from dbdeid.release.specfile import SpecFile
@@ -78,6 +78,8 @@ def mistakes(file: SpecFile, columns: Mapping[str, BoundColumn]) -> Iterator[Mis
                 )
             elif isinstance(model, TCloseness):
                 yield from _distance(file, number, model.distance, column)
+            elif isinstance(model, EmAnonymity):
+                yield from _numbers(file, number, column)
         if isinstance(model, AlphaK) and model.values is not None and model.joint:
             yield file.mistake(
                 "values are of one column, not of several together",
@@ -103,4 +105,16 @@ def _distance(file: SpecFile, number: int, distance: str, column: BoundColumn) -
             f"{column.name!r} has no hierarchy",
             *place,
             hint=f"as in `{column.name}: {{role: sensitive, hierarchy: icd.csv}}`",
+        )
+
+
+def _numbers(file: SpecFile, number: int, column: BoundColumn) -> Iterator[Mistake]:
+    if column.spec.type is not None or column.column.family not in NUMBERS:
+        yield file.mistake(
+            f"em_anonymity is about numbers, and the values of {column.name!r} are "
+            f"{column.column.shown_type}",
+            "privacy",
+            number,
+            "column",
+            hint="use l_diversity or t_closeness; or cast the column to numbers in the source",
         )

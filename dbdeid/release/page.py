@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dbdeid.engine.session import Settings
-from dbdeid.errors import DataError
+from dbdeid.errors import DataError, DbdeidError
 from dbdeid.release import external_record
-from dbdeid.release.existing import require_same
+from dbdeid.release.existing import require_same, verify
 from dbdeid.release.external import is_external
-from dbdeid.release.journal import staging
+from dbdeid.release.handout import pages, require_verified
+from dbdeid.release.journal import put_in_place, remembered, staging
+from dbdeid.release.places import Places, companions, places
 from dbdeid.release.specfile import SpecFile, read
-from dbdeid.release.workplace import places, workplace
-from dbdeid.report.manifest import SCHEMA, manifest
+from dbdeid.release.standing import require_publishable, unpublishable
+from dbdeid.release.workplace import Workplace, never_run, workplace
+from dbdeid.report.manifest import SCHEMA
 from dbdeid.report.page import render
 from dbdeid.report.record import Audience
 
@@ -27,28 +31,72 @@ def write_report(
     output: Path | None = None,
     database: Path | None = None,
     settings: Settings | None = None,
+    *,
+    trial: bool = False,
 ) -> Path:
     """Write the page of the last run of a spec, or of a release made elsewhere as it is.
 
     By default it is written beside the spec. A page in a file has its manifest beside it, named
-    like it with the ending `.json`.
+    like it with the ending `.json`. With `trial` it is that of the trial.
 
     Raises:
-        DataError: the release was never run, or the page cannot be written.
+        DataError: the release was never run, was a trial or was withdrawn and the page is public,
+            or the page cannot be written.
+        VerificationError: the page is public, and the release does not verify now.
     """
-    file = read(source, database=database)
-    path = output or file.folder / f"{file.spec.release}_{audience}_report.html"
+    file = read(source, database=database, trial=trial)
+    mark = ".trial" if trial else ""
+    path = output or file.folder / f"{file.spec.release}_{audience}_report{mark}.html"
     if is_external(file):
         require_place(path, file, database)
         record = external_record.record(file, database=database, settings=settings)
         return write_record(path, record, audience)
     with workplace(file, database=database, settings=settings, writing=False) as work:
         entry = work.last(file.spec)
-    if entry is None:
-        raise DataError(f"release {file.spec.release!r} was never run here", hint="run it first")
+        if entry is None or work.book is None:
+            raise never_run(file, work)
+        if audience == "public":
+            require_publishable(work.book, entry, "there is no public report of it")
+        why = unpublishable(work.book, entry)
+        files = digests(work, file)
     require_same(file, entry)
     require_place(path, file, database)
-    return write_record(path, entry.record, audience)
+    if audience == "public":
+        require_verified(source, entry, database, settings, "there is no public report of it")
+        return write_record(path, entry.record, audience, files)
+    objections = [why.message] if why and why.state == "withdrawn" else []
+    if entry.record["verified"]:
+        objections += _now(source, database, settings, trial=trial)
+    return write_record(path, {**entry.record, "objections": objections}, audience, files)
+
+
+def _now(
+    source: Path, database: Path | None, settings: Settings | None, *, trial: bool
+) -> Iterator[str]:
+    """Why a release that was verified when it was made is not as it was then."""
+    try:
+        found = verify(source, database=database, settings=settings, trial=trial)
+    except DbdeidError as error:
+        yield f"it cannot be verified now: {error.message}"
+    else:
+        if not found.verified:
+            yield f"it does not verify now: {'; '.join(found.failures)}"
+
+
+def digests(work: Workplace, file: SpecFile) -> dict[str, str]:
+    """SHA-256 of the files that the last run of a spec wrote, by name, as its book keeps them.
+
+    Empty where it wrote none, and where two of them have one name in different folders.
+    """
+    assert work.book is not None
+    booked: dict[str, str] = {}
+    for one in work.book.files():  # newest first
+        booked.setdefault(one.path, one.sha256)
+    given = (*filter(None, [work.places.target]), *work.places.exports)
+    paths = [path for export in given for path in companions(export, file.spec)]
+    kept = {path: booked.get(remembered(path, work.home)) for path in paths}
+    known = {path.name: digest for path, digest in kept.items() if digest is not None}
+    return known if len(known) == len(paths) else {}
 
 
 def manifest_of(page: Path) -> Path | None:
@@ -56,8 +104,19 @@ def manifest_of(page: Path) -> Path | None:
     return None if page.exists() and not page.is_file() else page.with_suffix(".json")
 
 
-def write_record(path: Path, record: Mapping[str, Any], audience: Audience) -> Path:
-    """Write the page of a record, and its manifest beside it.
+def write_record(
+    path: Path,
+    record: Mapping[str, Any],
+    audience: Audience,
+    files: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the page of a record and its manifest beside it, both or none.
+
+    Args:
+        path: of the page.
+        record: of the release.
+        audience: who will read it.
+        files: SHA-256 of the files of the release by name, which the manifest tells.
 
     Raises:
         DataError: they cannot be written, or another file is in the manifest's place.
@@ -74,8 +133,9 @@ def write_record(path: Path, record: Mapping[str, Any], audience: Audience) -> P
             f"{beside} is there already, and is no manifest of dbdeid",
             hint="choose another place with -o, or remove the file first",
         )
-    write_page(beside, manifest(record, audience))
-    return write_page(path, render(record, audience))
+    with _writing(path), staging(None) as stage:
+        put_in_place([*pages(stage, path, record, audience, files or {})])
+    return path
 
 
 def _is_manifest(path: Path) -> bool:
@@ -125,7 +185,7 @@ def require_place(
         DataError: no such folder, or another file is there.
     """
     found = places(file, database)
-    others = (file.path, found.database, found.target, found.private, *found.exports)
+    others = [file.path, *_files(found), *(_files(found.published) if found.published else ())]
     if path.exists() and any(p is not None and p.exists() and path.samefile(p) for p in others):
         raise DataError(
             f"{path} belongs to this spec and would be overwritten",
@@ -140,6 +200,10 @@ def require_place(
         raise DataError(
             f"{path} cannot be written: no such folder", hint="choose another place with -o"
         )
+
+
+def _files(found: Places) -> tuple[Path | None, ...]:
+    return found.database, found.target, found.private, *found.exports
 
 
 def is_page(path: Path) -> bool:
@@ -157,7 +221,7 @@ def write_page(path: Path, text: str) -> Path:
     Raises:
         DataError: it cannot be written.
     """
-    try:
+    with _writing(path):
         if path.exists() and not path.is_file():  # a terminal or a pipe cannot be replaced
             path.write_text(text, encoding="utf-8")
             return path
@@ -165,8 +229,14 @@ def write_page(path: Path, text: str) -> Path:
             unfinished = stage.unfinished(path)
             unfinished.write_text(text, encoding="utf-8")
             unfinished.replace(path)
+    return path
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise DataError(
             f"{path} cannot be written ({error.strerror})", hint="choose another place with -o"
         ) from None
-    return path

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from dbdeid.engine.session import Settings
+from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods import full_domain
 from dbdeid.privacy import KAnonymity, LDiversity, TCloseness
-from dbdeid.release import answers, policies, seed
+from dbdeid.release import answers, exposure, policies, seed
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.clock import Clock, Notify, Offer
+from dbdeid.release.decisions import require_decided
 from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import FullDomain, Policy
 from dbdeid.release.page import require_place, write_page
@@ -101,6 +102,7 @@ def plan(
     """
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "is not planned: it is there already", "verify, evaluate, query or report it")
+    require_decided(file)
     gate = _gate(file)
     place = _place(file, output, database)
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
@@ -108,7 +110,7 @@ def plan(
             bound = bind(file, work.session)
             check_source(work, bound)
             prepared = prepare(bound, work.session)
-            warnings = answers.require(prepared, work.session)
+            warnings = answers.foreseen(prepared, work.session)
         with clock.phase("search"):
             if isinstance(file.spec.method, Policy):
                 chosen = policies.decide(prepared, work.session, clock.progress).chosen
@@ -120,6 +122,8 @@ def plan(
                 clock.progress,
                 offer,
             )
+        with clock.phase("look"):
+            _require_releasable(prepared, found, work.session)
     text = seed.written(file.spec.release, list(_policy(prepared, found)))
     if place is not None:
         with clock.phase("write"):
@@ -132,7 +136,7 @@ def plan(
         policy=text,
         transformation=dict(zip(names, found.node, strict=True)),
         columns=tuple(c.name for c in bound.released),
-        gate={"quasi_identifiers": names, **gate, **_direct(bound)},
+        gate={"quasi_identifiers": names, **gate, **_others(bound, gate)},
         loss=found.metrics["loss"],
         source_rows=prepared.rows,
         suppressed_rows=found.check.suppressed,
@@ -149,10 +153,29 @@ def _policy(
         yield q.name, seed.rules(q, bound, level)
 
 
-def _direct(bound: Bound) -> dict[str, Any]:
-    """The columns that are not to be in the release."""
-    names = bound.names("identifier", "drop")
-    return {"direct_identifiers": list(names)} if names else {}
+def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Session) -> None:
+    """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
+
+    Raises:
+        SpecError: a column looks like a direct identifier, or tells what is left out.
+    """
+    parameters = prepared.parameters
+    written = full_domain.write(
+        session, prepared.quasi_identifiers, prepared.released, found, parameters
+    )
+    exposure.require_unnamed(prepared.bound, session, written.released)
+    exposure.require_hidden(prepared, session, written.counted, synthetic=False)
+
+
+def _others(bound: Bound, gate: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that leave as they are, and those that are not to be in the release."""
+    modelled = {m["column"] for key in ("l_diversity", "t_closeness") for m in gate.get(key, ())}
+    as_is = [n for n in bound.names("sensitive", "insensitive") if n not in modelled]
+    others = {
+        "released_as_is": as_is,
+        "direct_identifiers": list(bound.names("identifier", "drop")),
+    }
+    return {key: names for key, names in others.items() if names}
 
 
 def _warnings(bound: Bound) -> Iterator[str]:

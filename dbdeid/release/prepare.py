@@ -28,8 +28,8 @@ from dbdeid.methods.parameters import Masking, Padding, Parameters, Recoding
 from dbdeid.methods.population import Population, labels_of
 from dbdeid.privacy import MaxRisk, risk
 from dbdeid.privacy.counting import Counting
-from dbdeid.release import domains, populations, pseudonyms
-from dbdeid.release.bind import Bound, BoundColumn, bounds_of, reading_source
+from dbdeid.release import domains, populations, pseudonyms, spellings
+from dbdeid.release.bind import Bound, BoundColumn, bounds_of
 from dbdeid.release.cells import cells
 from dbdeid.release.hierarchies import coding_of
 from dbdeid.release.method_spec import (
@@ -42,6 +42,7 @@ from dbdeid.release.method_spec import (
 )
 from dbdeid.release.models import staged
 from dbdeid.release.sensitive import Attribute, attributes
+from dbdeid.release.source_files import reading_source
 from dbdeid.release.synthesis import calibrates, synthesis_of
 from dbdeid.search.suppression import Rule
 from dbdeid.verify.declared import PolicyRisk
@@ -110,7 +111,7 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
-    for step in coding_steps(bound):
+    for step in coding_steps(bound, spellings.found(bound, session)):
         session.run(step)
     session.drop_temp(classes.SOURCE.name)
     subjects = _subjects(session) if bound.subject else rows
@@ -241,12 +242,18 @@ def subject_of(bound: Bound) -> classes.Subject | None:
     return classes.subject_of(bound.subject, bound.staged) if bound.subject else None
 
 
-def coding_steps(bound: Bound) -> tuple[Step, ...]:
-    """The steps from values to distinct coded tuples and the sensitive values behind them."""
+def coding_steps(bound: Bound, spelled: Mapping[str, Relation]) -> tuple[Step, ...]:
+    """The steps from values to distinct coded tuples and the sensitive values behind them.
+
+    Args:
+        bound: the bound spec.
+        spelled: what the values mean in columns that spell them in several ways.
+    """
     names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
+    nullable = [c.name for c in bound.released if spellings.nullable(bound, c.name)]
     sensitive: list[Step] = []
     for i, target in enumerate(staged(bound)):
-        sensitive.append(classes.sensitive_step(i, target, subject))
+        sensitive.append(classes.sensitive_step(i, target, subject, spelled, nullable))
         sensitive.append(classes.tuple_values_step(i, target, names, subject))
     return (
         classes.coded_step([c.name for c in bound.released], names, subject),
@@ -384,6 +391,7 @@ def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
         relaxed=method.mondrian == "relaxed",
         tail=method.tail or "append",
         engine=method.engine,
+        safe=method.minimality == "safe",
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
         key=key_of(bound),
     )

@@ -15,10 +15,11 @@ from dbdeid.engine.session import Step
 from dbdeid.methods import full_domain
 from dbdeid.methods.full_domain import Plan
 from dbdeid.methods.outcome import Written
-from dbdeid.release import record
+from dbdeid.release import exposure, record
 from dbdeid.release.clock import Clock
 from dbdeid.release.fidelity import Fidelity
 from dbdeid.release.prepare import Prepared, upload_hierarchies
+from dbdeid.release.remains import remains
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.workplace import Workplace, previous_objects, require_unchanged
 
@@ -44,6 +45,8 @@ def publish(
             if prepared.parameters.subject is not None:
                 people = view_query(book, prepared, plan, with_subject=True)
                 counted = session.run(Step("deid_counted", people))
+            exposure.require_unnamed(prepared.bound, session, released)
+            exposure.require_hidden(prepared, session, counted)
             outcome = full_domain.outcome(prepared.quasi_identifiers, plan, prepared.parameters)
             kept = record.record_of(
                 prepared,
@@ -55,6 +58,8 @@ def publish(
                 (*warnings, "a preview view is internal: it is neither verified nor exported"),
                 clock.seconds,
             )
+            left = remains(prepared.bound, session, counted, prepared.parameters.subject)
+            kept |= {"remains": left.to_dict()}
             book.add(record.entry_of(work, prepared, kept))
     return record.result_of(
         kept, clock.seconds, spec.release, Reader(work.places, spec.release, work.connection)

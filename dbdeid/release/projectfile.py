@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from dbdeid.data.problem import problem
+from dbdeid.engine import regular
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.release.hierarchy_spec import Part, Text
 from dbdeid.release.spec import ReleaseSpec
@@ -39,6 +40,7 @@ class Paths(Part):
     hierarchies: Text = "hierarchies"
     queries: Text = "queries"
     results: Text = "results"
+    private: Text = "private"
     docs: Text = "site"
 
     @field_validator("releases")
@@ -67,6 +69,17 @@ class ProjectSpec(Part):
     target: Text | None = None
     defaults: Annotated[dict[str, Any], BeforeValidator(_mapping)] = Field(default_factory=dict)
     paths: Annotated[Paths, BeforeValidator(_mapping)] = Paths()
+
+    @model_validator(mode="after")
+    def _private_apart(self) -> Self:
+        if self.target is not None:
+            folders = os.path.dirname(self.target), self.paths.private
+            if len({os.path.normpath(folder) for folder in folders}) == 1:
+                raise problem(
+                    "private files would lie in the folder of the targets, which is given away",
+                    "name another folder: `paths: {private: …}`",
+                )
+        return self
 
     @field_validator("target")
     @classmethod
@@ -99,7 +112,7 @@ class ProjectFile:
         return self.path.parent
 
     def place(self, part: str) -> Path:
-        """Where a part lies: releases, hierarchies, queries, results or docs."""
+        """Where a part lies: releases, hierarchies, queries, results, private or docs."""
         return self.folder / Path(getattr(self.spec.paths, part)).expanduser()
 
     def holds(self, spec: Path) -> bool:
@@ -165,8 +178,7 @@ def read_project(path: Path) -> ProjectFile:
         SpecError: it cannot be read, or has mistakes; all of them are told.
     """
     try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(LARGEST + 1)
+        text = regular.text(path, LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SpecError(

@@ -1,8 +1,8 @@
-"""Proposing a role for every column: what a custodian would be expected to correct, not to write.
+"""Proposing a role for every column of which something is known, and asking about the others.
 
-What others may know of a person is a quasi-identifier, and so is what nothing is known of, as long
-as there are few. What must not be learned is sensitive. What is measured or counted inside the
-house is released as it is, unless its numbers are so fine that they would single records out.
+A column gets a role where its name says what it is and its values agree, or where its values alone
+leave no doubt. What leads to a person directly is withheld. Nothing becomes sensitive or
+insensitive, and so leaves as it is, because nothing is known of it: its owner is asked.
 """
 
 from __future__ import annotations
@@ -17,23 +17,30 @@ from sqlglot import exp
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import step
+from dbdeid.release import agreement, costs, ladders, whose
 from dbdeid.release import column_names as names
-from dbdeid.release import ladders
-from dbdeid.release.detect import IDENTIFYING, Found, subject_of
-from dbdeid.release.lookalikes import BIRTHS, INSIDE, doubts
+from dbdeid.release.agreement import Values
+from dbdeid.release.costs import Telling, Uniqueness
+from dbdeid.release.detect import IDENTIFYING, Found
+from dbdeid.release.found_dates import date_differences
+from dbdeid.release.lookalikes import BIRTHS, INSIDE, direct, doubts, look
 
-Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive"]
+Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive", "undecided"]
 
-# Quasi-identifiers from which on columns that nothing is known of are no longer made one: every
-# further one takes from the detail of all.
-ENOUGH = 6
-# A number with more distinct values than this share of its records singles records out.
-FINE = 0.5
-# Columns with the same few values are items of one list, as the drugs a patient takes.
-ITEMS = 5
 OFTEN = 10  # records a value must have for two columns not to agree by chance
 DIVERSE = 0.8  # no value has more of the records: two in every class cost what can be borne
+TELLS = 0.5  # share of the records whose value nobody else has: the column leads to persons
+NUMBERED = 0.9  # of them, that a column has which numbers persons
+
+OF_A_PERSON = "why can nobody outside know it of a person?"
+OF_ONE_VALUE = (
+    "why may all records that look alike share one value, which then is no secret? If they may "
+    "not, take accept away and add l_diversity"
+)
+NONE_IS_KNOWN = (
+    "a release needs a column that others may know, and none looks like one: is it this?"
+)
+OF_A_NUMBER = "why can nobody have so exact a number from elsewhere?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +49,13 @@ class Proposal:
 
     Attributes:
         found: what the column is.
-        role: that it is given.
+        role: that it is given; undecided: its owner is asked.
         why: as a clause, without any value of the column.
         hierarchy: of a quasi-identifier, as a spec writes it.
         min_level: that the release starts at.
         diverse: of a sensitive column: its values are so various that a model costs little.
-        by_name: its name says that it is a quasi-identifier.
+        questions: that only its owner can answer, in `reason`.
+        telling: how far it tells persons apart; None of a column that is withheld for certain.
     """
 
     found: Found
@@ -56,7 +64,8 @@ class Proposal:
     hierarchy: Any = None
     min_level: int = 0
     diverse: bool = False
-    by_name: bool = False
+    questions: tuple[str, ...] = ()
+    telling: Telling | None = None
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -69,154 +78,229 @@ class Proposal:
             entry["hierarchy"] = self.hierarchy
             if self.min_level:
                 entry["min_level"] = self.min_level
-        elif self.role == "sensitive":
-            if not self.diverse:
-                entry["accept"] = "homogeneity"
-            if _too_fine(self.found):
-                entry["reason"] = "not looked at yet: taken for too exact to be known outside"
-        elif self.role == "insensitive" and self.found.column.family in NUMBERS:
-            entry["reason"] = "not looked at yet: taken for what outsiders do not know"
+        if OF_ONE_VALUE in self.questions:
+            entry["accept"] = "homogeneity"
+        if self.questions:
+            entry["reason"] = ""
         return entry
 
 
-def propose(session: Session, table: Relation, found: Sequence[Found]) -> tuple[Proposal, ...]:
-    """A role for every column of a table, and hierarchies for its quasi-identifiers."""
-    subject = subject_of(found)
-    items = _items(session, table, found)
-    doubtful = doubts(session, table, found)
-    first = [_doubted(_first(f, subject, f.name in items), doubtful.get(f.name, "")) for f in found]
-    proposals = list(_enough(list(_families(first))))
-    if not any(p.role == "quasi_identifier" for p in proposals):
-        proposals = [_rather_known(p) for p in proposals]
-    proposals = list(_once(session, table, proposals))
-    done = [_laddered(session, table, p) for p in proposals]
-    return tuple(_diversified(session, table, done))
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What a draft says of a table.
+
+    Attributes:
+        columns: in the order of the table.
+        subjects: columns that may tell whose record a record is; several: the owner is asked.
+        uniqueness: how many records are unique; None without a quasi-identifier.
+    """
+
+    columns: tuple[Proposal, ...]
+    subjects: tuple[Found, ...] = ()
+    uniqueness: Uniqueness | None = None
+
+    @property
+    def subject(self) -> Found | None:
+        """The column that tells whose record a record is; None: there is none, or several may."""
+        return self.subjects[0] if len(self.subjects) == 1 else None
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The names of the columns whose role the owner is asked for."""
+        return tuple(p.found.name for p in self.columns if p.role == "undecided")
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """The names of the columns whose reason the owner is asked for."""
+        return tuple(p.found.name for p in self.columns if p.questions)
 
 
-def _doubted(p: Proposal, doubt: str) -> Proposal:
-    """The same, but years as of births are known, and texts that tell of persons are left out."""
-    if doubt == BIRTHS and p.role == "insensitive":
-        return replace(p, role="quasi_identifier", why=doubt, by_name=True)
-    plain = p.found.kind in ("text", "code") and p.role not in ("identifier", "drop")
-    if not plain or doubt not in INSIDE.values():
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of one column beside what it is."""
+
+    values: Values
+    telling: Telling
+    doubt: str
+    subject: bool
+    difference: str
+
+
+def propose(session: Session, table: Relation, found: Sequence[Found]) -> Proposals:
+    """A role for every column of a table of which something is known, and what the others cost."""
+    seen = look(session, table, found)
+    found = direct(session, table, found, seen)
+    subjects = whose.candidates(session, table, found)
+    subject = subjects[0] if len(subjects) == 1 else None
+    doubtful = doubts(found, seen)
+    looked_at = [f for f in found if f.kind != "other"]
+    told = costs.telling(session, table, looked_at, subject)
+    spans = {
+        name: f"the time from {one} to {other}, which tells both"
+        for name, (one, other) in date_differences(session, table, found).items()
+    }
+    first = []
+    for f in found:
+        tells = told.get(f.name, Telling(0.0, 1.0))
+        values = agreement.values_of(session, table, f)
+        mine = any(f.name == one.name for one in subjects)
+        known = _Known(values, tells, doubtful.get(f.name, ""), mine, spans.get(f.name, ""))
+        first.append(replace(_asked(_first(f, known), known), telling=tells))
+    proposals = list(_once(session, table, first))
+    laddered = [_laddered(session, table, p) for p in proposals]
+    done = tuple(_diversified(laddered))
+    chosen = [p.found for p in done if p.role == "quasi_identifier"]
+    open_ones = [p.found for p in done if p.role == "undecided"]
+    unique = costs.uniqueness(session, table, chosen, open_ones, subject)
+    return Proposals(done, subjects, unique)
+
+
+def _asked(p: Proposal, known: _Known) -> Proposal:
+    """The same, but undecided where it would leave as it is and leads to persons, or may."""
+    if p.role not in ("sensitive", "insensitive"):
         return p
-    return replace(p, role="drop", why=f"it seems to hold {doubt}")
+    if known.telling.alone > TELLS:
+        return replace(p, role="undecided", why=f"{p.why}; {_tells(known)}", questions=())
+    if known.doubt and not names.counts(p.found.name):
+        return replace(p, role="undecided", why=f"{p.why}; {known.doubt}", questions=())
+    return p
 
 
-def _first(found: Found, subject: Found | None, item: bool) -> Proposal:
-    """The role by what the column is and what its name says."""
-    name, kind = found.name, found.kind
-    if kind in IDENTIFYING:
-        mine = subject is not None and name == subject.name
-        return Proposal(found, "identifier", found.reason + (" (the subject)" if mine else ""))
+def _tells(known: _Known) -> str:
+    return f"{shown(known.telling.alone)} of the records have a value nobody else has"
+
+
+def _first(found: Found, known: _Known) -> Proposal:
+    """The role by what the column is, what its name says, and whether its values agree."""
+    for rule in (_withheld, _by_kind, _by_list, _by_name):
+        proposal = rule(found, known)
+        if proposal is not None:
+            return proposal
+    return _open(found, known)
+
+
+def _withheld(found: Found, known: _Known) -> Proposal | None:
+    """What leads to a person directly, and what nothing can be made of."""
+    kind = found.kind
+    if kind in IDENTIFYING and (kind != "unique" or agreement.numbers(found)):
+        mine = " (it may tell whose record it is)" if known.subject else ""
+        return Proposal(found, "identifier", found.reason + mine)
+    if kind == "unique":
+        return Proposal(found, "undecided", f"{found.reason}, and it may be a measurement")
     if kind == "other":
         return Proposal(found, "drop", found.reason)
     if kind == "free_text":
         return Proposal(found, "drop", f"{found.reason}, and a text may name anyone")
     if found.known == 0:
         return Proposal(found, "drop", "it has no values")
-    if kind in _KNOWN_KINDS:
-        return Proposal(found, "quasi_identifier", found.reason, by_name=True)
+    plain = kind in ("text", "code")
+    if plain and known.doubt in INSIDE.values():
+        return Proposal(found, "drop", f"it seems to hold {known.doubt}")
+    numbering = kind in ("text", "code", "number") and agreement.numbers(found)
+    if numbering and known.telling.alone > NUMBERED:
+        return Proposal(found, "identifier", _tells(known))
+    return None
+
+
+def _by_kind(found: Found, known: _Known) -> Proposal | None:
+    """What others know by what it is: dates, ages, places; and diagnoses, which they must not."""
+    kind = found.kind
+    if kind in _KNOWN_KINDS and _agrees_with_kind(found, known):
+        return Proposal(found, "quasi_identifier", found.reason)
+    if known.difference:
+        return Proposal(found, "quasi_identifier", known.difference)
+    if known.doubt == BIRTHS:
+        return Proposal(found, "quasi_identifier", BIRTHS)
     if kind in ("icd9", "icd10"):
         why = "a diagnosis must not be learned; if others may know it: quasi_identifier with "
         why += f"hierarchy: {{shelf: {kind}}}"
         return Proposal(found, "sensitive", f"{found.reason}; {why}")
-    if found.distinct == 1:
-        return Proposal(found, "insensitive", "it says the same of every record")
-    if names.of_secret(name) and not names.counts(name):
-        why = "its name says that it must not be learned"
-        if _too_fine(found):
-            why += "; who has so fine a number from elsewhere finds the record: round it in "
-            why += "`source: {sql: …}`"
-        return Proposal(found, "sensitive", why)
-    if _too_fine(found):
-        why = "so many numbers single records out for who has them from elsewhere"
-        return Proposal(found, "drop", f"{why}; to release it, round it in `source: {{sql: …}}`")
-    if names.of_visits(name):
-        why = "how often, over a time, only who treats or pays knows; if others may know it of a "
-        return Proposal(found, "insensitive", f"{why}person: quasi_identifier")
-    if names.of_count(name) and found.column.family in NUMBERS and not _seen(name):
-        return Proposal(found, "insensitive", "a count or measure that outsiders do not know")
-    if _seen(name):
-        what = "a person" if names.of_person_known(name) else "a visit"
-        return Proposal(found, "quasi_identifier", f"others may know it of {what}", by_name=True)
-    if item:
-        why = "one of several columns with the same few values, which outsiders hardly know"
-        return Proposal(found, "insensitive", why)
-    if kind == "number" and found.column.family in NUMBERS:
-        return Proposal(found, "insensitive", "taken for a measurement that outsiders do not know")
-    return Proposal(found, "quasi_identifier", "nothing is known of it, so others might know it")
+    if found.distinct == 1 and found.known == found.records:
+        ask = (OF_A_PERSON,) if found.column.family in NUMBERS else ()
+        if ask or known.values.agree:
+            why = "it says the same of every record"
+            return Proposal(found, "insensitive", why, questions=ask)
+    return None
 
 
 _KNOWN_KINDS = ("date", "timestamp", "year", "zip", "postcode", "place", "age", "country")
 
 
-def _seen(name: str) -> bool:
-    return names.of_person_known(name) or names.of_visit_known(name)
+def _agrees_with_kind(found: Found, known: _Known) -> bool:
+    """Whether values may be what a name says: texts of ages are bands, of countries on a list."""
+    if found.column.family not in ("text", "enum"):
+        return True
+    if found.kind == "age":
+        return known.values.agree
+    # nationalities have many forms; as a quasi-identifier nothing of a rare text leaves
+    repeated = found.distinct <= ladders.MANY_VALUES and found.distinct * OFTEN <= found.known
+    return found.kind != "country" or repeated or known.values.agree or known.values.countries
 
 
-def _too_fine(found: Found) -> bool:
+def _by_list(found: Found, known: _Known) -> Proposal | None:
+    """What its values say by themselves, as those of marital status do."""
+    values = known.values
+    if values.list is None or not values.agree:
+        return None
+    what = values.list.replace("_", " ")
+    if values.of_persons and not names.of_secret(found.name):
+        return Proposal(found, "quasi_identifier", f"values of {what}, which others may know")
+    if agreement.of_disease(found.name, values.list):
+        why = f"its name and its values are of {what}, which must not be learned"
+        return Proposal(found, "sensitive", why)
+    if values.list in ("day_of_week", "month"):
+        return Proposal(found, "quasi_identifier", f"values of {what}, which others may know")
+    return None
+
+
+def _by_name(found: Found, known: _Known) -> Proposal | None:
+    """What its name says, where its values agree."""
+    name, number = found.name, found.column.family in NUMBERS
+    if not (number or found.column.family == "boolean" or known.values.agree):
+        return None
+    if names.of_weight(name):
+        return None  # of a survey, unless it is what somebody weighs
+    if names.of_visits(name) and number:
+        why = "how often, over a time, only who treats or pays knows; if others may know it of a "
+        return Proposal(
+            found, "insensitive", f"{why}person: quasi_identifier", questions=(OF_A_PERSON,)
+        )
+    if names.of_secret(name) and not names.counts(name):
+        ask = (OF_A_NUMBER,) if _fine(found) else ()
+        return Proposal(
+            found, "sensitive", "its name says that it must not be learned", questions=ask
+        )
+    if agreement.of_measure(name) and number:
+        return Proposal(
+            found, "insensitive", "its name is of a measurement", questions=(OF_A_PERSON,)
+        )
+    if names.of_person_known(name) or names.of_visit_known(name):
+        what = "a person" if names.of_person_known(name) else "a visit"
+        return Proposal(found, "quasi_identifier", f"others may know it of {what}")
+    if agreement.of_counts(name) and number:
+        return Proposal(found, "insensitive", "its name is of a count", questions=(OF_A_PERSON,))
+    return None
+
+
+def _fine(found: Found) -> bool:
+    """Whether a number has so many values that it singles records out."""
     number = found.kind == "number"
-    return number and found.known > ladders.FEW_RECORDS and found.distinct > FINE * found.known
+    return number and found.known > ladders.FEW_RECORDS and found.distinct > TELLS * found.known
 
 
-def _items(session: Session, table: Relation, found: Sequence[Found]) -> frozenset[str]:
-    """Columns whose few values are those of many others, or some of them."""
-    few = [f for f in found if f.kind in ("text", "code") and 0 < f.distinct <= ladders.FEW_VALUES]
-    values = {f.name: frozenset(v for v, _ in ladders.values_of(session, table, f)) for f in few}
-    alike = {
-        name: [n for n, others in values.items() if others <= mine and len(others) > 1]
-        for name, mine in values.items()
-    }
-    return frozenset(n for some in alike.values() if len(some) >= ITEMS for n in some)
-
-
-def _families(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Columns of one family, as `pay_0` to `pay_6`, have the role that most of them have."""
-    families: dict[str, list[Proposal]] = {}
-    for p in proposals:
-        if p.role in _OF_FAMILIES and (stem := names.stem(p.found.name)) is not None:
-            families.setdefault(stem, []).append(p)
-    chosen = {}
-    for stem, some in families.items():
-        roles = [p.role for p in some]
-        role = max(_OF_FAMILIES, key=roles.count)  # the first of those that are as frequent
-        chosen[stem] = next(p for p in some if p.role == role)
-    for p in proposals:
-        like = chosen.get(names.stem(p.found.name) or "")
-        if like is None or p.role not in _OF_FAMILIES or p.role == like.role:
-            yield p
-        else:
-            yield replace(p, role=like.role, why=f"as {like.found.name}", by_name=like.by_name)
-
-
-# What the columns of a family may be, the most careful first.
-_OF_FAMILIES: tuple[Role, ...] = ("quasi_identifier", "sensitive", "drop", "insensitive")
-
-
-def _enough(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Columns that nothing is known of are quasi-identifiers only while there are few of these."""
-    count = sum(p.by_name for p in proposals)
-    for p in proposals:
-        if p.role != "quasi_identifier" or p.by_name:
-            yield p
-        elif count < ENOUGH:
-            count += 1
-            yield p
-        else:
-            why = (
-                "nothing is known of it, and there are enough quasi-identifiers; if others may "
-                "know it of a person: quasi_identifier"
-            )
-            yield replace(p, role="sensitive", why=why)
-
-
-def _rather_known(proposal: Proposal) -> Proposal:
-    """Where no column looks like one that others know, all but secrets are taken for known."""
-    if proposal.role != "insensitive" or proposal.found.distinct < 2:  # secrets stay secrets
-        return proposal
-    why = "no column looks like one that others know, so this one might be"
-    return replace(proposal, role="quasi_identifier", why=why)
+def _open(found: Found, known: _Known) -> Proposal:
+    """A column that is not decided on, and why."""
+    said = [known.doubt] if known.doubt else []
+    if known.telling.alone > TELLS:
+        said.append(_tells(known))
+    named = (
+        names.of_person_known(found.name)
+        or names.of_visit_known(found.name)
+        or names.of_secret(found.name)
+    )
+    if named and not said:
+        said.append("its name is known, and its texts are on no list")
+    return Proposal(found, "undecided", "; ".join(said) or "nothing is known of it")
 
 
 def _once(session: Session, table: Relation, some: Sequence[Proposal]) -> Iterator[Proposal]:
@@ -230,19 +314,13 @@ def _once(session: Session, table: Relation, some: Sequence[Proposal]) -> Iterat
     ]
     twins: dict[str, str] = {}
     for one, other in combinations(compared, 2):
-        if one.distinct == other.distinct and _same(session, table, one, other):
+        if whose.same(session, table, one, other):
             text = other if other.column.family == "text" and one.column.family != "text" else one
             gone = one if text is other else other
             twins.setdefault(gone.name, text.name)
     for p in some:
         twin = twins.get(p.found.name)
         yield replace(p, role="drop", why=f"it says the same as {twin}") if twin else p
-
-
-def _same(session: Session, table: Relation, one: Found, other: Found) -> bool:
-    pairs = exp.select(column(one.name), column(other.name)).distinct().from_(table.table)
-    counted = exp.select(exp.Count(this=exp.Star())).from_(pairs.subquery("pairs"))
-    return int(session.row(counted)[0]) == one.distinct
 
 
 def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
@@ -263,18 +341,71 @@ def _has_top(session: Session, table: Relation, found: Found) -> bool:
     return bool(session.row(exp.select(exp.CountIf(this=same)).from_(table.table))[0])
 
 
-def _diversified(session: Session, table: Relation, some: Sequence[Proposal]) -> Iterator[Proposal]:
+def _diversified(some: Sequence[Proposal]) -> Iterator[Proposal]:
     """Sensitive columns whose values are various get a model; of a family all or none."""
-    various = {p.found.name: _various(session, table, p.found) for p in some if p.role == _SECRET}
+    various = {p.found.name: _various(p) for p in some if p.role == "sensitive"}
     same = {names.stem(name) for name, is_so in various.items() if not is_so} - {None}
     for p in some:
-        diverse = various.get(p.found.name, False) and names.stem(p.found.name) not in same
-        yield replace(p, diverse=True) if diverse else p
+        if p.role != "sensitive":
+            yield p
+        elif various[p.found.name] and names.stem(p.found.name) not in same:
+            yield replace(p, diverse=True)
+        else:
+            yield replace(p, questions=(OF_ONE_VALUE, *p.questions))
 
 
-_SECRET: Role = "sensitive"
+def _various(p: Proposal) -> bool:
+    return p.found.distinct > 1 and p.telling is not None and p.telling.most < DIVERSE
 
 
-def _various(session: Session, table: Relation, found: Found) -> bool:
-    query = step("greatest_share", {"rel": table}, {"col": [found.name]})
-    return found.distinct > 1 and float(session.row(query)[0]) < DIVERSE
+def asking(proposals: Proposals) -> Proposals:
+    """The same with a question at least: a release needs a column that others may know.
+
+    Where no column is a quasi-identifier or undecided, the likeliest are asked about: those that
+    would leave as they are; else those that are left out; else what identifies the fewest.
+    """
+    roles = {p.role for p in proposals.columns}
+    if roles & {"quasi_identifier", "undecided"}:
+        return proposals
+    likeliest = (("insensitive",), ("sensitive",), ("drop",), ("identifier",))
+    for some in likeliest:
+        asked = [p for p in proposals.columns if p.role in some and p.found.kind != "other"]
+        asked = [p for p in asked if p.found.distinct] or asked
+        if asked:
+            break
+    else:
+        return proposals
+    if some in (("drop",), ("identifier",)):
+        asked = [min(asked, key=lambda p: p.found.distinct)]
+    names_ = {p.found.name for p in asked}
+    return replace(
+        proposals,
+        columns=tuple(_to_ask(p) if p.found.name in names_ else p for p in proposals.columns),
+    )
+
+
+def _to_ask(p: Proposal) -> Proposal:
+    why = f"{p.why}; {NONE_IS_KNOWN}"
+    return replace(p, role="undecided", why=why, diverse=False, questions=())
+
+
+def costs_of(p: Proposal, unique: Uniqueness | None) -> str:
+    """What each role of an undecided column would cost, in one sentence."""
+    told = p.telling or Telling(0.0, 1.0)
+    known = "others may know it"
+    if unique is not None:
+        joined = shown(unique.joined[p.found.name])
+        known = f"{joined} of the records are unique ({shown(unique.now)} without it)"
+    cost = "can be borne" if told.most < DIVERSE else "costs much"
+    return (
+        f"as quasi_identifier {known}; as sensitive l = 2 {cost} (most frequent value: "
+        f"{shown(told.most)}); as insensitive it singles out {shown(told.alone)} of the records "
+        "alone; as drop its detail is lost"
+    )
+
+
+def shown(share: float) -> str:
+    """A share as per cent; what is not nothing is not shown as nothing, nor all that is not."""
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return ">99.9%" if 0.999 < share < 1 else f"{share:.1%}".replace(".0%", "%")

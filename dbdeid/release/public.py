@@ -34,6 +34,11 @@ class Public:
         """The tables beside the release, in the order of their files."""
         return tuple(table for table in (self.dictionary, self.catalog) if table is not None)
 
+    @property
+    def tables(self) -> tuple[Relation, Relation | None, Relation | None]:
+        """The release, its dictionary and its catalog."""
+        return self.released, self.dictionary, self.catalog
+
     def named(self, release: str) -> dict[str, Relation]:
         """Each table by the name that it is published under."""
         found = {release: self.released}

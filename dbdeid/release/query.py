@@ -27,6 +27,7 @@ from dbdeid.release.existing import Existing, existing, require_same
 from dbdeid.release.external import Foreign, is_external
 from dbdeid.release.external_measures import count
 from dbdeid.release.specfile import read
+from dbdeid.release.standing import unpublishable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +99,7 @@ def query(
     database: Path | None = None,
     settings: Settings | None = None,
     spread_suppressed: bool = False,
+    trial: bool = False,
 ) -> Result:
     """Answer SQL that was written for the source of a release from the release alone.
 
@@ -110,11 +112,12 @@ def query(
         database: in place of the spec's `database`.
         settings: limits of an opened connection.
         spread_suppressed: count suppressed records as well, spread like those that are released.
+        trial: ask the trial of a spec, not what it published.
 
     Raises:
         DataError: there is no such release, or it cannot answer that.
     """
-    with _asked(source, sql, connection, database, settings) as asked:
+    with _asked(source, sql, connection, database, settings, trial=trial) as asked:
         question, missing = parse(sql, asked.target), asked.missing(spread=spread_suppressed)
         with _refusing():
             found = answered(asked.session, question, asked.target, missing)
@@ -137,6 +140,7 @@ def rewritten(
     database: Path | None = None,
     settings: Settings | None = None,
     spread_suppressed: bool = False,
+    trial: bool = False,
     dialect: Dialect = "duckdb",
 ) -> str:
     """What `query` would run, not run: a script in the dialect of an engine.
@@ -146,7 +150,7 @@ def rewritten(
     Raises:
         DataError: there is no such release, or it cannot answer that.
     """
-    with _asked(source, sql, connection, database, settings) as asked:
+    with _asked(source, sql, connection, database, settings, trial=trial) as asked:
         question, missing = parse(sql, asked.target), asked.missing(spread=spread_suppressed)
         with _refusing():
             found = answering(asked.session, question, asked.target, missing)
@@ -204,22 +208,32 @@ class _Asked:
         """What suppression means for the answer."""
         if self.records is None or not self.suppressed:
             return
-        share = f"{self.suppressed:,} of {self.records:,} records were suppressed"
+        one = self.suppressed == 1
+        were, they, them = ("was", "it is", "it") if one else ("were", "they are", "them")
+        share = f"{self.suppressed:,} of {self.records:,} records {were} suppressed"
         if spread:
-            yield f"{share}; counts and sums are spread over them like over those released"
+            yield f"{share}; counts and sums are spread over {them} like over those released"
         else:
             yield (
-                f"{share}: they are in no number here, and bounds hold of the others only; "
-                "--spread-suppressed counts them too"
+                f"{share}: {they} in no number here, and bounds hold of the others only; "
+                f"--spread-suppressed counts {them} too"
             )
 
 
 @contextmanager
 def _asked(
-    source: Source, sql: str, connection: Any, database: Path | None, settings: Settings | None
+    source: Source,
+    sql: str,
+    connection: Any,
+    database: Path | None,
+    settings: Settings | None,
+    *,
+    trial: bool,
 ) -> Iterator[_Asked]:
     path = _exported(source)
     if path is not None:
+        if trial:
+            raise DataError(f"{path}: --trial goes with a spec", hint="leave it out for a file")
         if database is not None:
             raise DataError(
                 f"{path}: --database goes with a spec", hint="leave it out for an exported file"
@@ -227,7 +241,7 @@ def _asked(
         with exported.opened(path, sql, connection, settings) as (session, found):
             yield _Asked(session, found.target, found.notes, found.views)
         return
-    file = read(source, connection, database)
+    file = read(source, connection, database, trial=trial)
     if is_external(file):
         with external.opened(file, connection, database=database, settings=settings) as foreign:
             yield _of_foreign(foreign)
@@ -252,11 +266,12 @@ def _of_spec(found: Existing) -> _Asked:
         )
     require_same(found.file, found.entry, besides=("privacy",))
     session, bound, record = found.work.session, found.bound(), found.entry.record
+    why = unpublishable(found.book, found.entry)
     target = answerable(bound, session, found.public, found.declared(bound), staged=False)
     return _Asked(
         session,
         target,
-        tuple(_untold(record, target)),
+        (*([why.message] if why else ()), *_untold(record, target)),
         records=record["source_rows"],
         released=record["released_rows"] - record["counterfeit_rows"],
     )

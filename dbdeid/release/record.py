@@ -13,17 +13,21 @@ from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.outcome import Outcome, Synthetic, Written
+from dbdeid.methods.outcome import Outcome, Padded, Synthetic, Written
+from dbdeid.numeric.suspicion import Suspected
 from dbdeid.privacy import MODELS, risk
+from dbdeid.release import inferred, suspected
 from dbdeid.release.bind import BoundColumn
 from dbdeid.release.fidelity import Fidelity
 from dbdeid.release.journal import remembered
 from dbdeid.release.metric_spec import METRICS, kept_metrics
 from dbdeid.release.metrics import measured, of_masked, of_synthetic
+from dbdeid.release.places import companions
 from dbdeid.release.prepare import Prepared, risk_before
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.spec import beside
-from dbdeid.release.workplace import Workplace, companions
+from dbdeid.release.usefulness import useless
+from dbdeid.release.workplace import Workplace
 from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Verification
@@ -61,8 +65,14 @@ def record_of(
     else:
         found = _of_classes(prepared, written, session)
     metrics = {**found["metrics"], **fidelity.metrics}
-    found["metrics"] = _in_order(metrics, kept_metrics(spec.evaluate.metrics))
     padding, weighed = outcome.padded, prepared.weighed
+    learning = suspected.attacked(prepared, written, session)
+    metrics |= suspected.metrics_of(learning)
+    asked = kept_metrics(spec.evaluate.metrics)
+    if inferred.METRIC in asked:
+        metrics |= inferred.metrics_of(prepared, written, session)
+    found["metrics"] = _in_order(metrics, asked)
+    vain = useless(prepared, outcome, found["columns"], workload)
     return {
         "release": spec.release,
         "method": spec.method.name,
@@ -74,16 +84,19 @@ def record_of(
         "counterfeit_rows": padding.counterfeits if padding else 0,
         "relocated_rows": outcome.relocated or 0,
         "recoding": _recoding(outcome),
-        "padding": asdict(padding) if padding else None,
+        "padding": _padding(padding, learning) if padding else None,
         "weighed": asdict(weighed) if weighed else None,
         "synthetic": asdict(outcome.synthetic) if outcome.synthetic else None,
         "masked": asdict(outcome.masked) if outcome.masked else None,
+        "readings": [asdict(reading) for reading in outcome.readings],
+        "downcoded": asdict(outcome.downcoded) if outcome.downcoded else None,
         "draws": drawing.key if (drawing := prepared.parameters.drawing) else None,
         "companions": list(beside(spec)),
         "suppressed_rows": outcome.suppressed,
         "suppressed_subjects": outcome.suppressed_subjects,
         "verified": verification is not None and verification.verified,
-        "warnings": list(warnings),
+        "useless": list(vain),
+        "warnings": [*vain, *warnings, *(suspected.words(padding, learning) if padding else ())],
         "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
         "null_policy": spec.null_policy,
         "accept": spec.accept,
@@ -93,11 +106,18 @@ def record_of(
         "queries": workload.to_dict() if workload else None,
         "distributions": [drawn.to_dict() for drawn in fidelity.distributions],
         "seconds": dict(seconds),
-        "exports": list(spec.output.export),
+        "exports": [] if prepared.bound.file.trial else list(spec.output.export),
         "fingerprints": dict(prepared.fingerprints),
         "spec_text": prepared.bound.file.text,
         **found,
     }
+
+
+def _padding(padded: Padded, learning: Suspected | None) -> dict[str, Any]:
+    """What is known of the padding, and the risk that is told."""
+    found = asdict(padded)
+    learned = asdict(learning) if learning else None
+    return found | {"learned": learned, "told": suspected.bound(found, learning)}
 
 
 def _recoding(outcome: Outcome) -> str:
@@ -226,10 +246,12 @@ def _column(
         "labels": _labels(counts[q.name]) if q else [],
         "pseudonym": c.spec.pseudonym,
         "reason": c.spec.reason,
-        "accept": c.spec.accept,
+        "accept": ", ".join(c.spec.accept) or None,
         "weight": c.spec.weight,
         "hierarchy": q.coding.hierarchy.kind if q and not prepared.parameters.masking else None,
         "declared_domain": _declares_domain(c, q) if q else None,
+        # what the verifier counts by, told where it is not the rule
+        **({"values": c.spec.values} if c.spec.values != "normalized" else {}),
     }
 
 
@@ -272,6 +294,7 @@ def result_of(
     """What a run gives back, from its record."""
     return RunResult(
         release=kept["release"],
+        trial=bool(kept.get("trial")),
         method=kept["method"],
         source_rows=kept["source_rows"],
         source_subjects=kept["source_subjects"] or kept["source_rows"],
@@ -301,8 +324,11 @@ def result_of(
             if promise["model"] in (*MODELS, "policy", "copies", "safe_harbor")
         ),
         expectations=tuple(kept.get("expectations") or ()),
+        remains=kept["remains"],
+        useless=tuple(kept["useless"]),
         warnings=tuple(kept["warnings"]),
         rerelease=tuple((kept.get("rerelease") or {}).get("found", ())),
+        together=(kept.get("rerelease") or {}).get("together"),
         seconds=dict(seconds),
         table=table,
         _reader=reader,

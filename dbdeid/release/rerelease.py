@@ -5,8 +5,10 @@ docs/rerelease.md has the definitions, and what is not looked at.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -14,18 +16,26 @@ from numpy.typing import NDArray
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
-from dbdeid.errors import Unsatisfiable
+from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.outcome import Written
 from dbdeid.privacy import LDiversity
+from dbdeid.release import recognised
+from dbdeid.release import together as composition
 from dbdeid.release.bind import Bound
 from dbdeid.release.earlier import Earlier, each_earlier, kept_place, places_of
+from dbdeid.release.exposed import Exposed
+from dbdeid.release.exposed import exposed as exposed_beside
 from dbdeid.release.joint import Compared, measured, same_classes, words
+from dbdeid.release.overlay import Overlay
 from dbdeid.release.prepare import Prepared
-from dbdeid.release.shown import Known, known_by, published_rows, shown
+from dbdeid.release.shown import Known, known_by, named_here, published_rows, same_column, shown
+from dbdeid.release.specfile import SpecFile
+from dbdeid.release.together import Laid, Together, Withdraw
 from dbdeid.release.workplace import Workplace
 
 NOT_KEPT = "it was made by an earlier version of dbdeid, which kept nothing to compare with"
 OTHERS = "its records were told apart by columns that the source does not have now"
+PARTLY = "it holds records of this source, told apart by identifiers that this one has not"
 UNTOLD = "which record became which is not told by method {method} as it was used"
 
 
@@ -40,6 +50,7 @@ class Rerelease:
         rows: the same of rows, of a release with counterfeit records.
         kept: what the record of the run keeps to be compared with.
         found: what was found, newest release first.
+        together: what all of them tell; None where none could be compared.
     """
 
     run: str
@@ -47,12 +58,19 @@ class Rerelease:
     rows: Relation | None
     kept: Mapping[str, Any]
     found: tuple[Compared, ...]
+    together: Together | None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is told of it."""
+        return (*words(self.found), *composition.words(self.together))
 
 
 def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease | None:
     """Compare a staged release with what runs have published of the same source.
 
-    None where nothing is remembered after the run.
+    None where nothing is remembered after the run, which strict specs refuse before. Nothing is
+    kept of a trial to compare later runs with: nobody else has it.
 
     Raises:
         Unsatisfiable: something was found, or could not be compared, and the spec is strict.
@@ -63,7 +81,8 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
     known = known_by(bound, session)
     places = places_of(bound, work)
     now = _Now(work, prepared, written, known, places)
-    found = tuple(now.compared())
+    listed, both = now.compared()
+    found = tuple(listed)
     own = now.shown(known)
     run = now.as_before or uuid4().hex
     kept = {
@@ -73,25 +92,78 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
         "k": bound.spec.smallest_class,
         "places": sorted(kept_place(p, work.home) for p in places),
         "columns": [c.name for c in written.released.columns],
+        "sample": now.sample(known) if own is not None else None,
+        "identifiers": now.identifiers,
     }
-    strict(bound, found)
-    return Rerelease(run, None if now.as_before else own, now.rows, kept, found)
+    strict(bound, found, both)
+    if bound.file.trial:
+        return Rerelease(run, None, None, kept, found, both)
+    return Rerelease(run, None if now.as_before else own, now.rows, kept, found, both)
 
 
-def strict(bound: Bound, found: Sequence[Compared]) -> None:
+def forgotten(work: Workplace) -> tuple[str, ...]:
+    """What is told of a release that leaves as files alone: no later one is held against it."""
+    if not (work.passing and work.places.exports):
+        return ()
+    return (
+        "nothing remembers this release: it was compared with none before it, and no later one "
+        "will be with it. A `target` in the spec brings a private file that remembers",
+    )
+
+
+def require_memory(work: Workplace, file: SpecFile) -> None:
+    """Refuse `rerelease: strict` where no book would tell what was released before.
+
+    Raises:
+        SpecError: the release leaves as files alone, and is forgotten when they are written.
+    """
+    exported = bool(work.places.exports)
+    if file.spec.rerelease == "strict" and work.home is None and (work.passing or exported):
+        mistake = file.mistake(
+            "`rerelease: strict` has nothing to compare with: without a database that stays, "
+            "nothing remembers what was released",
+            "rerelease",
+            hint="give the spec a `target`, as in `target: visits_public.duckdb`: its private file "
+            "remembers",
+        )
+        raise SpecError([mistake], source=file.label)
+
+
+def strict(bound: Bound, found: Sequence[Compared], both: Together | None) -> None:
     """Refuse, where the spec says so, what earlier releases would undo.
 
     Raises:
         Unsatisfiable: nothing is replaced.
     """
-    if bound.spec.rerelease == "strict" and not all(one.safe for one in found):
+    safe = all(one.safe for one in found) and (both is None or both.safe)
+    if bound.spec.rerelease == "strict" and not safe:
         raise Unsatisfiable(
             "with an earlier release of its source this one would tell more than each alone, and "
-            "`rerelease: strict` refuses that: " + "; ".join(words(found)),
+            "`rerelease: strict` refuses that: "
+            + "; ".join((*words(found), *composition.words(both))),
             hint="nothing was replaced; `dbdeid run --reuse` keeps the levels of the last run, "
-            "coarser levels or a larger k help, and docs/rerelease.md says how to withdraw a run "
-            "that was never given away",
+            "coarser levels or a larger k help, and `dbdeid releases withdraw` is for a run that "
+            "was never given away",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """An earlier release that is held against the staged one.
+
+    Attributes:
+        one: its newest run.
+        runs: numbers of all runs that showed just this.
+        called: its name and time, and what needs no other release to be found.
+        way: how its records were told apart; None where it could not be compared.
+        own: whether our own book remembers it.
+    """
+
+    one: Earlier
+    runs: list[str]
+    called: Compared
+    way: Known | None
+    own: bool
 
 
 class _Now:
@@ -107,9 +179,12 @@ class _Now:
     ) -> None:
         self._work, self._prepared, self._written = work, prepared, written
         self._known, self._places = known, places
+        self._k = prepared.bound.spec.smallest_class
         self._of: Known | None = None
         self._found: Relation | None = None
         self._sensitive = _sensitive(prepared.bound)
+        self._overlays: dict[Known, Overlay] = {}
+        self._samples: dict[Known, dict[str, list[int]] | None] = {}
         self.rows = published_rows(written, work.session)
         self.as_before: str | None = None  # the run of our own book that showed just the same
 
@@ -121,95 +196,248 @@ class _Now:
             self._of = known
         return self._found
 
-    def compared(self) -> list[Compared]:
-        """Each earlier run beside this one, newest first."""
+    def compared(self) -> tuple[list[Compared], Together | None]:
+        """Each earlier run beside this one, newest first, and all of them together."""
         unread: list[str] = []
-        runs = each_earlier(self._work, self._prepared.bound, self._places, unread)
-        seen: set[str] = set()  # what runs have kept together is compared once
-        found = []
-        for one in runs:
+        besides: list[_Beside] = []
+        seen: dict[str, _Beside] = {}  # what runs have kept together is compared once
+        for one in each_earlier(self._work, self._prepared.bound, self._places, unread):
             number = (one.kept or {}).get("run")
-            if number is None or number not in seen:
-                found.append((one.entry.created, self._compared(one)))
-                seen |= {number} if number else set()
-        found.sort(key=lambda pair: pair[0], reverse=True)
+            if number in seen:
+                seen[number].runs.append(one.entry.run)
+            elif (beside := self._beside(one, len(besides))) is not None:
+                besides.append(beside)
+                seen |= {number: beside} if number else {}
+        laid = {way: overlay.laid() for way, overlay in self._overlays.items()}
+        together = self._together(laid)
+        found = [
+            self._measured(beside, which, laid, together) for which, beside in enumerate(besides)
+        ]
+        if together is not None and not (together.safe and all(one.safe for one in found)):
+            together = self._withdrawing(together, besides, found, list(laid.values()))
+        order = sorted(range(len(found)), key=lambda i: besides[i].one.entry.created, reverse=True)
         unknown = (
             Compared(name, "", None, 0, compared=False, reason="it could not be read")
             for name in unread
         )
-        return [*(one for _, one in found if one is not None), *unknown]
+        return [*(found[i] for i in order), *unknown], together
 
-    def _compared(self, one: Earlier) -> Compared | None:
+    def _beside(self, one: Earlier, which: int) -> _Beside | None:
+        """An earlier run, laid over the others; None where it was never given away."""
         entry, kept = one.entry, one.kept
         called = Compared(entry.release, f"{entry.created:%Y-%m-%d %H:%M}", None, 0)
+        mine = one.book is self._work.book
+
+        def unknown(called: Compared, reason: str) -> _Beside:
+            told = replace(called, compared=False, reason=reason)
+            return _Beside(one, [entry.run], told, None, mine)
+
         if kept is None:
-            return replace(called, compared=False, reason=NOT_KEPT)
-        bound = self._prepared.bound
-        k = min(int(kept["k"]), bound.spec.smallest_class)
-        called = replace(called, run=kept["run"], k=k)
+            return unknown(called, NOT_KEPT)
+        called = replace(called, run=kept["run"], k=min(int(kept["k"]), self._k))
         if kept["by"] is None:
-            reason = UNTOLD.format(method=entry.record["method"])
-            return replace(called, compared=False, reason=reason)
+            return unknown(called, UNTOLD.format(method=entry.record["method"]))
         before = one.book.published_by(kept["run"])
         if before is None:
-            return None  # withdrawn: never given away
-        known = Known(tuple(kept["by"]), self._known.person)
-        names = {c.name.lower() for c in bound.columns}
-        if not names.issuperset(map(str.lower, known.record)):
-            return replace(called, compared=False, reason=OTHERS)
+            return None
+        if one.elsewhere:
+            return self._recognised(one, which, called, before)
+        bound = self._prepared.bound
+        names = named_here(kept["by"], bound)
+        if names is None:
+            return unknown(called, OTHERS)
+        known = Known(names, self._known.person)
         own = self.shown(known)
         if own is None:
-            reason = UNTOLD.format(method=bound.spec.method.name)
-            return replace(called, compared=False, reason=reason)
-        before_rows = one.book.published_by(kept["run"], "published_rows")
-        return self._beside(called, one, before, own, before_rows)
+            return unknown(called, UNTOLD.format(method=bound.spec.method.name))
+        overlay = self._overlay(known, own)
+        people = same_column(kept["person"], known.person)
+        overlay.add(before, int(kept["k"]), which, people=people)
+        return _Beside(one, [entry.run], self._drawn(called, one), known, mine)
 
-    def _beside(
-        self,
-        called: Compared,
-        one: Earlier,
-        before: Relation,
-        own: Relation,
-        before_rows: Relation | None,
-    ) -> Compared:
-        session = self._work.session
-        joint = session.arrays(step("joint_classes", {"earlier": before, "shown": own}))
-        found = measured(joint["before"], joint["now"], joint["people"], called.k)
-        if one.book is self._work.book and self.rows is None and self._as(one, joint):
-            self.as_before = called.run
-        values = dict(self._left(before, own))
+    def _recognised(
+        self, one: Earlier, which: int, called: Compared, before: Relation
+    ) -> _Beside | None:
+        """A run of another table or file; None where that does not hold records of this one."""
+        kept, bound = one.kept, self._prepared.bound
+        assert kept is not None
+        names = named_here(kept["by"], bound)
+        if names is None and len(kept["by"]) != len(self._known.record):
+            return self._partly(one, called)
+        # columns of other names may hold the same
+        known = self._known if names is None else Known(names, self._known.person)
+        own = self.shown(known)
+        if own is None:
+            return None
+        shared, smaller = recognised.in_common(self._work.session, own, before)
+        least = recognised.SHARE
+        if len(known.record) == len(bound.columns):
+            least = recognised.SHARE_OF_ROWS
+        if not shared or shared < least * smaller:
+            return None
+        theirs = kept.get("sample")
+        mine = self.sample(known) if theirs else None
+        if theirs and mine and not recognised.agree(mine, theirs):
+            return None
+        people = (kept["person"] is None) == (known.person is None)
+        self._overlay(known, own).add(before, int(kept["k"]), which, people=people)
+        source = str(one.entry.record.get("source") or "")
+        called = replace(called, source=source or "another table", records=shared)
+        return _Beside(one, [one.entry.run], self._drawn(called, one), known, False)
+
+    def _partly(self, one: Earlier, called: Compared) -> _Beside | None:
+        """A run of a table that has one of several identifiers in common with this source.
+
+        Its records are told apart by all of them, so that the two cannot be laid on each other.
+        """
+        theirs = (one.kept or {}).get("identifiers") or ()
+        if not any(recognised.hold_the_same(a, b) for a in self.identifiers for b in theirs):
+            return None
+        source = str(one.entry.record.get("source") or "") or "another table"
+        told = replace(called, source=source, compared=False, reason=PARTLY)
+        return _Beside(one, [one.entry.run], told, None, False)
+
+    @cached_property
+    def identifiers(self) -> list[list[str]]:
+        """Some digests of each identifier by itself, those apart that only number the records."""
+        bound, session = self._prepared.bound, self._work.session
+        return [*recognised.sketches(bound, session)]
+
+    def sample(self, known: Known) -> dict[str, list[int]] | None:
+        """Digests of cells of some records, where these are told apart by serial numbers alone."""
+        bound, session = self._prepared.bound, self._work.session
+        own = self.shown(known)
+        if known not in self._samples:
+            serial = own is not None and recognised.is_serial(bound, session, known)
+            self._samples[known] = (
+                recognised.sample(bound, session, known, own) if serial and own else None
+            )
+        return self._samples[known]
+
+    def _overlay(self, known: Known, own: Relation) -> Overlay:
+        if known not in self._overlays:
+            name = f"deid_overlay_{len(self._overlays)}"
+            several = known.person is not None
+            session = self._work.session
+            self._overlays[known] = Overlay(session, name, own, self._k, several=several)
+        return self._overlays[known]
+
+    def _drawn(self, called: Compared, one: Earlier) -> Compared:
+        """The same with what draws of other records, or anew of the same, tell."""
+        assert one.kept is not None
         exposed, counterfeits = 0, 0
-        if self.rows is not None and before_rows is not None and self._alike(one):
-            query = step("exposed_counterfeits", {"rows": self.rows, "earlier": before_rows})
-            exposed, counterfeits = session.row(query)
-        both_drawn = bool(self._written.outcome.synthetic and one.entry.record.get("synthetic"))
+        record, rows = one.entry.record, None
+        padded = self._written.outcome.padded
+        now, then = bool(padded and padded.counterfeits), bool(record.get("counterfeit_rows"))
+        synthetic = bool(self._written.outcome.synthetic and record.get("synthetic"))
+        redrawn = synthetic and not self._drawn_alike(one)
+        if self.rows is not None:
+            rows = one.book.published_by(one.kept["run"], "published_rows")
+        both = self._exposed(one, rows) if rows is not None and (now or then) else None
+        if both is not None:
+            exposed, counterfeits = both.now, both.counterfeits
+        if self.rows is not None and now == then and self._alike(one):
+            if rows is not None and both is None:
+                query = step("exposed_counterfeits", {"rows": self.rows, "earlier": rows})
+                exposed, counterfeits = self._work.session.row(query)
+        elif now or then:
+            redrawn = True
         return replace(
             called,
-            values=values or None,
             exposed=exposed,
             counterfeits=counterfeits,
-            moments=both_drawn,
-            **found,
+            exposed_before=both.before if both else None,
+            counterfeits_before=int(record.get("counterfeit_rows") or 0),
+            redrawn=redrawn,
+            moments=synthetic,
         )
 
-    def _as(self, one: Earlier, joint: Mapping[str, NDArray[Any]]) -> bool:
+    def _exposed(self, one: Earlier, rows: Relation) -> Exposed | None:
+        """How many counterfeit records the two expose together, where their levels tell."""
+        assert one.kept is not None
+        names = [q.name for q in self._prepared.quasi_identifiers]
+        levels = one.entry.transformation
+        if one.kept["columns"] != [c.name for c in self._written.released.columns]:
+            return None
+        if {*levels} != {*names}:
+            return None
+        return exposed_beside(
+            self._prepared,
+            self._written,
+            self._work.session,
+            rows,
+            tuple(levels[name] for name in names),
+            int(one.entry.record.get("counterfeit_rows") or 0),
+        )
+
+    def _measured(
+        self,
+        beside: _Beside,
+        which: int,
+        laid: Mapping[Known, Laid],
+        together: Together | None,
+    ) -> Compared:
+        if beside.way is None:
+            return beside.called
+        of = laid[beside.way]
+        before, now, people = of.pair(1 + of.which.index(which))
+        if beside.own and self.rows is None and self._as(beside.one, before, now):
+            self.as_before = beside.called.run
+        values = None
+        if together is not None and together.values:  # else none is left by two of them either
+            values = dict(self._left(beside.way, [which])) or None
+        found = measured(before, now, people, beside.called.k)
+        return replace(beside.called, values=values, **found)
+
+    def _together(self, laid: Mapping[Known, Laid]) -> Together | None:
+        """What all of them tell, without what would have to be withdrawn."""
+        if not laid:
+            return None
+        values: dict[str, int] = {}
+        for way, one in laid.items():
+            for name, people in self._left(way, one.which):
+                values[name] = max(people, values.get(name, 0))
+        return Together(**composition.measured(list(laid.values())), values=values or None)
+
+    def _withdrawing(
+        self,
+        found: Together,
+        besides: Sequence[_Beside],
+        compared: Sequence[Compared],
+        laid: Sequence[Laid],
+    ) -> Together:
+        """The same with the earlier releases that would have to be withdrawn."""
+        forced = frozenset(i for i, one in enumerate(compared) if not one.safe)
+
+        def left(kept: frozenset[int]) -> int:
+            if not found.values:
+                return 0
+            ways = self._overlays.items()
+            chosen = ((way, sorted(kept & set(one.which))) for way, one in ways)
+            return sum(n for way, those in chosen if those for _, n in self._left(way, those))
+
+        gone, exact = composition.fewest(laid, forced, len(besides), left)
+        names = sorted(((compared[i], besides[i].runs) for i in gone), key=lambda p: p[0].created)
+        withdraw = [Withdraw(one.release, one.created, tuple(runs)) for one, runs in names]
+        return replace(found, withdraw=tuple(withdraw), exact=exact)
+
+    def _as(self, one: Earlier, before: NDArray[Any], now: NDArray[Any]) -> bool:
         """Whether a run showed the same people together, and told them apart alike."""
         kept = one.kept
         assert kept is not None
         then = Known(tuple(kept["by"]), kept["person"])
-        return (then, kept["k"]) == (
-            self._known,
-            self._prepared.bound.spec.smallest_class,
-        ) and same_classes(joint["before"], joint["now"])
+        return (then, kept["k"]) == (self._known, self._k) and same_classes(before, now)
 
-    def _left(self, before: Relation, own: Relation) -> Iterator[tuple[str, int]]:
+    def _left(self, way: Known, which: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Sensitive columns of which joint classes have too few values, with the people there."""
-        if self._written.outcome.synthetic is not None:
+        own = self.shown(way)
+        if self._written.outcome.synthetic is not None or own is None:
             return
+        earlier = self._overlays[way].earlier(which)
         for i, (name, least) in enumerate(self._sensitive.items()):
             query = step(
                 "joint_values",
-                {"earlier": before, "shown": own},
+                {"earlier": earlier, "shown": own},
                 {"value": [f"value{i}"]},
                 {"l": least},
             )
@@ -225,13 +453,24 @@ class _Now:
         levels = dict(zip((q.name for q in self._prepared.quasi_identifiers), node, strict=False))
         return bool(one.kept["columns"] == names and one.entry.transformation == levels)
 
+    def _drawn_alike(self, one: Earlier) -> bool:
+        """Whether the same records would be drawn of the same source."""
+        bound, record = self._prepared.bound, one.entry.record
+        drawing = self._prepared.parameters.drawing
+        now = {
+            "draws": drawing.key if drawing else None,
+            "method_parameters": bound.spec.method.model_dump(exclude={"name"}),
+            "privacy": [{"model": m.model, **m.declared} for m in bound.models],
+        }
+        return bool(json.loads(json.dumps(now)) == {name: record.get(name) for name in now})
+
 
 def _sensitive(bound: Bound) -> dict[str, int]:
     """Distinct values that a class should have of each sensitive column; not of accepted ones."""
     least = {
         c.name: 2
         for c in bound.columns
-        if c.spec.role == "sensitive" and c.spec.accept != "homogeneity"
+        if c.spec.role == "sensitive" and "homogeneity" not in c.spec.accept
     }
     for model in bound.models:
         if isinstance(model, LDiversity) and model.kind == "distinct":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from dbdeid.release.workplace import Places
+    from dbdeid.release.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class RunResult:
 
     Attributes:
         release: its name.
+        trial: whether it was made to look at, and is not for publication.
         method: how it was made.
         source_rows: records of the source.
         source_subjects: people behind them; every record is one where no subject is declared.
@@ -50,14 +51,21 @@ class RunResult:
         verified: whether an independent look at the written table found every promise kept.
         promises: of each privacy model what was declared and what was found.
         expectations: of each threshold of `expect` its name, what was expected and found.
+        remains: what is not promised, as `remains.Remains`: who is singled out by the columns that
+            leave as they are, and whose sensitive value is certain.
+        useless: sentences on what nobody can use, each with why and what to change; empty where
+            there is nothing of that kind. They are the first of the warnings, too.
         warnings: what a reader of the release should know.
         rerelease: what it tells together with each earlier release of its source, as
             `joint.Compared`; newest first.
+        together: what it tells together with all of them, as `together.Together`; None where it
+            could be compared with none.
         seconds: wall time of each phase.
         table: where the release is, as SQL names it.
     """
 
     release: str
+    trial: bool
     method: str
     source_rows: int
     source_subjects: int
@@ -83,8 +91,11 @@ class RunResult:
     verified: bool
     promises: tuple[Mapping[str, Any], ...]
     expectations: tuple[Mapping[str, Any], ...]
+    remains: Mapping[str, Any]
+    useless: tuple[str, ...]
     warnings: tuple[str, ...]
     rerelease: tuple[Mapping[str, Any], ...]
+    together: Mapping[str, Any] | None
     seconds: Mapping[str, float]
     table: str = field(metadata={"json": False})
     _reader: Reader = field(repr=False, metadata={"json": False})
@@ -94,6 +105,11 @@ class RunResult:
         """The result as JSON shows it."""
         shown = (f.name for f in fields(self) if f.metadata.get("json", True))
         return {name: _plain(getattr(self, name)) for name in shown}
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """All that is known of the release, as its report takes it; private."""
+        return self._record
 
     def to_df(self) -> pd.DataFrame:
         """The released table as a pandas frame."""

@@ -35,7 +35,7 @@ def applied(file: SpecFile, work: Workplace) -> tuple[SpecFile, Entry]:
             hint=_OTHERWISE if isinstance(method, Policy) else "run it without --reuse",
         )
         raise SpecError([mistake], source=file.label)
-    last = work.last(spec)
+    last = work.published.latest(spec.release) if work.published else None
     if last is None:
         raise DataError(
             f"release {spec.release!r} was never run here: there is nothing to reuse",
@@ -52,8 +52,8 @@ def require_same_labels(work: Workplace, prepared: Prepared, last: Entry) -> Non
     Raises:
         DataError: values read otherwise on their level than they did.
     """
-    assert work.book is not None
-    kept = work.book.of_release(last.release)
+    assert work.published is not None
+    kept = work.published.of_release(last.release)
     now = upload_hierarchies(prepared, work.session)
     changed = work.session.rows(step("changed_labels", {"now": now, "kept": kept}))
     for name, level, values in changed:

@@ -22,6 +22,7 @@ from dbdeid.privacy import (
     uniqueness,
 )
 from dbdeid.privacy.risk import Risk, SizeCount, SmallClass
+from dbdeid.release.source_files import is_text, reading_source, require_table
 from dbdeid.release.sources import opened
 
 SETS = 20_000  # of quasi-identifiers that are looked at for special uniques
@@ -94,9 +95,12 @@ def assess(
         DataError: the source, the table or a column is not there, or cannot be measured so.
     """
     _require_possible(asked)
-    with opened(source, table, settings) as (session, query):
-        staged = session.run(Step("deid_risk", query))
-        asked = _bound(asked, staged)
+    with opened(source, table, settings, sealed=True) as (session, query):
+        with reading_source(source):
+            staged = session.run(Step("deid_risk", query))
+        if is_text(source):
+            require_table(source, staged.names)
+        asked = _bound(asked, staged, named=not is_text(source))
         return _measured(session, staged, asked)
 
 
@@ -169,15 +173,15 @@ def _require_possible(asked: Asked) -> None:
             )
 
 
-def _bound(asked: Asked, table: Relation) -> Asked:
+def _bound(asked: Asked, table: Relation, *, named: bool) -> Asked:
     """What is asked for, with every column as the table spells it."""
     counting, weight = asked.counting, asked.weight
-    qis = _found(table, asked.quasi_identifiers)
-    sensitive = _found(table, asked.sensitive)
+    qis = _found(table, asked.quasi_identifiers, named)
+    sensitive = _found(table, asked.sensitive, named)
     if counting.subject is not None:
-        counting = replace(counting, subject=_found(table, [counting.subject])[0])
+        counting = replace(counting, subject=_found(table, [counting.subject], named)[0])
     if weight is not None:
-        weight = _found(table, [weight])[0]
+        weight = _found(table, [weight], named)[0]
         if not _is_number(table, weight):
             raise DataError(
                 f"weight {weight!r} is no number", hint="--weight is a column of survey weights"
@@ -204,10 +208,12 @@ def _bound(asked: Asked, table: Relation) -> Asked:
     )
 
 
-def _found(table: Relation, names: Sequence[str]) -> list[str]:
+def _found(table: Relation, names: Sequence[str], named: bool) -> list[str]:
     missing = [name for name in names if table.find(name) is None]
     if missing:
-        raise DataError(f"no column {missing[0]!r}", hint=did_you_mean(missing[0], table.names))
+        known = f"look at the {len(table.names)} names in its first line"
+        hint = did_you_mean(missing[0], table.names) if named else known
+        raise DataError(f"no column {missing[0]!r}", hint=hint)
     return [c.name for name in names if (c := table.find(name)) is not None]
 
 

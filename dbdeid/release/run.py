@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from dbdeid.release import (
     drawn,
     expectations,
     export,
+    exposure,
     fingerprints,
     frontier,
     joint,
@@ -42,6 +43,7 @@ from dbdeid.release import (
 from dbdeid.release import reuse as reusing
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer
+from dbdeid.release.decisions import require_decided
 from dbdeid.release.declared import declared_of
 from dbdeid.release.earlier import KEY
 from dbdeid.release.evaluate import evaluate_workload
@@ -50,6 +52,7 @@ from dbdeid.release.fidelity import fidelity
 from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
 from dbdeid.release.method_spec import Policy
 from dbdeid.release.metric_spec import kept_metrics
+from dbdeid.release.places import companions
 from dbdeid.release.policies import Decided
 from dbdeid.release.populations import by_name
 from dbdeid.release.prepare import (
@@ -59,6 +62,7 @@ from dbdeid.release.prepare import (
     upload_hierarchies,
 )
 from dbdeid.release.public import Public, views
+from dbdeid.release.remains import remains
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.specfile import SpecFile, read
@@ -67,13 +71,12 @@ from dbdeid.release.workplace import (
     catalog_name,
     check_owned,
     check_source,
-    companions,
     dictionary_name,
     previous_objects,
     require_unchanged,
     workplace,
 )
-from dbdeid.verify import Declared, Verification, content, proven, verify_table
+from dbdeid.verify import Content, Declared, Twin, Verification, contents, proven, verify_table
 
 # Each method plans a release on the staged source, then writes it.
 METHODS: dict[str, Any] = {
@@ -96,6 +99,7 @@ def run(
     notify: Notify | None = None,
     offer: Offer | None = None,
     reuse: bool = False,
+    trial: bool = False,
 ) -> RunResult:
     """Make, verify and publish one release.
 
@@ -107,6 +111,8 @@ def run(
         notify: called with each phase, and with the search's progress.
         offer: asked, when the search is interrupted, whether to release the best found so far.
         reuse: apply the levels of the release's last run instead of searching for some.
+        trial: make it to look at, in a file of its own, without exports: what was published stays
+            as it was, and no later run is compared with it.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input; nothing was changed.
@@ -116,7 +122,11 @@ def run(
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
     file = source if isinstance(source, SpecFile) else read(source, connection, database)
+    file = replace(file, trial=trial)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
+    if trial and file.spec.output.kind == "view":
+        raise DataError("a preview is to look at already", hint="run it without --trial")
+    require_decided(file)
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
         if file.spec.output.kind == "view" and work.passing:
@@ -124,6 +134,7 @@ def run(
                 "a view needs a database that stays",
                 hint="give `database`, or a connection of your own",
             )
+        rerelease.require_memory(work, file)
         check_owned(work, file.spec)
         last = None
         if reuse:
@@ -134,7 +145,8 @@ def run(
             prepared = prepare(bound, work.session)
             found = fingerprints.taken(bound, work.session)
             prepared = replace(prepared, fingerprints=found)
-            prepared = drawing_as_before(prepared, work.last(file.spec))
+            before = work.last_published(file.spec) or work.last(file.spec)
+            prepared = drawing_as_before(prepared, before)
             if last is not None:
                 reusing.require_same_labels(work, prepared, last)
             warnings = answers.require(prepared, work.session)
@@ -197,16 +209,17 @@ def _release(
             crosswalk=written.crosswalk,
             clusters=written.clusters,
         )
+        exposure.require_unnamed(prepared.bound, session, public.released)
+        synthetic = written.outcome.synthetic is not None
+        exposure.require_hidden(prepared, session, written.counted, synthetic=synthetic)
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
         _require_stable(session, prepared.bound.source, verification, hidden=hidden)
         _require(verification)
         warnings = (
             *warnings,
-            *answers.repeated(prepared, work.last(spec)),
-            *answers.blank(prepared, written.outcome),
+            *answers.repeated(prepared, work.last_published(spec)),
             *drawn.tried(written.outcome),
-            *answers.homogeneity(prepared, written.counted, session),
             *answers.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
@@ -216,20 +229,36 @@ def _release(
         )
         asked = kept_metrics(spec.evaluate.metrics)
         alike = fidelity(prepared.bound, session, public, hierarchies, declared, asked)
+        left = remains(
+            prepared.bound,
+            session,
+            written.counted,
+            prepared.parameters.subject,
+            synthetic=synthetic,
+        )
     with clock.phase("compare"):
         again = rerelease.compare(work, prepared, written)
-        warnings = (*warnings, *(joint.words(again.found) if again else ()))
+        warnings = (*warnings, *(again.words if again else rerelease.forgotten(work)))
     with clock.phase("publish"), staging(work.home) as stage:
-        files = _write_files(work, stage, spec, declared, public)
+        as_written = contents(session, declared, *public.tables)
+        files = _write_files(work, stage, spec, declared, public, as_written)
         kept = record.record_of(
             prepared, written, session, verification, workload, alike, warnings, clock.seconds
         )
+        kept |= {"remains": left.to_dict()}
         kept |= {"models": compared.to_dict() if compared else None}
+        kept |= {"trial": True} if prepared.bound.file.trial else {}
+        kept |= {"engine": fingerprints.engine(session)}
+        if as_written:
+            shape = [asdict(c) for c in declared.columns]
+            kept |= {"content": {**as_written.to_dict(), "columns": shape}}
         judged = expectations.judged(spec.expect, kept)
         expectations.require(judged)
         kept |= {"expectations": [expectation.to_dict() for expectation in judged]}
         if again is not None:
-            kept |= {KEY: {**again.kept, "found": joint.told(again.found)}}
+            both = again.together.told() if again.together else None
+            told_of = {"found": joint.told(again.found), "together": both}
+            kept |= {KEY: {**again.kept, **told_of, "words": list(again.words)}}
         if written.crosswalk is not None:
             of = proven(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
@@ -240,7 +269,7 @@ def _release(
             rows = frontier.tables(session, decided.found, told)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
-        _commit(work, stage, spec, entry, files, public, private, declared)
+        _commit(work, stage, spec, entry, files, public, private, declared, as_written)
     reader = Reader(work.places, spec.release, work.connection, _kept(work, public.released))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
 
@@ -266,7 +295,7 @@ def _require(verification: Verification) -> None:
     broken = [p.model for p in verification.promises if not p.holds]
     if broken and len(broken) == len(verification.failures) and set(broken) <= {*_OF_DATA}:
         raise Unsatisfiable(
-            "synthetic records equal more rows of the source than chance explains, and were not "
+            "synthetic records equal more rows of the source than their limit allows, and were not "
             "published: " + "; ".join(verification.failures),
             hint="columns of which nearly every record has a category of its own come back: "
             "`pool` or drop them, name fewer `strata`, or choose another k",
@@ -280,14 +309,21 @@ def _require(verification: Verification) -> None:
 
 
 def _write_files(
-    work: Workplace, stage: Stage, spec: ReleaseSpec, declared: Declared, public: Public
+    work: Workplace,
+    stage: Stage,
+    spec: ReleaseSpec,
+    declared: Declared,
+    public: Public,
+    as_written: Content | None,
 ) -> list[Finished]:
     """All files of the release, each verified after reopening, none in its place."""
     targets = (work.places.target,) if work.places.target else ()
     files: list[Finished] = []
+    twin: Twin | None = None
     for path in (*targets, *work.places.exports):
         names = companions(path, spec)
-        files += export.write(work.session, stage, names, declared, public)
+        made, twin = export.write(work.session, stage, names, declared, public, as_written, twin)
+        files += made
     return files
 
 
@@ -313,6 +349,7 @@ def _commit(
     public: Public,
     private: Private,
     declared: Declared,
+    as_written: Content | None,
 ) -> None:
     """Book the run, swap the release in, put its files into place: all or nothing.
 
@@ -332,7 +369,7 @@ def _commit(
                 frontier.require_free(work, spec.release)
                 book.keep_frontier(entry.release, private.frontier)
             if work.places.target is None:
-                _swap(work, public, private, declared)
+                _swap(work, public, private, declared, as_written)
             book.keep_hierarchies(entry.release, private.hierarchies)
             book.keep_counterfeits(entry.release, private.flagged)
             book.keep_clusters(entry.release, private.clusters)
@@ -347,7 +384,13 @@ def _commit(
         stage.booked = False
 
 
-def _swap(work: Workplace, public: Public, private: Private, declared: Declared) -> None:
+def _swap(
+    work: Workplace,
+    public: Public,
+    private: Private,
+    declared: Declared,
+    as_written: Content | None,
+) -> None:
     """The release in the database, in place of the last one, verified where it is."""
     session, release = work.session, declared.release
     for name in reversed(previous_objects(work, release)):
@@ -369,7 +412,7 @@ def _swap(work: Workplace, public: Public, private: Private, declared: Declared)
             dictionary=dictionary,
             catalog=catalog,
             flagged=private.flagged,
-            same_as=content(session, public.released, declared.columns),
+            same_as=as_written,
         )
     )
 

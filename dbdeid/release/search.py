@@ -23,6 +23,7 @@ from dbdeid.privacy import KAnonymity
 from dbdeid.release import answers
 from dbdeid.release.bind import bind
 from dbdeid.release.clock import Clock, Notify, Offer, Progress
+from dbdeid.release.decisions import require_decided
 from dbdeid.release.external import refuse
 from dbdeid.release.method_spec import (
     Condensation,
@@ -163,12 +164,14 @@ def search(
     Raises:
         SpecError, HierarchyError, DataError: bad input, and a method that is not searched so.
         Unsatisfiable: no transformation satisfies; in a grid, some demands may have none.
-        NothingFound: the one search found none, and that none satisfies is not proven.
+        NothingFound: the one search found none, or nothing but `*` in the time there was, and it
+            is not proven that no other satisfies.
         Interrupted: by the user.
     """
     asked = Grid.of(grid)
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
+    require_decided(file)
     _require_searchable(file, asked)
     path = place_of(file, page, database, "search")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
@@ -180,11 +183,13 @@ def search(
             ground = Ground.of(work.session, lattice, prepared.parameters)
             warnings = [
                 *answers.many(prepared, lattice),
-                *answers.open_questions(prepared, work.session),
+                *answers.foretold(prepared, work.session),
             ]
         cells, shown = _search(ground, prepared.parameters, asked, clock, offer)
         if not asked and shown.found.node is None:
             raise searching.nothing(ground, shown.problem, shown.parameters, shown.found)
+        if not asked and searching.is_blank(shown.found, lattice):
+            raise searching.blank(ground, shown.parameters, shown.found)
         with clock.phase("look around"):
             neighbours = _neighbours(shown.problem, shown.found.node)
             points = _points(shown.problem, shown.found) if path else []

@@ -17,6 +17,7 @@ from dbdeid.methods.conditions import Sensitive
 from dbdeid.privacy import SensitiveModel, TCloseness
 from dbdeid.privacy.histogram import Whole
 from dbdeid.privacy.sensitive import Target
+from dbdeid.release import spellings
 from dbdeid.release.bind import Bound
 from dbdeid.release.hierarchies import coding_of
 from dbdeid.release.models import staged
@@ -56,19 +57,33 @@ def _attribute(
     subjects: int,
 ) -> Attribute:
     texts = [cast(exp.column(f"value{i}"), "VARCHAR") for i in range(len(target))]
-    rows = session.rows(
-        exp.select("people", *texts).from_(sensitive_relation(number).table).order_by("code")
-    )
-    labels = tuple(row[1] if len(target) == 1 else tuple(row[1:]) for row in rows)
+    # one spelling of each value, or one of the combinations that are none: never parts of several
+    first = exp.alias_(exp.Min(this=exp.Array(expressions=texts)), "texts")
+    people = exp.alias_(exp.AnyValue(this=exp.column("people")), "people")
+    table = sensitive_relation(number).table
+    rows = session.rows(exp.select(people, first).from_(table).group_by("code").order_by("code"))
+    meant = [
+        [spellings.meant(bound, name, text) for name, text in zip(target, row[1], strict=True)]
+        for row in rows
+    ]
+    nullable = [i for i, name in enumerate(target) if spellings.nullable(bound, name)]
+    missing = np.array([any(parts[i] is None for i in nullable) for parts in meant], np.bool_)
+    none = (None,) * len(target)
+    values = (none if no else tuple(parts) for no, parts in zip(missing, meant, strict=True))
+    labels = tuple(value[0] if len(target) == 1 else value for value in values)
     coding = None
     groups: tuple[NDArray[np.int64], ...] = ()
     if any(isinstance(m, TCloseness) and m.distance == "hierarchical" for m in models):
-        coding = _coding(bound, session, target[0], [row[1] for row in rows])
+        shown = [
+            None if label is None else row[1][0] for label, row in zip(labels, rows, strict=True)
+        ]
+        coding = _coding(bound, session, target[0], shown)
         levels = range(1, coding.hierarchy.height + 1)
         groups = tuple(coding.groups(level).astype(np.int64) for level in levels)
     counts = np.array([row[0] for row in rows], np.int64)
-    whole = Whole(counts, subjects, labels, groups)
-    return Attribute(Sensitive(target, models, whole), coding)
+    whole = Whole(counts, subjects, labels, groups, missing if missing.any() else None)
+    judging = tuple(spellings.as_meant(bound, model, target) for model in models)
+    return Attribute(Sensitive(target, judging, whole), coding)
 
 
 def _coding(bound: Bound, session: Session, name: str, values: list[str | None]) -> Coding:

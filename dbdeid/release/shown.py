@@ -19,9 +19,10 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.methods.outcome import Written
 from dbdeid.release.bind import Bound, bind
 from dbdeid.release.prepare import Prepared
+from dbdeid.release.spellings import by_meaning, nullable
 from dbdeid.verify.declared import CLASS_ID
 
-SHOWN, NUMBERED = "deid_shown", "deid_shown_numbered"
+SHOWN, MEANT, NUMBERED = "deid_shown", "deid_shown_meant", "deid_shown_numbered"
 CLASSES = Relation("deid_shown_classes", schema="main", catalog="temp")
 MOVED = Relation("deid_shown_moved", schema="main", catalog="temp")
 ROWS = "deid_shown_rows"
@@ -38,6 +39,18 @@ class Known:
 
     record: tuple[str, ...]
     person: str | None
+
+
+def named_here(names: Sequence[str], bound: Bound) -> tuple[str, ...] | None:
+    """Columns as the source spells them now; None where it has not all of them."""
+    spelled = {c.name.lower(): c.name for c in bound.columns}
+    found = [spelled.get(name.lower()) for name in names]
+    return None if None in found else tuple(name for name in found if name is not None)
+
+
+def same_column(one: str | None, other: str | None) -> bool:
+    """Whether two columns are one, whatever the case of their names; of none and none, too."""
+    return one == other or (one is not None and other is not None and one.lower() == other.lower())
 
 
 def known_by(bound: Bound, session: Session) -> Known:
@@ -81,29 +94,60 @@ def shown(
 
     Returns:
         `record` and `person`, digests that are the same in every run; `class`, a number; `value0`,
-        `value1`, … of the sensitive columns as text. None where the method does not tell which
-        record became which.
+        `value1`, … of the sensitive columns as text, by their meaning; NULL where there is none.
+        None where the method does not tell which record became which.
     """
-    if written.outcome.synthetic is not None:
-        placed = _of_strata(prepared, session, written.outcome.synthetic.strata)
-    elif written.crosswalk is not None:
-        placed = _by_crosswalk(prepared, session, written, written.crosswalk)
-    elif written.outcome.node is not None:
-        placed = _by_labels(prepared, session, written)
-    else:
+    rows = placed(prepared, written, session)
+    if rows is None:
         return None
     record = _digest(_texts(known.record, "source"))
     person = record if known.person is None else _digest(_texts([known.person], "source"))
-    values = [exp.alias_(_text(n, "source"), f"value{i}") for i, n in enumerate(sensitive)]
+    called = {f"value{i}": name for i, name in enumerate(sensitive)}
+    values = [exp.alias_(_value(prepared.bound, name), own) for own, name in called.items()]
     found = session.run(
         Step(
             SHOWN,
-            placed.select(
-                exp.alias_(record, "record"), exp.alias_(person.copy(), "person"), *values
-            ),
+            rows.select(exp.alias_(record, "record"), exp.alias_(person.copy(), "person"), *values),
         )
     )
+    if called:
+        found = session.run(Step(MEANT, by_meaning(prepared.bound, session, found, called)))
     return _each_once(found, known, session)
+
+
+def placed(prepared: Prepared, written: Written, session: Session) -> exp.Select | None:
+    """The records of the source (`source`) that a release shows, each with its `class`.
+
+    None where the method does not tell which record became which.
+    """
+    if written.outcome.synthetic is not None:
+        return _of_strata(prepared, session, written.outcome.synthetic.strata)
+    if written.crosswalk is not None:
+        return _by_crosswalk(prepared, session, written, written.crosswalk)
+    if written.outcome.node is not None:
+        return _by_labels(prepared, session, written)
+    return None
+
+
+def of_classes(written: Written, names: Sequence[str]) -> exp.Select:
+    """The rows of a release (`released`), each with the `class` that `placed` has for it.
+
+    Args:
+        written: the release, whose records were placed just before.
+        names: the quasi-identifiers.
+    """
+    place = exp.column("tuple", "classes").eq(_same(_texts(names, "released")))
+    released = exp.alias_(written.released.table, "released", table=True)
+    return exp.select(exp.column("class", "classes")).from_(released).join(_classes(), on=place)
+
+
+def _value(bound: Bound, name: str) -> exp.Expr:
+    """A sensitive value as text; NULL as written is a text of its own, so that it counts."""
+    text = _text(name, "source")
+    if nullable(bound, name):
+        return text
+    absent = cast(exp.paren(exp.Is(this=text.copy(), expression=exp.null())), "VARCHAR")
+    return exp.DPipe(this=exp.Coalesce(this=text, expressions=[exp.convert("")]), expression=absent)
 
 
 def _each_once(found: Relation, known: Known, session: Session) -> Relation:
@@ -311,6 +355,11 @@ def _digest(texts: Sequence[exp.Expr]) -> exp.Expr:
     """A number of these texts that is the same in every run and every version of the engine."""
     whole = _call("to_json", exp.Array(expressions=[text.copy() for text in texts]))
     return _call("md5_number_lower", cast(whole, "VARCHAR"))
+
+
+def digest_of(names: Sequence[str], table: str) -> exp.Expr:
+    """A number of the values of these columns, as records and people are told apart by it."""
+    return _digest(_texts(names, table))
 
 
 def _same(texts: Sequence[exp.Expr]) -> exp.Expr:

@@ -10,14 +10,21 @@ from sqlglot import exp
 
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
-from dbdeid.release.bind import file_query, find_table
+from dbdeid.release.bind import find_table
+from dbdeid.release.source_files import file_query, no_source
 
 
 @contextmanager
 def opened(
-    source: Path, table: str | None, settings: Settings | None = None
+    source: Path, table: str | None, settings: Settings | None = None, *, sealed: bool = False
 ) -> Iterator[tuple[Session, exp.Query]]:
     """A session and a query for all rows of a source.
+
+    Args:
+        source: the file.
+        table: which of a database that holds several.
+        settings: limits of the engine.
+        sealed: whether others may have made the database: its views then reach no other file.
 
     Raises:
         DataError: the source does not exist or cannot be read, or holds several tables.
@@ -29,7 +36,10 @@ def opened(
         with Session.open(None, read_only=True, settings=settings) as session:
             yield session, query
         return
-    with Session.open(source, read_only=True, settings=settings) as session:
+    if (why := no_source(source)) is not None:
+        raise why
+    with Session.open(source, read_only=True, settings=settings, sealed=sealed) as session:
+        session.enter()
         relation = find_table(session, table or _only_table(session, source), str(source))
         yield session, exp.select("*").from_(relation.table)
 

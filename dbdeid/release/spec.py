@@ -26,6 +26,7 @@ from dbdeid.errors import did_you_mean
 from dbdeid.privacy import (
     MODELS,
     ClusterSize,
+    EmAnonymity,
     KAnonymity,
     LDiversity,
     MaxRisk,
@@ -50,12 +51,12 @@ from dbdeid.release.method_spec import (
     Microaggregation,
     Policy,
 )
-from dbdeid.release.metric_spec import OF_SENSITIVE, Metric, require_measured
+from dbdeid.release.metric_spec import ABOUT_SENSITIVE, Metric, require_measured
 from dbdeid.release.model_spec import Analysis
+from dbdeid.release.output_spec import Output
 from dbdeid.release.preset_spec import METHODS, Preset
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-EXPORTS = (".parquet", ".csv", ".duckdb")
 
 
 # The two forms of `source`; pydantic puts them into the places of its errors.
@@ -75,30 +76,6 @@ class Evaluate(Part):
     metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
     queries: Text | None = None
     models: Annotated[tuple[Analysis, ...], Field(strict=False)] = ()
-
-
-class Output(Part):
-    """Where a release goes and in which form."""
-
-    kind: Literal["table", "view"] = Field("table", alias="as")
-    bounds: bool = False
-    export: Annotated[tuple[Text, ...], Field(strict=False)] = ()
-
-    @field_validator("export")
-    @classmethod
-    def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for path in value:
-            if Path(path).suffix not in EXPORTS:
-                raise problem(f"export ends in none of {', '.join(EXPORTS)}", "as in public.csv")
-        if len(set(value)) < len(value):
-            raise problem("an export is listed twice")
-        return value
-
-    @model_validator(mode="after")
-    def _internal_view(self) -> Output:
-        if self.kind == "view" and (self.export or self.bounds):
-            raise problem("a view is an internal preview: it has neither exports nor bounds")
-        return self
 
 
 def _known_model(value: Any) -> Any:
@@ -144,10 +121,28 @@ class ReleaseSpec(Part):
     tags: Annotated[tuple[TagName, ...], Field(strict=False)] = ()
     depends_on: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_subject(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and value.get("subject", "") is None:
+            return {key: one for key, one in value.items() if key != "subject"}
+        return value
+
+    @field_validator("subject", mode="before")
+    @classmethod
+    def _open_subject(cls, value: Any) -> Any:
+        return None if value == "" else value  # `asks_subject` still sees that it was given
+
+    @property
+    def asks_subject(self) -> bool:
+        """Whether the place of the subject is there and empty: a question to the owner."""
+        return self.subject is None and "subject" in self.model_fields_set
+
     @field_validator("columns")
     @classmethod
     def _some_to_hide(cls, value: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
-        if not any(c.role in ("quasi_identifier", "synthesize") for c in value.values()):
+        settled = ("quasi_identifier", "synthesize", "undecided")  # what is open may become one
+        if not any(c.role in settled for c in value.values()):
             raise problem(
                 "no column has role quasi_identifier",
                 "give one the role quasi_identifier, or synthesize under method condensation",
@@ -184,7 +179,7 @@ class ReleaseSpec(Part):
         if any(model.model != "k_anonymity" for model in self.privacy):
             self._check_models()
         self._check_method()
-        of_sensitive = [name for name in asked if name in OF_SENSITIVE]
+        of_sensitive = [name for name in asked if name in ABOUT_SENSITIVE]
         if of_sensitive and not any(c.role == "sensitive" for c in self.columns.values()):
             raise problem(
                 f"metric {of_sensitive[0]!r} needs a sensitive column", "declare one, or drop it"
@@ -195,7 +190,7 @@ class ReleaseSpec(Part):
         """Synthetic records have a role and a promise of their own."""
         synthetic = isinstance(self.method, Condensation)
         role = "synthesize" if synthetic else "quasi_identifier"
-        if not any(c.role == role for c in self.columns.values()):
+        if not any(c.role in (role, "undecided") for c in self.columns.values()):
             raise problem(f"no column has role {role}")
         odd = [m.model for m in self.privacy if isinstance(m, ClusterSize) != synthetic]
         if synthetic:
@@ -381,6 +376,11 @@ class ReleaseSpec(Part):
                 "engine: sql deals records one by one, and those of a subject stay together",
                 "use engine: numpy",
             )
+        if method.minimality == "safe" and self.subject is not None:
+            raise problem(
+                "minimality: safe deals records one by one, and those of a subject stay together",
+                "make one row of each subject, or leave minimality out",
+            )
         needed = {"diversity_first": LDiversity, "closeness": TCloseness}.get(method.algorithm)
         if needed is not None and not any(isinstance(m, needed) for m in self.privacy):
             name = "l_diversity" if needed is LDiversity else "t_closeness"
@@ -402,6 +402,12 @@ class ReleaseSpec(Part):
                     f"method counterfeit does not hold {model.model}: nobody in a population is "
                     "like a counterfeit record",
                     "declare k_anonymity and models of the sensitive column",
+                )
+            if isinstance(model, EmAnonymity):
+                raise problem(
+                    "method counterfeit does not hold em_anonymity: it draws each value by itself, "
+                    "and looks at no distances",
+                    "use method: full_domain or local_recoding, or declare alpha_k",
                 )
         names = ("class_id", "weight")
         taken = [n for n, c in self.columns.items() if c.released and n.lower() in names]

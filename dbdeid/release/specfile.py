@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from dbdeid.engine import regular
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
 from dbdeid.release import expect_spec, projectfile
@@ -20,8 +21,9 @@ from dbdeid.release.column_spec import ColumnSpec
 from dbdeid.release.hierarchy_spec import HierarchySpec
 from dbdeid.release.method_spec import METHODS, Choice, SafeHarbor
 from dbdeid.release.model_spec import ANALYSES
+from dbdeid.release.output_spec import Output
 from dbdeid.release.preset_spec import Preset
-from dbdeid.release.spec import QUERY, TEXT, Evaluate, Output, ReleaseSpec, SourceQuery
+from dbdeid.release.spec import QUERY, TEXT, Evaluate, ReleaseSpec, SourceQuery
 from dbdeid.release.spectext import LARGEST, Path_, Plain, load
 
 _DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
@@ -39,6 +41,7 @@ class SpecFile:
         lines: line of each key path, for messages.
         project: the project that it takes part in.
         shared: the keys that it takes from there.
+        trial: whether its trial is meant, which has places of its own, and not what it publishes.
     """
 
     spec: ReleaseSpec
@@ -48,6 +51,7 @@ class SpecFile:
     lines: Mapping[Path_, int]
     project: projectfile.ProjectFile | None = None
     shared: frozenset[str] = frozenset()
+    trial: bool = False
 
     @property
     def label(self) -> str:
@@ -70,7 +74,11 @@ class SpecFile:
 
 
 def read(
-    source: str | Path | Mapping[str, Any], connection: Any = None, database: Path | None = None
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    database: Path | None = None,
+    *,
+    trial: bool = False,
 ) -> SpecFile:
     """A spec from a path, from YAML or JSON text, or from a dict.
 
@@ -78,6 +86,7 @@ def read(
         source: the spec.
         connection: where its source is, if its columns stand in comments.
         database: likewise, in place of its `database`.
+        trial: whether its trial is meant.
 
     Raises:
         SpecError: it cannot be read, or it has mistakes.
@@ -114,13 +123,7 @@ def read(
 
         text, data = completed(text, data, folder, project, connection, database)
     file = _parse(data, lines, folder, path, text, frozenset(shared))
-    return replace(file, project=project)
-
-
-def written_columns(file: SpecFile) -> Mapping[str, Any]:
-    """The `columns` of a spec as they are written."""
-    columns: Mapping[str, Any] = load(file.text, file.label)[0]["columns"]
-    return columns
+    return replace(file, project=project, trial=trial)
 
 
 def read_text(text: str) -> SpecFile:
@@ -135,8 +138,7 @@ def read_text(text: str) -> SpecFile:
 
 def _text(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8") as file:
-            return file.read(LARGEST + 1)
+        return regular.text(path, LARGEST + 1)
     except (OSError, ValueError) as error:
         raise SpecError(
             f"cannot be read ({_why(error)})", source=str(path), hint="give a YAML file"
@@ -267,7 +269,8 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind == "union_tag_invalid":
         return "unknown method", did_you_mean(str(context["tag"]), METHODS)
     if kind == "literal_error":
-        close = difflib.get_close_matches(str(error["input"]), _quoted(context["expected"]), n=1)
+        known = re.findall(r"'([^']*)'", context["expected"])
+        close = difflib.get_close_matches(str(error["input"]), known, n=1)
         return f"expects {context['expected']}", f"did you mean {close[0]!r}?" if close else ""
     if place == ("source",) and kind in _KINDS:
         return "expects a table, a file, or {sql: SELECT …, name: …}", ""
@@ -339,6 +342,8 @@ _EXAMPLES = {
     "values": '["HIV", "hepatitis"]',
     "beta": "2",
     "delta": "1.5",
+    "epsilon": "500",
+    "m": "3",
     "population": "census.parquet",
     "min": "0.01",
     "max": "0.2",
@@ -436,10 +441,6 @@ def _number_hint(given: Any) -> str:
     if percent:
         return f"write {float(f'{whole}.{part or 0}') / 100:g}"
     return f"write {whole}.{part}" if sign else f"write {whole}, without quotes"
-
-
-def _quoted(expected: str) -> list[str]:
-    return re.findall(r"'([^']*)'", expected)
 
 
 def _unknown_key(place: Path_) -> tuple[str, str]:

@@ -5,8 +5,11 @@ Dicts, but for a verification, whose promises have attributes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from dbdeid.release.fingerprints import Changed
+from dbdeid.release.standing import Unpublishable
 from dbdeid.verify import Verification
 
 
@@ -28,6 +31,7 @@ class Evaluated(dict[str, Any]):
         return evaluation_html(self)
 
 
+@dataclass(frozen=True, slots=True)
 class Verified(Verification):
     """What a verification found.
 
@@ -36,9 +40,24 @@ class Verified(Verification):
         hygiene: each with the name of the `check`, whether it `holds`, and a `detail`.
         verified: whether all of them hold.
         failures: a line for each that does not.
+        source_changed: how the source differs from what the release was made of; the promises are
+            then verified of the release alone. None where it was compared with its source.
+        unpublishable: why nobody else is to have the release, as of a trial, or a withdrawn run,
+            whatever it keeps; None where nothing says so.
     """
 
-    __slots__ = ()
+    source_changed: Changed | None = None
+    unpublishable: Unpublishable | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verification as JSON shows it."""
+        changed = self.source_changed.to_dict() if self.source_changed else None
+        why = self.unpublishable.to_dict() if self.unpublishable else None
+        return {
+            **Verification.to_dict(self),
+            "source_changed": changed,
+            "unpublishable": why,
+        }
 
     def _repr_html_(self) -> str:
         from dbdeid.report.notebook import verification_html

@@ -10,128 +10,21 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile, Entry
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.scratch import abandoned
 from dbdeid.engine.session import Session, Settings
-from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.privacy import population_of
-from dbdeid.release.bind import FILES, Bound, located, relative
-from dbdeid.release.journal import Stage, digest, place_new, recover, remembered
+from dbdeid.errors import DataError, SpecError
+from dbdeid.release.bind import Bound
+from dbdeid.release.journal import Stage, alone, place_new, recover, remembered
 from dbdeid.release.method_spec import Policy
-from dbdeid.release.spec import ReleaseSpec, beside, published
+from dbdeid.release.places import Places, companions, of_trial, places
+from dbdeid.release.source_files import FILES
+from dbdeid.release.spec import ReleaseSpec, beside
 from dbdeid.release.specfile import SpecFile
 
 # The private tables of a frontier of policies, by what follows the release's name.
 FRONTIER, EVALUATIONS = "frontier", "evaluations"
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The files of a spec, resolved.
-
-    Attributes:
-        database: the owner's database; None for in-memory or the caller's own.
-        target: the file of the release; None: the release is written into the database.
-        exports: files to export.
-    """
-
-    database: Path | None
-    target: Path | None
-    exports: tuple[Path, ...]
-
-    @property
-    def private(self) -> Path | None:
-        """The private file beside the target."""
-        return private_of(self.target) if self.target else None
-
-
-def private_of(target: Path) -> Path:
-    """The private book-keeping file beside a target file.
-
-    >>> private_of(Path("adult_public.duckdb")).name
-    'adult_public.private.duckdb'
-    """
-    target = _followed(target)
-    return target.with_name(f"{target.stem}.private.duckdb")
-
-
-def places(file: SpecFile, database: Path | None = None) -> Places:
-    """Resolve the files of a spec and refuse to write over one of its inputs.
-
-    Raises:
-        SpecError: a target or export is an input, or listed twice.
-    """
-    spec = file.spec
-    found = Places(
-        database or (relative(file, spec.database, "database") if spec.database else None),
-        _followed(relative(file, spec.target, "target")) if spec.target else None,
-        tuple(_followed(relative(file, path, "output", "export")) for path in spec.output.export),
-    )
-    _check(file, found)
-    return found
-
-
-def _followed(path: Path) -> Path:
-    """Where a symbolic link leads: a rename would replace the link itself."""
-    return path.resolve() if path.is_symlink() else path
-
-
-def require_lasting(file: SpecFile, label: str, database: Path | None, *, hint: str) -> None:
-    """Refuse a run that writes nothing, and that nobody can ask when it has ended.
-
-    Raises:
-        SpecError, DataError: nothing would remain of it, or its places are wrong.
-    """
-    found = places(file, database)
-    if not (found.database or found.target or found.exports):
-        raise DataError(f"{label}: nothing would remain of this release", hint=hint)
-
-
-def _identity(path: Path) -> tuple[int, int] | Path:
-    """What tells files apart, however they are spelled or linked."""
-    try:
-        found = path.stat()
-    except OSError:
-        return path.resolve()
-    return found.st_dev, found.st_ino
-
-
-def _check(file: SpecFile, found: Places) -> None:
-    inputs = {_identity(path) for path in _inputs(file, found)}
-    written = [("target", p) for p in (found.target, found.private) if p]
-    written += [("output.export", p) for e in found.exports for p in companions(e, file.spec)]
-    mistakes, seen = [], set()
-    for place, path in written:
-        if _identity(path) in inputs:
-            message = f"{path.name} is an input of this spec and would be overwritten"
-            mistakes.append(Mistake(message, place, hint="choose another file name"))
-        elif _identity(path) in seen:
-            message = f"{path.name} would be written twice"
-            mistakes.append(Mistake(message, place, hint="choose another file name"))
-        elif not path.parent.is_dir() and not (place == "target" and place in file.shared):
-            message = f"the folder {path.parent} does not exist"
-            mistakes.append(Mistake(message, place, hint="create it first"))
-        seen.add(_identity(path))
-    if mistakes:  # each once, however many files lie in a folder
-        raise SpecError(list(dict.fromkeys(mistakes)), source=file.label)
-
-
-def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
-    spec = file.spec
-    if file.path is not None:
-        yield file.path
-    if found.database is not None:
-        yield found.database
-    if isinstance(spec.source, str) and spec.source.lower().endswith(tuple(FILES)):
-        yield located(file, spec.source, "source")
-    for name, column in spec.columns.items():
-        if column.hierarchy is not None and column.hierarchy.path is not None:
-            yield located(file, column.hierarchy.path, "columns", name, "hierarchy")
-    for number, model in enumerate(spec.privacy):
-        population = population_of(model)
-        if population is not None and population.lower().endswith(tuple(FILES)):
-            yield located(file, population, "privacy", number, "population")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +38,8 @@ class Workplace:
         home: the file of the book, there or not yet; None for one in memory.
         runs: how many runs the book remembered when it was opened.
         connection: the caller's own, when one was given.
+        published: the book of what the spec publishes: of a trial another one, which is only read;
+            None while there is none.
     """
 
     session: Session
@@ -153,6 +48,7 @@ class Workplace:
     home: Path | None = None
     runs: int = 0
     connection: Any = None
+    published: Book | None = None
 
     @property
     def passing(self) -> bool:
@@ -196,6 +92,25 @@ class Workplace:
     def last(self, spec: ReleaseSpec) -> Entry | None:
         """The last run of this release."""
         return self.book.latest(spec.release) if self.book else None
+
+    def last_published(self, spec: ReleaseSpec) -> Entry | None:
+        """The last run of this release that others may have: no trial, and not withdrawn."""
+        return self.published.last_published(spec.release) if self.published else None
+
+
+def never_run(file: SpecFile, work: Workplace) -> DataError:
+    """That nothing is remembered of a release, or of its trial: to be raised."""
+    name = file.spec.release
+    if file.trial:
+        hint = "make one: `dbdeid run` with --trial"
+        return DataError(f"no trial of release {name!r} is here", hint=hint)
+    tried = of_trial(work.places, file).target
+    if tried is not None and tried.exists():
+        return DataError(
+            f"release {name!r} was never published here, there is only a trial of it",
+            hint="look at the trial with --trial; to publish, `dbdeid run` without --trial",
+        )
+    return DataError(f"release {name!r} was never run here", hint="run the spec first")
 
 
 @contextmanager
@@ -246,56 +161,58 @@ def workplace(
         session = Session.open(there, read_only=read_only and there is not None, settings=settings)
     else:
         session = Session.over(connection, found.database, read_only=read_only)
-    with session, _folder_of_target(file, found, writing=writing):
+    with session, _folders_of_project(file, found, writing=writing):
         if writing and not session.can_write(session.catalog if found.target is None else None):
             raise DataError("the connection is read-only", hint="open it for writing")
         home = found.private or found.database or session.file_of(session.catalog)
         book = _recovered(session, found, home, writing=writing)
         runs = len(book.entries()) if book else 0
-        yield Workplace(session, book, found, home, runs, connection)
+        published = _book(session, found.published, writing=False) if found.published else book
+        yield Workplace(session, book, found, home, runs, connection, published)
 
 
 @contextmanager
-def _folder_of_target(file: SpecFile, found: Places, *, writing: bool) -> Iterator[None]:
-    """The folder where a project has its targets is made for the first, and goes if that fails.
+def _folders_of_project(file: SpecFile, found: Places, *, writing: bool) -> Iterator[None]:
+    """The folders where a project has its targets and private files are made for the first, and go
+    if that fails; that of private files is for its owner only.
 
     git keeps no empty folder, and so none before the first run.
     """
-    folder = found.target.parent if found.target and "target" in file.shared else None
-    if not writing or folder is None or folder.is_dir():
-        yield
-        return
+    wanted = []
+    if writing and found.private is not None and found.private.parent == found.shelf:
+        wanted.append((found.private.parent, 0o700, "paths: {private: …}"))
+    if writing and found.target is not None and "target" in file.shared:
+        wanted.append((found.target.parent, 0o777, "target"))
+    made: list[Path] = []
     try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise DataError(
-            f"{folder} cannot be made ({error.strerror})", hint="check `target` in dbdeid.yml"
-        ) from None
-    try:
+        for folder, mode, key in wanted:
+            if not folder.is_dir():
+                _make(folder, mode, key)
+                made.append(folder)
         yield
     except BaseException:
-        with suppress(OSError):
-            folder.rmdir()
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
         raise
+
+
+def _make(folder: Path, mode: int, key: str) -> None:
+    try:
+        folder.mkdir(mode=mode, parents=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be made ({error.strerror})", hint=f"check `{key}` in dbdeid.yml"
+        ) from None
 
 
 def _recovered(session: Session, found: Places, home: Path | None, *, writing: bool) -> Book | None:
-    """The book, after what a killed run left is put into place or removed.
-
-    Locks of abandoned folders come first: no run can book files in them after that.
-    """
+    """The book, after what a killed run left is put into place or removed."""
     written = [p for p in (home, found.target, *found.exports) if p]
-    left = [s for folder in {p.resolve().parent for p in written} for s in abandoned(folder, home)]
-    try:
+    with alone((p.parent for p in written), home):
         book = _book(session, found, writing=writing)
         if book is not None and home is not None:
             recover(book, home)
-    except BaseException:
-        for scratch in left:
-            scratch.leave()
-        raise
-    for scratch in left:
-        scratch.remove()
     return book
 
 
@@ -374,7 +291,7 @@ def _check_file(path: Path, known: Sequence[BookedFile], release: str) -> None:
             f"{path.name} holds the release {known[0].release!r}",
             hint="give each release files of its own, or remove this one first",
         )
-    if digest(path) not in {file.sha256 for file in known}:
+    if regular.sha256(path) not in {file.sha256 for file in known}:
         raise DataError(
             f"{path.name} was changed since dbdeid wrote it",
             hint="move it elsewhere if it is still wanted, or remove it",
@@ -409,7 +326,7 @@ def check_source(work: Workplace, bound: Bound) -> None:
     Raises:
         SpecError: the source reads a table of the release's name, or of its dictionary's.
     """
-    if work.places.target is not None:
+    if (work.places.published or work.places).target is not None:
         return
     release = bound.spec.release
     names = (*objects_of(release, bound.spec), dictionary_name(release), *frontier_of(bound.spec))
@@ -444,11 +361,3 @@ def objects_of(release: str, spec: ReleaseSpec) -> tuple[str, ...]:
     if spec.output.kind == "view":
         return (release,)
     return release, *(f"{release}_{what}" for what in beside(spec))
-
-
-def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
-    """The files of one export: a .duckdb holds all its tables, others have one file for each."""
-    if export.suffix == ".duckdb":
-        return (export,)
-    names = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
-    return export, *(export.with_name(name) for name in names)

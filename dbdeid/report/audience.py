@@ -9,6 +9,7 @@ left out or taken over the released records alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from pathlib import PurePath
 from typing import Any
 
@@ -29,23 +30,25 @@ _RELEASED = (
 _DECLARED = ("verified", "null_policy", "accept", "histogram")
 _MODEL = (
     *("model", "k", "l", "t", "c", "column", "joint", "kind", "distance", "alpha", "beta", "delta"),
-    *("min", "max", "attacker", "threshold"),
+    *("min", "max", "attacker", "threshold", "epsilon", "m"),
 )
 _RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
 _COLUMN = (
     *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
-    *("labels", "reason", "accept"),
+    *("labels", "reason", "accept", "values"),
 )
 _PARAMETERS = (
     *("suppression_limit", "suppressed", "limit", "truthful"),
     *("h", "max_counterfeits", "catalog", "recoding", "strict"),
 )
+# The tables whose content is told by its digest.
+_PUBLISHED = ("release", "dictionary", "catalog")
 # Of counterfeit records: what was declared, and what the published catalog and its release tell.
 _PADDING = ("k", "catalog", "sensitive", "strict")
 _TOLD_BY_CATALOG = ("counterfeits", "size", "candidates", "groups", "risk")
 _METRICS = ("height",)
 # Not the models that compare with the source: what is found of them tells of its distribution.
-_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity", "alpha_k")
+_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity", "alpha_k", "em_anonymity")
 # Found in a release and its catalog, without the source.
 _FOUND_IN_CATALOG = (
     *("catalog", "lemma_1", "candidates", "prosecutor_risk", "possible_counterfeits"),
@@ -76,12 +79,16 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     }
     if shown["source_subjects"] is not None:
         shown |= _without_subjects(record)
+    if left := record.get("remains"):
+        shown["remains"] = _remains(left)
     if (parameters := record.get("method_parameters")) is not None:
         shown["method_parameters"] = _only(parameters, _PARAMETERS)
     if synthetic := record.get("synthetic"):
         # how many clusters there are, and what was found of them, tells of the source
         shown |= {"synthetic": _only(synthetic, ("k", "counts")), "classes": None}
         shown["smallest_class"] = synthetic["k"]
+    if isinstance(content := record.get("content"), Mapping):  # once it was a list, and forgeable
+        shown["content"] = _content(content)
     if padding := record.get("padding"):
         shown["padding"] = _padding(padding, record)
     losses, declared = record.get("column_loss") or {}, _declared_domains(record)
@@ -106,6 +113,38 @@ def public(record: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def _content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Digests of what is published, which tell no more than that does; of nothing else."""
+    tables = {name: content[name] for name in _PUBLISHED if name in content}
+    columns = [_only(c, ("name", "type")) for c in content.get("columns") or ()]
+    return {
+        **_only(content, ("made",)),
+        **({"columns": columns} if columns else {}),
+        **{name: _only(table, ("rows", "sha256")) for name, table in tables.items()},
+    }
+
+
+def _remains(left: Mapping[str, Any]) -> dict[str, Any]:
+    """What anyone can count in the release, which does not tell whose its records are."""
+
+    def singled(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return None if found is None else {"records": found["records"], "people": None}
+
+    return {
+        **_only(left, ("records", "quasi_identifiers", "columns", "bounds", "pseudonyms")),
+        "covered": singled(left.get("covered")),
+        "people": None,
+        "subject": None,
+        "as_they_are": [
+            {**_only(c, ("column", "role")), "alone": singled(c["alone"])}
+            for c in left["as_they_are"]
+        ],
+        "together": singled(left["together"]),
+        "everything": singled(left["everything"]),
+        "certain": [{**_only(c, ("column", "records")), "people": None} for c in left["certain"]],
+    }
+
+
 def _declared_domains(record: Mapping[str, Any]) -> set[str]:
     """Columns whose loss does not tell how many values the original has, or how far they reach."""
     columns = record.get("columns") or ()
@@ -117,6 +156,9 @@ def _padding(padding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str,
     shown = {"risk": None} | _only(padding, _PADDING)
     if padding["catalog"] in CATALOGUED:
         shown |= _only(padding, _TOLD_BY_CATALOG)
+        if (told := padding.get("told")) is not None:
+            # what the owner measured by knowing which are counterfeit, no finer than it must be
+            shown["told"] = max(padding["risk"], min(1.0, ceil(told * 20) / 20))
     if _degrees_are_known(record):
         shown["degree"] = padding["degree"]
     return shown

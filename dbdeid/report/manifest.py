@@ -14,25 +14,36 @@ from typing import Any, get_type_hints
 from dbdeid.report.audience import public
 from dbdeid.report.commands import commands
 from dbdeid.report.record import Audience, Record
+from dbdeid.report.remains import sentences
 
 SCHEMA = "dbdeid.manifest/1"
 # What a page shows of a record; nothing is passed on because it happens to be there.
 _SHOWN = tuple(get_type_hints(Record))
 
 
-def manifest(record: Mapping[str, Any] | Record, audience: Audience) -> str:
+def manifest(
+    record: Mapping[str, Any] | Record, audience: Audience, files: Mapping[str, str] | None = None
+) -> str:
     """The manifest of one release as JSON text, the same for the same record.
 
     Args:
         record: as the page takes it.
         audience: `internal`, or `public`: what `audience.public` lets through.
+        files: SHA-256 of what lies with it, by name: the files of the release, and its page. None
+            where the release is in no file.
     """
     shown = dict(record) if audience == "internal" else public(record)
+    if not isinstance(shown.get("content"), Mapping):  # an earlier version kept a sum of hashes
+        shown.pop("content", None)
+    elif files:
+        shown["content"] = {**shown["content"], "files": dict(sorted(files.items()))}
     counted = "records" if shown.get("source_subjects") is None else "subjects"
     if audience == "public":  # which only says whether rows or people are counted
         shown.pop("source_subjects", None)
     parts = {key: shown[key] for key in _SHOWN if shown.get(key) not in (None, [], {}, "")}
-    document = {"schema": SCHEMA, "audience": audience, **parts, "counted": counted}
+    lead = {"trial": True} if parts.pop("trial", False) else {}
+    document = {"schema": SCHEMA, "audience": audience, **lead, **parts, "counted": counted}
+    document["sentences"] = sentences(shown, audience).to_dict()
     document["verify"] = commands(shown)
     return json.dumps(plain(document, _short), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from dbdeid.report import terms
+from dbdeid.report import metric_terms, terms
 from dbdeid.report.charts import MEASURES, bar_chart, bars
 from dbdeid.report.commands import k_of
 from dbdeid.report.frontier_charts import frontier_chart
@@ -20,6 +20,8 @@ from dbdeid.report.landmarks import landmarks
 from dbdeid.report.notebook_charts import coloured, verdict
 from dbdeid.report.page import environment, metric_words
 from dbdeid.report.proof import decimals
+from dbdeid.report.remains import briefly, sentences
+from dbdeid.report.remains import verdict as verdict_of
 
 ROWS_SHOWN = 100
 PAIRS_SHOWN = 5  # of columns whose association changed, those that changed most
@@ -38,6 +40,9 @@ def run_html(record: Mapping[str, Any]) -> str:
     return _rendered(
         "run",
         r=record,
+        told=sentences(record),
+        verdict=verdict_of(record),
+        beside=briefly(record),
         promises=sorted(checks, key=lambda check: bool(check["holds"])),
         levels=_levels(record["transformation"]),
         plot=coloured(bar_chart(rows, "records")) if rows else None,
@@ -57,6 +62,7 @@ def check_html(check: Mapping[str, Any]) -> str:
         "check",
         c={"released_rows": None, "source_subjects": None, "lattice_size": None, **check},
         elsewhere=check.get("method") == "external",
+        open=bool(check.get("undecided") or check.get("questions")),
         uniques=[{**a, **b} for a, b in zip(unique["columns"], cost["columns"], strict=True)],
         weighed=bool(check.get("cost")),
         advice=check.get("advice") or (),
@@ -118,7 +124,7 @@ def search_html(search: Mapping[str, Any]) -> str:
     return _rendered(
         "search",
         s=search,
-        title=terms.METRICS[search["objective"]].title,
+        title=metric_terms.METRICS[search["objective"]].title,
         outcomes=outcomes,
         single=bool(cells) and sum(of["transformation"] is not None for of in outcomes) < 2,
         score=lambda value: "–" if value is None else f"{value:,.{digits}f}",

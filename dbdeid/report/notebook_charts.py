@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdeid.report import terms
+from dbdeid.report import metric_terms
 from dbdeid.report.charts import AXES, MEASURES, Bar, bar_layers, bars
 from dbdeid.report.commands import k_of
 from dbdeid.report.frontier_charts import frontier_drawing
@@ -65,7 +65,7 @@ def search_charts(search: Mapping[str, Any]) -> dict[str, Any]:
     `neighbours` of one search: the score of what is one level apart from what it found; `cost` of
     a grid: the score of each demand, where at least two found something. Else there is none.
     """
-    metric = terms.METRICS[search["objective"]]
+    metric = metric_terms.METRICS[search["objective"]]
     if "cells" not in search:
         found = {"neighbours": _neighbours_drawing(search, metric)} if search["neighbours"] else {}
     elif sum(cell["transformation"] is not None for cell in search["cells"]) > 1:
@@ -151,7 +151,7 @@ def _loss_drawing(losses: Mapping[str, float]) -> Any:
         .encode(
             x=alt.X(
                 "loss:Q",
-                title=f"information loss, {terms.METRICS['loss'].range}",
+                title=f"information loss, {metric_terms.METRICS['loss'].range}",
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y("column:N", title="quasi-identifier", sort="-x"),
@@ -161,7 +161,7 @@ def _loss_drawing(losses: Mapping[str, float]) -> Any:
     return _dressed(drawing, len(values), "How much of each column's detail was lost?")
 
 
-def _neighbours_drawing(search: Mapping[str, Any], metric: terms.Metric) -> Any:
+def _neighbours_drawing(search: Mapping[str, Any], metric: metric_terms.Metric) -> Any:
     """The score of each neighbour as a dot, beside a line at the score of what was chosen."""
     import altair as alt
 
@@ -202,5 +202,5 @@ def verdict(near: Mapping[str, Any]) -> str:
     return "within the limit" if near["accepted"] else "not allowed"
 
 
-def _with_range(metric: terms.Metric) -> str:
+def _with_range(metric: metric_terms.Metric) -> str:
     return f"{metric.title}, {metric.range}"

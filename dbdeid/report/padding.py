@@ -19,7 +19,7 @@ def counted(padding: Mapping[str, Any]) -> str:
     >>> counted({"k": 5, "risk": None, "strict": False})
     'k = 5 counting counterfeits; prosecutor risk at most 1.10/5'
     """
-    k, risk = padding["k"], padding["risk"]
+    k, risk = padding["k"], padding.get("told") or padding["risk"]
     if risk is None:
         shown = f"at most {1.0 if padding['strict'] else ALLOWED_RISK:.2f}"
     else:

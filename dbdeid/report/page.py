@@ -11,10 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbdeid.report import terms
+from dbdeid.report import metric_terms, model_terms, terms
 from dbdeid.report.audience import about, public
+from dbdeid.report.cards import by_class, cards
 from dbdeid.report.charts import MEASURES, bar_chart, bars
 from dbdeid.report.commands import commands, k_of, pseudonym_of
+from dbdeid.report.figures import count, number, share
 from dbdeid.report.frontier_charts import frontier_chart
 from dbdeid.report.landmarks import chosen
 from dbdeid.report.padding import moved_of, padding_of
@@ -22,6 +24,8 @@ from dbdeid.report.policies import pieces
 from dbdeid.report.proof import apart, at_least, briefly
 from dbdeid.report.recipients import recipients
 from dbdeid.report.record import Audience, Record
+from dbdeid.report.remains import briefly as briefly_unique
+from dbdeid.report.remains import sentences, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,10 +56,16 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     limit = 0.0 if whole else _parameters(record).get("suppression_limit")
     suppressed = record["suppressed_rows"]
     queries = _queries(shown)
+    told = _suppressed(suppressed, limit, audience)
     view = {
         "r": shown,
         "audience": audience,
-        "suppressed": _suppressed(suppressed, limit, audience),
+        "suppressed": told,
+        "sentences": sentences(shown, audience, None if audience == "internal" else told),
+        "verdict": verdict(shown),
+        "beside": briefly_unique(shown),
+        "cards": cards(shown, audience),
+        "by_class": by_class(shown),
         "padding": padding,
         "synthetic": shown.get("synthetic"),
         "moved": moved,
@@ -77,11 +87,11 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "worst": _worst(queries),
         "distributions": _distributions(shown),
         "recipients": recipients(shown),
-        "answered": sum(query["relative_error"] is not None for query in queries),
         "longest": _longest(queries),
         "commands": commands(shown),
         "pseudonym": pseudonym_of(shown),
         "terms": terms,
+        "model_names": model_terms.MODELS,
     }
     view["sections"] = _sections(view)
     return environment().get_template("page.html.j2").render(view)
@@ -143,34 +153,6 @@ def environment() -> Environment:
     return env
 
 
-def count(value: float | None) -> str:
-    """A whole number with its thousands set apart; a dash where there is none."""
-    return "–" if value is None else f"{value:,.0f}"
-
-
-def share(value: float | None) -> str:
-    """A share of 1 as percent, with no more digits than can be read.
-
-    >>> share(0.04462), share(1.0), share(0.000012), share(0)
-    ('4.5%', '100%', '0.0012%', '0%')
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    percent = 100 * value
-    if percent and abs(percent) < 0.1:
-        return f"{percent:.2g}%"
-    return f"{percent:,.1f}".removesuffix(".0") + "%"
-
-
-def number(value: float | None) -> str:
-    """A measured number: whole if it is whole, else to four significant digits."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if float(value).is_integer() or abs(value) >= 10_000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
 def proven(search: Mapping[str, Any], objective: str) -> str:
     """What is proven of what a search found, in words."""
     if search.get("proven_optimal"):
@@ -201,13 +183,13 @@ def plain(value: Any) -> str:
 def _model_terms(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The declared models for the glossary, each once."""
     names = dict.fromkeys(model.get("model") for model in record.get("privacy") or ())
-    return tuple(terms.MODELS[name] for name in names if name in terms.MODELS)
+    return tuple(model_terms.MODELS[name] for name in names if name in model_terms.MODELS)
 
 
 def model_words(model: Mapping[str, Any]) -> str:
     """A privacy model in words: `k-anonymity (k = 5)`."""
     model_name = str(model.get("model", ""))
-    name = terms.MODELS.get(model_name, (model_name,))[0]
+    name = model_terms.MODELS.get(model_name, (model_name,))[0]
     values = plain({key: value for key, value in model.items() if key != "model"})
     return f"{name} ({values})" if values else name
 
@@ -264,7 +246,7 @@ def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def _metrics(
     record: Mapping[str, Any],
-) -> list[tuple[terms.Metric, float | None, dict[str, float | None]]]:
+) -> list[tuple[metric_terms.Metric, float | None, dict[str, float | None]]]:
     """The metrics with their definitions, loss first, and what they are by column, if anything.
 
     One that has no figure of its own has a row for each column, which names it.
@@ -287,12 +269,12 @@ def _part(name: str, whole: str) -> bool:
     return name.startswith(f"{whole}.")
 
 
-def metric_words(name: str) -> terms.Metric:
+def metric_words(name: str) -> metric_terms.Metric:
     """The words of a metric, with the column that it is of."""
     kind, _, column = name.partition(".")
-    found = terms.METRICS.get(kind)
+    found = metric_terms.METRICS.get(kind)
     if found is None:
-        return terms.Metric(name, "no definition on record", "–", "–")
+        return metric_terms.Metric(name, "no definition on record", "–", "–")
     return found._replace(title=f"{found.title} ({column})") if column else found
 
 
@@ -307,7 +289,8 @@ def _risks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             "cells": {table: _risk(risk[table], key) for table in tables},
         }
         for key, title, meaning in terms.RISK
-        if tables
+        # below a class of 1 nobody is at risk, whoever is unique
+        if tables and (key != "records_at_risk" or by_class(record))
     ]
 
 

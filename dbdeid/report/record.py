@@ -5,6 +5,7 @@ Only the keys of `Release` are required; a page leaves out the sections that hav
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 Audience = Literal["internal", "public"]
@@ -15,7 +16,7 @@ class Column(TypedDict, total=False):
 
     `level`, `height`, `loss` (0 to 1), `labels` (up to eight released labels) and `hierarchy`
     (described in one line) belong to quasi-identifiers; `reason` and `accept` are the owner's
-    words from the spec.
+    words from the spec. `values` is `as_written` where each spelling of a sensitive value counts.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column(TypedDict, total=False):
     weight: float
     hierarchy: str | None
     declared_domain: bool | None
+    values: str
 
 
 class Search(TypedDict, total=False):
@@ -191,11 +193,94 @@ class Recipients(TypedDict):
     overall: dict[str, Any]
 
 
+class Singled(TypedDict):
+    """Who is told apart; `people` is None where records count."""
+
+    records: int
+    people: int | None
+
+
+class AsItIs(TypedDict):
+    """A column that leaves as it is; `alone` is None where it was not counted."""
+
+    column: str
+    role: str
+    alone: Singled | None
+
+
+class Certain(TypedDict):
+    """Whose value of a sensitive column is certain; `classes` is not for the public."""
+
+    column: str
+    classes: NotRequired[int]
+    records: int
+    people: int | None
+
+
+class Remains(TypedDict):
+    """What is not promised, as `release.remains.Remains`."""
+
+    records: int
+    people: int | None
+    subject: str | None
+    quasi_identifiers: int
+    covered: NotRequired[Singled | None]
+    columns: int
+    bounds: NotRequired[int]
+    as_they_are: list[AsItIs]
+    together: Singled | None
+    everything: Singled
+    certain: list[Certain]
+    pseudonyms: list[str]
+
+
+class Reading(TypedDict):
+    """What the minimality attack reads, as `methods.minimality.Reading`."""
+
+    columns: list[str]
+    people: int
+    groups: int
+    claimed: int
+    right: int
+    sound: bool
+    why: str | None
+
+
+class Downcoded(TypedDict):
+    """What the downcoding attack finds, as `methods.downcoding.Downcoded`."""
+
+    cells: int
+    attempted: int
+    right: int
+
+
+class ContentOfTable(TypedDict):
+    """How many rows a published table has, and the SHA-256 of its content."""
+
+    rows: int
+    sha256: str
+
+
+class Content(TypedDict, total=False):
+    """What a recipient can hold the tables against; `made` says how it is computed.
+
+    `files` has the SHA-256 of the bytes of each file that was handed out with the manifest.
+    """
+
+    made: str
+    release: ContentOfTable
+    dictionary: ContentOfTable
+    catalog: ContentOfTable
+    files: Mapping[str, str]
+
+
 class Padding(TypedDict, total=False):
     """How counterfeit records were added, as `methods.outcome.Padded`; `risk` is a share, 0 to 1.
 
     `size` is what smaller classes were filled up to, `candidates` how many classes may have been,
     `limit` the most records that may be added, `degree` the greatest of a record.
+    `learned` is what who learns from the release finds, as `numeric.suspicion.Suspected`;
+    `told` is the risk that is told: the greater one.
     """
 
     k: int
@@ -208,6 +293,8 @@ class Padding(TypedDict, total=False):
     groups: int
     candidates: int
     risk: float
+    learned: Mapping[str, Any] | None
+    told: float
     sensitive: str | None
     strict: bool
 
@@ -235,8 +322,15 @@ class Release(TypedDict):
 
 
 class Record(Release, total=False):
-    """One release with everything that is known about it."""
+    """One release with everything that is known about it.
 
+    `trial` is there, and true, where it was made to look at: no public page is made of it.
+    `objections` say why it is not to be relied on any more, though it was verified when it was
+    made.
+    """
+
+    trial: bool
+    objections: list[str]
     columns: list[Column]
     privacy: list[dict[str, Any]]
     null_policy: str
@@ -248,6 +342,9 @@ class Record(Release, total=False):
     column_loss: dict[str, float]
     search: Search | None
     verification: Verification | None
+    remains: Remains | None
+    readings: list[Reading]
+    downcoded: Downcoded | None
     suppressed_subjects: int
     counterfeit_rows: int
     relocated_rows: int
@@ -261,4 +358,6 @@ class Record(Release, total=False):
     distributions: list[Distribution]
     seconds: dict[str, float]
     exports: list[str]
+    content: Content
+    useless: list[str]
     spec_text: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dbdeid.report import terms
+from dbdeid.report import metric_terms
 from dbdeid.report.page import environment
 from dbdeid.report.proof import decimals
 from dbdeid.report.search_charts import Point, grid_chart, lattice_chart, trail_chart
@@ -29,7 +29,7 @@ def render(
         points: of the search that is shown in full, those of its checks that are drawn.
         trail: of the same search: checks, the best score then, the bound that was proven then.
     """
-    title = terms.METRICS[search["objective"]].title
+    title = metric_terms.METRICS[search["objective"]].title
     view = {
         "s": search,
         "how": search["search"],

@@ -8,6 +8,7 @@ from typing import Any
 from dbdeid.report.audience import public
 from dbdeid.report.page import environment, model_words
 from dbdeid.report.record import Audience
+from dbdeid.report.remains import briefly
 
 
 def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:
@@ -17,7 +18,8 @@ def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:
         releases: of each its `release`, `page` (None: there is no report), `record` (None: it was
             never run), `spec`, `upstream` (names), `tags`, `changed` (whether the spec differs
             from the one that was run), `status` and `message` of the last run (None: none),
-            `verified` (whether nothing says otherwise), and what it was last `tested` to be.
+            `verified` (whether nothing says otherwise), its `state` (published, trial, withdrawn
+            or preview), and what it was last `tested` to be.
         audience: `public` leaves out what is not verified, and all but what the public pages tell.
     """
     if audience == "public":
@@ -47,6 +49,7 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "models": [model_words(model) for model in record.get("privacy") or ()],
         "verified": record["verified"],
+        "beside": briefly(record),
         "released_rows": record["released_rows"],
         "smallest_class": record["smallest_class"],
         "loss": record.get("loss"),
@@ -57,6 +60,7 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
 _NEVER: dict[str, Any] = {
     "models": [],
     "verified": None,
+    "beside": None,
     "released_rows": None,
     "smallest_class": None,
     "loss": None,

@@ -8,7 +8,8 @@ benchmark takes the score with suppression for what is promising, which finds go
 Settled here: the top is checked first, so that there is a solution from the first check, or the
 proof that there is none; nodes that are predicted to suppress too much are not checked, but
 expanded in the place of the node that led to them; a bound is known of every node without a check,
-so that a node that cannot win is never checked; and the frontier's least bound is what is proven.
+so that a node that cannot win is never checked; the frontier's least bound is what is proven; and
+where the nodes found would take up too much memory, the search ends with the best so far.
 """
 
 from __future__ import annotations
@@ -19,9 +20,13 @@ from dbdeid.search.exploration import Exploration
 from dbdeid.search.lattice import Node
 from dbdeid.search.predictions import Predictions
 
+HELD = 1 << 24  # levels of the nodes found; they take up about a gigabyte
+
 
 def best_first(exploration: Exploration, *, predict: bool = True) -> None:
     """Expand the most promising node first: exact under every rule and objective, and anytime.
+
+    It is exact as long as the nodes that it finds fit into memory.
 
     Args:
         exploration: where nodes are checked.
@@ -29,9 +34,9 @@ def best_first(exploration: Exploration, *, predict: bool = True) -> None:
     """
     predictions = Predictions(exploration)
     try:
-        if not predictions.check(exploration.problem.lattice.top).hopeless:
-            _Search(exploration, predictions, predict).run()
-        exploration.finish()
+        hopeless = predictions.check(exploration.problem.lattice.top).hopeless
+        if hopeless or _Search(exploration, predictions, predict).run():
+            exploration.finish()
     finally:
         if predict:
             exploration.statistics.update(predictions.statistics())
@@ -50,11 +55,13 @@ class _Search:
         self._bounds: list[tuple[float, Node]] = []
         self._found: set[Node] = set()
 
-    def run(self) -> None:
-        """Expand nodes until none may lead to a better one."""
+    def run(self) -> bool:
+        """Expand nodes until none may lead to a better one; False: they became too many before."""
         bottom = self._problem.lattice.bottom
         self._find(bottom, self._problem.known(bottom))
         while self._queue:
+            if len(self._found) * len(bottom) > HELD:
+                return False
             score, _, node = heappop(self._queue)
             if not self._is_insufficient(node):
                 self._tell()
@@ -62,6 +69,7 @@ class _Search:
                     if successor not in self._found:
                         self._find(successor, score)
             self._frontier.discard(node)
+        return True
 
     def _find(self, node: Node, score: float) -> None:
         """Check a node and queue it, as good as the one that led to it if it is not checked."""

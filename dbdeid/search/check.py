@@ -41,6 +41,7 @@ class Check:
         rest_holds: whether the suppressed records hold as a class of their own, if they must.
         below: of what this node suppresses, that which every node below it suppresses too.
         tally: the sums that the objective asked for; none by default.
+        covers: whether all people of a population fit the released classes, if they must.
     """
 
     node: Node
@@ -56,6 +57,7 @@ class Check:
     rest_holds: bool
     below: Lost
     tally: tuple[float, ...] = ()
+    covers: bool = True
 
 
 class Checker(Protocol):

@@ -70,6 +70,7 @@ class NumpyChecker:
             rest_holds=kept.rest_holds,
             below=below,
             tally=tally,
+            covers=kept.covers,
         )
 
 

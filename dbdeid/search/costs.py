@@ -7,14 +7,26 @@ that they win so is a lower bound on what they could win from there.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from dbdeid.search.exploration import SAME, Exploration, Problem, Search, explore
+from dbdeid.search.exploration import (
+    SAME,
+    Exploration,
+    Found,
+    Interrupted,
+    OutOfTime,
+    Problem,
+    Progress,
+    Search,
+    explore,
+)
 from dbdeid.search.lattice import Lattice, Node
 from dbdeid.search.tuples import Marginals
+
+DESCENTS = 60.0  # seconds of the descent from the top, and of those without a column together
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,41 +53,99 @@ class Costs:
         return float(np.mean(rest)) if rest else 0.0
 
 
-def costs(problem: Problem, search: Search, time_limit: float) -> Costs | None:
+def costs(
+    problem: Problem,
+    search: Search,
+    time_limit: float,
+    progress: Callable[[Progress], None] | None = None,
+) -> Costs | None:
     """The cost of each quasi-identifier; None where not even the top holds the models.
 
     Args:
         problem: with all quasi-identifiers; its checker should look at no node twice.
         search: finds the transformation that the costs are told of.
-        time_limit: seconds for that.
+        time_limit: seconds for that; the descents have their own, `DESCENTS`.
+        progress: called after every check.
+
+    Raises:
+        Interrupted: by the user, when a transformation was found.
     """
-    lattice = problem.lattice
-    exploration = Exploration(problem)
+    exploration = Exploration(problem, DESCENTS, progress)
+    try:
+        return _costs(exploration, search, time_limit, progress)
+    except KeyboardInterrupt as interrupt:
+        found = exploration.found()
+        if isinstance(interrupt, Interrupted) and interrupt.found.score <= found.score:
+            raise
+        if found.node is None:
+            raise
+        raise Interrupted(found) from interrupt
+
+
+def _costs(
+    exploration: Exploration,
+    search: Search,
+    time_limit: float,
+    progress: Callable[[Progress], None] | None,
+) -> Costs | None:
+    problem, lattice = exploration.problem, exploration.problem.lattice
     if not exploration.check(lattice.top).accepted:
         return None
-    greedy = exploration.check(descend(exploration, lattice.top))
-    found = explore(search, problem, time_limit=time_limit)
+    greedy = exploration.check(_descended(exploration, lattice.top))
+    found = explore(search, problem, time_limit=time_limit, progress=progress)
     searched = found.node is not None and found.score <= greedy.score * (1 + SAME)  # or a tie
     node = found.node if searched and found.node is not None else greedy.node
     losses = _losses(lattice, problem.marginals)
     loss = _at(losses, node)
     without = []
+    exploration.allow(DESCENTS)
     for i, attribute in enumerate(lattice.attributes):
         start = (*node[:i], attribute.most_general, *node[i + 1 :])
         # what generalizes further may fail models that are not monotone: then nothing is won
-        accepted = exploration.check(start).accepted
-        ended = descend(exploration, start, pinned={i}) if accepted else node
+        try:
+            accepted = exploration.check(start).accepted
+        except OutOfTime:
+            accepted = False
+        ended = _descended(exploration, start, pinned={i}) if accepted else node
         rest = [one for j, one in enumerate(_at(losses, ended)) if j != i]
         without.append(float(np.mean(rest)) if rest else 0.0)
     checked = len(exploration.checks) + found.checked
     return Costs(node, searched and found.proven_optimal, loss, tuple(without), checked)
 
 
-def descend(exploration: Exploration, start: Node, pinned: Collection[int] = ()) -> Node:
+def best_of(
+    problem: Problem, search: Search, time_limit: float, start: Node | None = None
+) -> Found | None:
+    """The transformation of least score that is found in a time; None where none is.
+
+    Greedy steps from the start and from the top come first, so that little time finds something.
+
+    Args:
+        problem: its checker should look at no node twice.
+        search: goes on where greedy steps end.
+        time_limit: seconds for the greedy steps, and again for the search.
+        start: a node that is likely good.
+    """
+
+    def greedy(exploration: Exploration) -> None:
+        for node in (start, problem.lattice.top):
+            if node is not None and exploration.check(node).accepted:
+                _descended(exploration, node)
+
+    found = [
+        explore(greedy, problem, time_limit=time_limit),
+        explore(search, problem, time_limit=time_limit),
+    ]
+    known = [one for one in found if one.node is not None]
+    # of two that score alike, the one that is proven
+    return min(known, key=lambda one: (one.score, not one.proven_optimal), default=None)
+
+
+def _descended(exploration: Exploration, start: Node, pinned: Collection[int] = ()) -> Node:
     """Where no attribute can be made finer by a level: the greedy end of a path from a node.
 
     An attribute whose finer level fails is not tried again, for a failing transformation mostly
-    fails below, too.
+    fails below, too. When its time is up it ends where it is, which is a bound as well.
 
     Args:
         exploration: of the problem.
@@ -90,7 +160,11 @@ def descend(exploration: Exploration, start: Node, pinned: Collection[int] = ())
         gains = {i: weights[i] * (losses[i][node[i]] - losses[i][node[i] - 1]) for i in open_}
         i = max(open_, key=lambda one: (gains[one], -one))
         finer = (*node[:i], node[i] - 1, *node[i + 1 :])
-        if exploration.check(finer).accepted:
+        try:
+            accepted = exploration.check(finer).accepted
+        except OutOfTime:
+            break
+        if accepted:
             node = finer
         else:
             open_.remove(i)

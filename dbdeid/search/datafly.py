@@ -25,11 +25,16 @@ def datafly(exploration: Exploration) -> None:
         exploration.finish()
 
 
-def path(problem: Problem) -> Iterator[Node]:
-    """From the bottom to the top, generalizing the attribute with the most distinct values."""
+def path(problem: Problem, start: Node | None = None) -> Iterator[Node]:
+    """From the bottom to the top, generalizing the attribute with the most distinct values.
+
+    Args:
+        problem: what is searched for.
+        start: where the path begins instead of the bottom.
+    """
     lattice = problem.lattice
     distinct = distinct_values(lattice, problem.marginals)
-    node = lattice.bottom
+    node = lattice.bottom if start is None else start
     yield node
     while node != lattice.top:
         i = max(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from time import monotonic
+from time import monotonic, perf_counter
 
 import numpy as np
 
@@ -117,7 +117,8 @@ class Found:
         checked: nodes that were checked.
         proven_optimal: whether no node can be better; without a node, whether none satisfies.
         lower_bound: no node scores less.
-        out_of_time: whether the search ended because its time was up.
+        out_of_time: whether the search ended because its time was up, or its checks were made.
+        seconds: since it began, the start among them.
         explored: the nodes that were checked, in order.
         statistics: further counts that the search made, by name.
     """
@@ -130,6 +131,7 @@ class Found:
     proven_optimal: bool
     lower_bound: float
     out_of_time: bool = False
+    seconds: float = field(default=0.0, compare=False)
     explored: tuple[Checked, ...] = field(default=(), compare=False, repr=False)
     statistics: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -143,12 +145,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is: checks made, nodes still open, the incumbent's score, a bound."""
+    """How far a search is: checks made, nodes still open, the incumbent's score, a bound, seconds
+    since it began."""
 
     checked: int
     open: int
     best: float
     lower_bound: float
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,7 @@ class Exploration:
         problem: what is searched for.
         time_limit: seconds until it ends; None: it does not. One check is always made.
         progress: called after every check, and at the end.
+        most_checks: after which it ends, too; None: any number.
 
     Attributes:
         checks: the nodes that were looked at, in order.
@@ -196,6 +201,7 @@ class Exploration:
         problem: Problem,
         time_limit: float | None = None,
         progress: Callable[[Progress], None] | None = None,
+        most_checks: int | None = None,
     ) -> None:
         self.problem = problem
         self.checks: list[Checked] = []
@@ -205,8 +211,15 @@ class Exploration:
         self.statistics: dict[str, int] = {}
         self._by_node: dict[Node, Checked] = {}
         self._least = problem.known(problem.lattice.bottom)
-        self._deadline = None if time_limit is None else monotonic() + time_limit
+        self._deadline: float | None = None
+        self._most_checks = most_checks
         self._progress = progress
+        self._started = perf_counter()
+        self.allow(time_limit)
+
+    def allow(self, seconds: float | None) -> None:
+        """Let the search go on for so long from now; None: as long as it takes."""
+        self._deadline = None if seconds is None else monotonic() + seconds
 
     @property
     def best_score(self) -> float:
@@ -241,9 +254,11 @@ class Exploration:
         """End the search when its time is up; for one that thinks long between two checks.
 
         Raises:
-            OutOfTime: the time is up, and there was a check.
+            OutOfTime: the time is up, and there was a check; or there were as many as may be.
         """
         if self._deadline is not None and self.checks and monotonic() >= self._deadline:
+            raise OutOfTime
+        if self._most_checks is not None and len(self.checks) >= self._most_checks:
             raise OutOfTime
 
     def may_win(self, bound: float, node: Node) -> bool:
@@ -279,6 +294,7 @@ class Exploration:
             # a bound that is higher by rounding alone still lets a tie win
             proven_optimal=self.bound == inf or self.bound > score + 2 * SAME * abs(score),
             lower_bound=self._proven,
+            seconds=perf_counter() - self._started,
             explored=tuple(self.checks),
             statistics=dict(self.statistics),
         )
@@ -290,7 +306,10 @@ class Exploration:
 
     def _tell(self) -> None:
         if self._progress is not None:
-            self._progress(Progress(len(self.checks), self.open, self.best_score, self._proven))
+            seconds = perf_counter() - self._started
+            self._progress(
+                Progress(len(self.checks), self.open, self.best_score, self._proven, seconds)
+            )
 
 
 Search = Callable[[Exploration], None]
@@ -302,6 +321,8 @@ def explore(
     *,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    start: Search | None = None,
+    most_checks: int | None = None,
 ) -> Found:
     """Run a search to its end, or until its time is up.
 
@@ -310,19 +331,25 @@ def explore(
         problem: what is searched for.
         time_limit: seconds; None: as long as it takes.
         progress: called after every check.
+        start: what looks for a first solution; its time does not count.
+        most_checks: after which it ends, too; None: any number.
 
     Raises:
         Interrupted: by the user, when something was found.
         DbdeidError: the search cannot take the problem.
     """
-    exploration = Exploration(problem, time_limit, progress)
+    exploration = Exploration(problem, None, progress, most_checks)
     try:
-        search(exploration)
+        if start is not None:
+            start(exploration)
+        exploration.allow(time_limit)
+        if exploration.open:
+            search(exploration)
     except OutOfTime:
         return replace(exploration.found(), out_of_time=True)
     except KeyboardInterrupt as interrupt:
-        if exploration.best is None:
-            raise
+        if exploration.best is None:  # of a sample, perhaps, but not of all data
+            raise KeyboardInterrupt from interrupt
         raise Interrupted(exploration.found()) from interrupt
     return exploration.found()
 

@@ -4,12 +4,13 @@ Three facts close nodes without checking them: where what every node below suppr
 the limit, all below are infeasible; a node whose known score is not better than the incumbent's
 need not be looked at; and a check bounds the scores below (and for some objectives above) it. The
 search bisects a greedy path for a first incumbent, and then checks what is expected to close most
-open nodes, and what is next to every new incumbent, until none is open.
+open nodes, and what is next to every new incumbent, until none is open. Levels that were found on
+samples take the place of that path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import ge
 
@@ -43,7 +44,7 @@ def optimal(exploration: Exploration) -> None:
     quasi-identifiers, time and again in others, until none of them helps.
     """
     problem = exploration.problem
-    if exploration.check(problem.lattice.top).hopeless:
+    if not _is_begun(exploration) and exploration.check(problem.lattice.top).hopeless:
         exploration.finish()
         return
     start(exploration)
@@ -60,25 +61,37 @@ def start(exploration: Exploration) -> Checked:
     Returns:
         The last that was feasible, or the most general node.
     """
-    problem = exploration.problem
-    at = exploration.check(problem.lattice.top)
-    if not at.feasible:
-        return at
-    nodes = list(path(problem))
-    low, high = 0, len(nodes) - 1
-    while low < high:
-        middle = (low + high) // 2
-        checked = exploration.check(nodes[middle])
-        if checked.feasible:
-            at, high = checked, middle
-        else:
-            low = middle + 1
-    while (below := _cheapest_below(exploration, at)) is not None:
+    problem, best = exploration.problem, exploration.best
+    if best is not None and _is_begun(exploration):
+        at = best
+    else:
+        at = exploration.check(problem.lattice.top)
+        if not at.feasible:
+            return at
+        at = bisected(exploration, list(path(problem)))
+    while (below := cheapest_below(exploration, at)) is not None:
         at = below
     return at
 
 
-def _cheapest_below(exploration: Exploration, at: Checked) -> Checked | None:
+def _is_begun(exploration: Exploration) -> bool:
+    """Whether something acceptable was found without looking at the most general node."""
+    return exploration.best is not None and not exploration.seen(exploration.problem.lattice.top)
+
+
+def bisected(exploration: Exploration, nodes: Sequence[Node]) -> Checked:
+    """The first feasible of ever more general nodes, at least one; the last, where none is."""
+    low, high = 0, len(nodes) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if exploration.check(nodes[middle]).feasible:
+            high = middle
+        else:
+            low = middle + 1
+    return exploration.check(nodes[low])
+
+
+def cheapest_below(exploration: Exploration, at: Checked) -> Checked | None:
     """Of the nodes one level below, the feasible one of which the least loss is known."""
     problem = exploration.problem
     for node in sorted(problem.lattice.predecessors(at.node), key=problem.known):
@@ -144,10 +157,11 @@ class _Search:
 
     def run(self) -> None:
         """Search to the end."""
-        top = self._check(self._lattice.top)
-        self._aim = top.score
-        if top.hopeless:
-            return
+        if self._partial or not _is_begun(self._exploration):
+            top = self._check(self._lattice.top)
+            self._aim = top.score
+            if top.hopeless:
+                return
         if self._lattice.size <= LISTED:
             self._work(Region(self._packing, self._open_blocks()))
         else:

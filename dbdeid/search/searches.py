@@ -14,6 +14,10 @@ from dbdeid.search.lbs import lbs
 from dbdeid.search.ola import ola
 from dbdeid.search.optimal import optimal
 
+# These look at a path or two, and end with the first that satisfies: what they find under a time
+# limit is what they find without one, as long as there is time.
+GREEDY = frozenset({"datafly", "igreedy"})
+
 SEARCHES: Mapping[str, Search] = MappingProxyType(
     {
         "optimal": optimal,

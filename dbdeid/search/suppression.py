@@ -90,6 +90,15 @@ class Population(Protocol):
         """Whether a class of so many subjects that all people fit would hold."""
         ...
 
+    def covered(self, node: Node, codes: Ints) -> bool:
+        """Whether all people fit some of these classes, if they must.
+
+        Args:
+            node: the transformation.
+            codes: a value code of each class that stays, on each attribute.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -156,6 +165,8 @@ class Kept:
         subjects: whether each subject stays, where their rows are linked.
         chance: the sum over the kept records of one over the subjects that they hide among.
         rest_holds: whether the suppressed records hold as a class of their own, if they must.
+        covers: whether all people of the populations fit what stays, if they must; the suppressed
+            that stay as a class of their own are one that everybody fits.
     """
 
     records: Ints
@@ -166,6 +177,7 @@ class Kept:
     subjects: Mask | None
     chance: float
     rest_holds: bool
+    covers: bool = True
 
 
 class Suppression:
@@ -212,6 +224,7 @@ class Suppression:
             None,
             float(np.count_nonzero(keep)),
             self._rest_holds(seen, ~keep, lost),
+            self._covers(seen, keep, lost),
         )
 
     def rows(self, seen: Seen) -> Mask:
@@ -238,6 +251,7 @@ class Suppression:
             None,
             float((seen.counts[keep] / subjects[keep]).sum()),
             self._rest_holds(seen, ~keep, lost),
+            self._covers(seen, keep, lost),
         )
 
     def _by_linked_subject(self, seen: Seen, people: _People, row_class: Ints) -> Kept:
@@ -334,6 +348,12 @@ class Suppression:
             return counted(values, place, classes)
         people = self._people
         return counted_subjects(values, place, classes, people.codes, people.count)
+
+    def _covers(self, seen: Seen, keep: Mask, lost: int) -> bool:
+        if not self._rule.populations or (self._rule.rest and lost):
+            return True
+        kept = seen.codes()[:, keep]
+        return all(population.covered(seen.node, kept) for population in self._rule.populations)
 
     def _rest_holds(
         self, seen: Seen, dropped: Mask | None, subjects: int, kept_rows: Mask | None = None

@@ -4,23 +4,23 @@ A `.duckdb` file:
 - `objects`: only the release, its dictionary and the shipped `deid` macros, word for word; beside
   a catalog also that and its two views, as shipped. Any other view shows rows it filters through
   column statistics, a type or sequence lists or counts originals.
-- `storage`: no freed blocks (dropped and updated rows stay readable there), no deleted rows, no
-  write-ahead log beside the file, no bytes after its last block.
+- `storage`: no data of before, in its blocks or beside the file: see `leftover`.
 - `statistics`: nullness, smallest and largest numbers and distinct counts kept for a column are
   those of its rows; after UPDATE they still tell about the rows before.
 
 A `.parquet` file:
-- `metadata`: written by DuckDB, no key-value metadata, no byte outside columns and footer, and no
-  value in a column's dictionary that does not occur: pandas categories are written with all their
+- `metadata`: written by DuckDB, whose footer has no other fields and true statistics (`footer`), no
+  key-value metadata, no byte outside columns and footer; of another writer, no more than `noted`
+  allows; and no value in a column's dictionary that
+  does not occur: pandas categories are written with all their
   values, ENUM columns with a place for each, and both read back as plain text.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,24 +30,18 @@ from sqlglot import exp
 
 from dbdeid.engine import macros
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.opening import MEMORY
 from dbdeid.engine.relation import Relation, column, identifier
-from dbdeid.engine.session import MEMORY, Session, Step
+from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
+from dbdeid.verify import footer, noted
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Check
 
-HEADER_BYTES = 3 * 4096  # a database file opens with its header, twice
 MACROS = "deid"
 
-# What other writers add to Parquet files: names and types, and nothing else is let pass in them.
-BENIGN_KEYS = frozenset({"ARROW:schema", "pandas"})
+_DICTIONARIES = frozenset({"PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 _FIELD_KEYS = frozenset({b"PARQUET:field_id"})
-_PANDAS_KEYS = frozenset(
-    {
-        *("index_columns", "column_indexes", "columns", "attributes"),
-        *("partition_columns", "creator", "pandas_version"),
-    }
-)
 
 
 def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] = ()) -> Check:
@@ -75,6 +69,8 @@ def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] =
     try:
         altered = _altered_macros(session)
     except EngineError as error:
+        if error.of_memory:
+            raise
         return Check("objects", False, f"the definitions cannot be read ({error.kind})")
     detail = f"not as shipped: macro {quoted(altered)}" if altered else ""
     return Check("objects", not altered, detail)
@@ -140,24 +136,6 @@ def _macro_texts(session: Session, database: str) -> defaultdict[str, set[str]]:
     return texts
 
 
-def storage(session: Session, path: Path, tables: Sequence[Relation]) -> Check:
-    """Whether the file holds the rows of its tables and nothing that was there before."""
-    wrong = []
-    total, free, size = session.row(step("verify_storage", values={"database": session.catalog}))
-    if free:
-        wrong.append(f"{free} freed blocks, which keep what was deleted")
-    if path.stat().st_size > HEADER_BYTES + total * size:
-        wrong.append("bytes after the last block")
-    if path.with_name(f"{path.name}.wal").exists():
-        wrong.append("a write-ahead log beside the file")
-    for table in tables:
-        stored = step("verify_stored_rows", values={"table": sql(table.table)})
-        rows = exp.select(exp.Count(this=exp.Star())).from_(table.table)
-        if deleted := int(session.row(stored)[0]) - int(session.row(rows)[0]):
-            wrong.append(f"{deleted} deleted rows of {table.name!r}")
-    return Check("storage", not wrong, "; ".join(wrong))
-
-
 def statistics(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the statistics of each column tell no more than a fresh copy of the table does."""
     wrong = []
@@ -181,7 +159,7 @@ def _statistics(session: Session, table: Relation) -> dict[str, dict[str, object
 def _tell_more(kept: dict[str, object], fresh: dict[str, object]) -> bool:
     numbers = [s.get(side) for side in ("min", "max") for s in (kept, fresh)]
     exact = all(n is not None and not isinstance(n, str) for n in numbers)
-    if exact and (numbers[0] != numbers[1] or numbers[2] != numbers[3]):
+    if exact and not (_same(numbers[0], numbers[1]) and _same(numbers[2], numbers[3])):
         return True
     if kept.get("has_null") and not fresh.get("has_null"):
         return True
@@ -192,6 +170,11 @@ def _tell_more(kept: dict[str, object], fresh: dict[str, object]) -> bool:
         and isinstance(distinct[1], int)
         and distinct[0] > 2 * distinct[1] + 10
     )
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two numbers are one; NaN is itself, as DuckDB has it and Python does not."""
+    return one == other or str(one) == str(other) == "nan"
 
 
 def parquet(session: Session, paths: Sequence[Path], *, ours: bool) -> Check:
@@ -205,68 +188,85 @@ def parquet(session: Session, paths: Sequence[Path], *, ours: bool) -> Check:
     wrong: list[str] = []
     told: list[str] = []
     for path in paths:
-        created_by, size, accounted, encrypted, keys, noted = session.row(
+        created_by, size, accounted, encrypted, keys, chunks = session.row(
             step("verify_parquet", values={"path": unglobbed(path)})
         )
-        foreign = [key for key in keys or () if ours or key not in BENIGN_KEYS]
-        if foreign:
-            wrong.append(f"key-value metadata {quoted(foreign)}")
-        if noted:
-            wrong.append(f"key-value metadata on {noted} column chunks")
+        if ours and keys:
+            wrong.append(f"key-value metadata {quoted(keys)}")
+        if chunks:
+            wrong.append(f"key-value metadata on {chunks} column chunks")
         if encrypted:
             wrong.append("encrypted columns")
         by_duckdb = str(created_by).startswith("DuckDB ")
-        if not by_duckdb:
-            (wrong if ours else told).append("not written by DuckDB")
-        if size != accounted:
-            text = f"{abs(size - accounted)} bytes outside its columns and footer"
-            (wrong if ours or by_duckdb else told).append(text)
-        if noted_fields := _noted_fields(path):
-            wrong.append(f"metadata on {quoted(noted_fields)}")
-        if holders := _unused_values(path):
-            wrong.append(f"values that do not occur in the dictionary of {quoted(holders)}")
+        if ours:
+            wrong += footer.found_wrong(path)
+        else:
+            wrong += noted.found_wrong(path)
+            told += [] if by_duckdb else ["not written by DuckDB"]
+        if ours and size != accounted:
+            wrong.append(f"{abs(size - accounted)} bytes outside its columns and footer")
+        wrong += _read_by_arrow(path)
     return Check("metadata", not wrong, "; ".join(wrong + told))
 
 
+def _read_by_arrow(path: Path) -> Iterator[str]:
+    """What can only be seen with the eyes of Arrow, in words."""
+    import pyarrow as pa
+
+    try:
+        if noted_fields := _noted_fields(path):
+            yield f"metadata on {quoted(noted_fields)}"
+        if holders := _unused_values(path):
+            yield f"values that do not occur in the dictionary of {quoted(holders)}"
+    except pa.ArrowMemoryError:
+        raise
+    except (pa.ArrowException, OSError):  # OSError: of encodings that it does not know
+        yield "a schema or columns that Arrow cannot read"
+
+
 def _noted_fields(path: Path) -> list[str]:
-    """What other writers noted beside names and types of columns: in Arrow's schema, in pandas'."""
+    """Columns with metadata of their own in the schema of another writer."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def noted(field: pa.Field) -> bool:
+    def noted_(field: pa.Field) -> bool:
         inner = [field.type.field(i) for i in range(field.type.num_fields)]
-        return bool(set(field.metadata or ()) - _FIELD_KEYS) or any(map(noted, inner))
+        return bool(set(field.metadata or ()) - _FIELD_KEYS) or any(map(noted_, inner))
 
-    schema = pq.read_schema(path)
-    found = [field.name for field in schema if noted(field)]
-    try:
-        about = dict(json.loads((schema.metadata or {}).get(b"pandas", b"{}")))
-    except (ValueError, TypeError):
-        return [*found, "pandas"]
-    if set(about) - _PANDAS_KEYS or about.get("attributes"):
-        found.append("pandas")
-    return found
+    return [field.name for field in pq.read_schema(path) if noted_(field)]
 
 
 def _unused_values(path: Path) -> list[str]:
-    """Text columns whose dictionary on disk lists more values than occur."""
+    """Text columns whose dictionary on disk lists more values than occur.
+
+    Arrow cannot give delta-encoded columns with a dictionary: they have none, as their chunks say.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    def listed(chunk: Any) -> bool:
+        return chunk.has_dictionary_page or not _DICTIONARIES.isdisjoint(chunk.encodings)
+
     with pq.ParquetFile(path) as plain:
-        schema = plain.schema
-        texts = [
-            schema.column(i).path
-            for i in range(len(schema))
-            if schema.column(i).physical_type == "BYTE_ARRAY"
-        ]
+        schema, metadata = plain.schema, plain.metadata
+    texts = {
+        place: schema.column(place).path
+        for place in range(len(schema))
+        if schema.column(place).physical_type == "BYTE_ARRAY"
+    }
     found: set[str] = set()
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for group in range(file.num_row_groups):
-            rows = file.read_row_group(group, columns=texts)
-            for name, cells in zip(rows.column_names, rows.columns, strict=True):
-                if pa.types.is_dictionary(cells.type) and _lists_unused(cells):
-                    found.add(name)
+    for place, name in texts.items():
+        with pq.ParquetFile(path, read_dictionary=[name]) as file:
+            for group in range(file.num_row_groups):
+                try:
+                    rows = file.read_row_group(group, columns=[name])
+                except OSError:
+                    if listed(metadata.row_group(group).column(place)):
+                        raise
+                    continue
+                for top, cells in zip(rows.column_names, rows.columns, strict=True):
+                    if pa.types.is_dictionary(cells.type) and _lists_unused(cells):
+                        found.add(top)
     return sorted(found)
 
 

@@ -1,4 +1,4 @@
-"""No row of the source is reproduced beyond chance.
+"""Rows of the source are reproduced within a limit, which chance and a trial set.
 
 Synthetic records may equal a row of the source: of few columns there are only so many rows. What
 chance is was found in a trial: records were drawn from a random half, the members, and equalled so
@@ -31,7 +31,7 @@ SIGMAS = 4.0
 
 
 def limit(hits: int, of: int, times: float, rows: int) -> int:
-    """The most hits among some rows that are not beyond chance.
+    """The most hits among some rows that are within the limit.
 
     Args:
         hits: by chance.
@@ -49,7 +49,7 @@ def limit(hits: int, of: int, times: float, rows: int) -> int:
 
 
 def of_release(unique: int, reproduced: int, chance: Chance) -> Promise:
-    """Whether the release reproduces no more unique rows of its source than the trial explains.
+    """Whether the release reproduces no more unique rows of its source than the limit of the trial.
 
     Args:
         unique: rows of the source that no other equals.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from dbdeid.engine.relation import Column
@@ -74,6 +74,8 @@ class Declared:
         synthesized: of a release of synthetic records.
         explained: a dictionary says what released values stand for; else they are what they are.
         harbor: of a release under HIPAA Safe Harbor, what its columns hold.
+        as_written: sensitive columns whose values count as they are written; those of the others
+            count by what they mean.
     """
 
     release: str
@@ -100,6 +102,7 @@ class Declared:
     explained: bool = True
     synthesized: Synthesized | None = None
     harbor: Harbor | None = None
+    as_written: tuple[str, ...] = ()
 
     @property
     def all_top(self) -> bool:
@@ -115,6 +118,10 @@ class Declared:
     def masked(self) -> bool:
         """Whether the quasi-identifiers are means, which stand for nothing but themselves."""
         return bool(self.quasi_identifiers) and not self.explained
+
+    def counts_as_written(self, name: str) -> bool:
+        """Whether each spelling of a value in a sensitive column is a value of its own."""
+        return name.lower() in (written.lower() for written in self.as_written)
 
     def level(self, name: str) -> int:
         """The declared level of a quasi-identifier."""
@@ -226,11 +233,27 @@ def _without_values(declared: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Unique:
+    """Released records that no other equals in any way: what no promise is about.
+
+    Attributes:
+        records: how many.
+        of: of how many.
+        columns: how many columns were compared, NULL being a value of its own.
+    """
+
+    records: int
+    of: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
-    """All that the verifier looked at."""
+    """All that the verifier looked at; `unique` is what its promises leave open, where counted."""
 
     promises: tuple[Promise, ...]
     hygiene: tuple[Check, ...]
+    unique: Unique | None = None
 
     @property
     def verified(self) -> bool:
@@ -258,4 +281,5 @@ class Verification:
             "hygiene": [
                 {"check": c.check, "holds": c.holds, "detail": c.detail} for c in self.hygiene
             ],
+            **({"unique": asdict(self.unique)} if self.unique else {}),
         }

@@ -26,6 +26,7 @@ from dbdeid.privacy import Counting, KAnonymity, Model, OfSensitive
 from dbdeid.verify import container, hygiene, matching, promises, sensitive
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
+from dbdeid.verify.unique import unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def verify_external(
         kept.append(_records(session, table, declared))
         if original.places is not None:
             kept.append(_truthfulness(session, table, declared, original, original.places))
-    wrong = hygiene.not_plain(table)
-    order = hygiene.order(session, [table])
+    wrong = hygiene.not_plain(table, [c.name for c in declared.columns])
+    order = hygiene.likely_order(session, table)
     checks = [
         _columns(table, declared),
         Check("types", not wrong, "; ".join(wrong)),
@@ -103,7 +104,7 @@ def verify_external(
         checks.append(container.parquet(session, [beside.path], ours=False))
     if beside.note:
         checks.append(Check("source", True, beside.note))
-    return Verification(tuple(kept), tuple(checks))
+    return Verification(tuple(kept), tuple(checks), unique(session, table, declared.pseudonyms))
 
 
 def meanings(unexplained: Mapping[str, Unexplained]) -> Check:
@@ -111,9 +112,11 @@ def meanings(unexplained: Mapping[str, Unexplained]) -> Check:
     wrong = []
     for name, found in unexplained.items():
         if found.unknown:
-            wrong.append(f"{found.unknown} of {found.number} values of {name!r} have no meaning")
+            have = "has" if found.unknown == 1 else "have"
+            wrong.append(f"{found.unknown} of {found.number} values of {name!r} {have} no meaning")
         if found.ambiguous:
-            wrong.append(f"{found.ambiguous} of {found.number} values of {name!r} have several")
+            have = "has" if found.ambiguous == 1 else "have"
+            wrong.append(f"{found.ambiguous} of {found.number} values of {name!r} {have} several")
     return Check("meanings", not wrong, "; ".join(wrong))
 
 
@@ -126,9 +129,10 @@ def _columns(table: Relation, declared: Declared) -> Check:
     missing = [c.name for c in declared.columns if table.find(c.name) is None]
     wrong = [
         f"{what} {quoted(names)}"
-        for what, names in (("withheld", leaked), ("undeclared", extra), ("missing", missing))
+        for what, names in (("withheld", leaked), ("missing", missing))
         if names
     ]
+    wrong += hygiene.undeclared(table, extra)
     return Check("columns", not wrong, "columns " + "; ".join(wrong) if wrong else "")
 
 

@@ -25,10 +25,10 @@ from dbdeid.verify.declared import Check
 DATABASE, PARQUET, TEXT = ".duckdb", ".parquet", ".csv"
 KINDS = (DATABASE, PARQUET, TEXT)
 
-# HUGEINT and coarse timestamps have no Parquet type of their own.
+# Integers this wide and coarse timestamps have no Parquet type of their own.
+WIDE = ("HUGEINT", "UHUGEINT")
 IN_PARQUET = {
-    "HUGEINT": "DOUBLE",
-    "UHUGEINT": "DOUBLE",
+    **dict.fromkeys(WIDE, "DECIMAL(38,0)"),
     "TIMESTAMP_S": "TIMESTAMP",
     "TIMESTAMP_MS": "TIMESTAMP",
 }
@@ -41,7 +41,8 @@ def kind(path: Path) -> str:
         DataError: no such file, or none of these kinds.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file", hint="check the path")
+        what = "no regular file" if path.exists() else "no such file"
+        raise DataError(f"{path}: {what}", hint="check the path")
     name = path.name.lower().removesuffix(".gz")
     endings = {".db": DATABASE, ".tsv": TEXT, ".pq": PARQUET} | {k: k for k in KINDS}
     found = endings.get(Path(name).suffix)
@@ -52,10 +53,12 @@ def kind(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
-    """A fresh in-memory session, a `.duckdb` file attached to it read-only."""
+    """A fresh in-memory session, a `.duckdb` file attached to it read-only and sealed."""
     database = path if kind(path) == DATABASE else None
-    with Session.open(database, read_only=True, settings=settings) as session:
-        session.execute("SET preserve_insertion_order = TRUE")
+    sealed = database is not None  # rows and names are all that the other kinds can hold
+    with Session.open(database, read_only=True, settings=settings, sealed=sealed) as session:
+        if not sealed:
+            session.execute("SET preserve_insertion_order = TRUE")
         yield session
 
 
@@ -70,8 +73,12 @@ def exported_csv(session: Session, path: Path, name: str) -> Relation:
 
 
 def foreign_csv(session: Session, path: Path, name: str) -> Relation:
-    """The rows of anyone's CSV file with a header, as text; separator and quotes are sniffed."""
-    return _load(session, path, name, _rows("read_csv", path, {"all_varchar": exp.true()} | _TEXT))
+    """The rows of anyone's CSV file with a header, as text; separator and quotes are sniffed.
+
+    Every line is a row: none is taken for a comment, or for what stands before the table.
+    """
+    options = {"all_varchar": exp.true()} | _TEXT | _EVERY_LINE
+    return _load(session, path, name, _rows("read_csv", path, options))
 
 
 def parquet_rows(path: Path) -> exp.Select:
@@ -111,6 +118,9 @@ _TEXT: dict[str, exp.Expr] = {
     "allow_quoted_nulls": exp.false(),
     "hive_partitioning": exp.false(),
 }
+
+
+_EVERY_LINE: dict[str, exp.Expr] = {"comment": exp.Literal.string(""), "skip": exp.convert(0)}
 
 
 def _rows(function: str, path: Path, options: dict[str, exp.Expr]) -> exp.Select:

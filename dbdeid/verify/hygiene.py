@@ -1,9 +1,10 @@
 """Hygiene of one written table: what it must not carry beside its values.
 
-- `columns`: exactly the released columns; an identifier under any spelling is named.
+- `columns`: exactly the released columns; an identifier under any spelling is named, and what
+  nothing declares is counted: its name may be a cell.
 - `types`: as declared, and plain; an ENUM carries the list of its original values.
 - `definition`: a constraint, default, generated column, index or collation is text of the owner;
-  a collation also makes classes look larger than they are.
+  a collation also makes classes look larger than they are. A NaN has bits that nobody sees.
 - `order`: rows sorted by all columns; any other order tells about the order of the source.
 - `comments`: free text on the table or its columns.
 - `bounds`: each `_lower`, `_upper` is that of its value in the dictionary, never of the data.
@@ -22,6 +23,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.classes import STAR, as_text, companions, quoted
 from dbdeid.verify.declared import Check, Declared
+from dbdeid.verify.floats import hides_bits, is_nan
 
 DICTIONARY = (
     Column("column", "VARCHAR"),
@@ -36,8 +38,12 @@ DICTIONARY = (
 TRUTHFUL = Column("truthful", "BOOLEAN")
 MARKED = (*DICTIONARY, TRUTHFUL)
 
+_ORDERED = 100  # columns of a table of others by which its order is judged, at most
+
 # What companions of a release may hold beside plain values.
 LISTS = ("VARCHAR[]", "BIGINT[]")
+
+MOST_PLACES = 10  # of undeclared columns that a message lists
 
 PLAIN = ("text", "integer", "decimal", "float", "date", "timestamp", "boolean")
 
@@ -51,17 +57,28 @@ def columns(table: Relation, declared: Sequence[Column], withheld: Sequence[str]
     missing = [n for n in wanted if n not in table.names]
     wrong = [
         f"{what} {quoted(names)}"
-        for what, names in (("withheld", leaked), ("undeclared", extra), ("missing", missing))
+        for what, names in (("withheld", leaked), ("missing", missing))
         if names
     ]
+    wrong += undeclared(table, extra)
     if not wrong and list(table.names) != wanted:
         wrong.append(f"in the order {quoted(table.names)} instead of {quoted(wanted)}")
     return Check("columns", not wrong, "columns " + "; ".join(wrong) if wrong else "")
 
 
+def undeclared(table: Relation, extra: Sequence[str]) -> list[str]:
+    """Columns that nothing declares, by their places: the first line of a CSV file may be cells."""
+    places = [str(i) for i, name in enumerate(table.names, 1) if name in extra]
+    if not places:
+        return []
+    some = ", ".join(places[:MOST_PLACES]) + (", …" if len(places) > MOST_PLACES else "")
+    plural = "s" * (len(places) != 1)
+    return [f"{len(places)} undeclared (place{plural} {some} in the table)"]
+
+
 def types(table: Relation, declared: Sequence[Column]) -> Check:
     """Whether every column has its declared type, and only plain types occur."""
-    wrong = not_plain(table)
+    wrong = not_plain(table, [c.name for c in declared])
     for column_ in declared:
         written = table.find(column_.name)
         if written and written.type != column_.type and written.family in PLAIN:
@@ -69,24 +86,56 @@ def types(table: Relation, declared: Sequence[Column]) -> Check:
     return Check("types", not wrong, "; ".join(wrong))
 
 
-def not_plain(table: Relation) -> list[str]:
-    """Columns whose type could carry more than its values, each in words."""
+def not_plain(table: Relation, names: Sequence[str] | None = None) -> list[str]:
+    """Columns whose type could carry more than its values, each in words.
+
+    Args:
+        table: described.
+        names: of columns that may be told, others go by their place; None: all may.
+    """
     wrong = []
-    for c in table.columns:
+    for place, c in enumerate(table.columns, 1):
         if c.family not in PLAIN:
             # the full type is not shown: an ENUM's lists its values
             kind, _, inside = c.type.partition("(")
             kind += "[]" if inside.endswith("]") else ""
-            wrong.append(f"{c.name!r} is {kind}")
+            told = names is None or c.name in names
+            wrong.append(f"{c.name!r} is {kind}" if told else f"column {place} is {kind}")
     return wrong
 
 
+def shape(table: Relation, declared: Declared) -> list[Check]:
+    """Whether a release has the declared columns, of plain types."""
+    return [columns(table, declared.columns, declared.withheld), types(table, declared.columns)]
+
+
 def definition(session: Session, tables: Sequence[Relation]) -> Check:
-    """Whether the tables are defined by names and types of columns alone."""
+    """Whether the tables are defined by names and types of columns alone, and no NaN by more."""
     found = [text for table in tables for text in _beyond_columns(session, table)]
+    found += [text for table in tables for text in _hidden_bits(session, table)]
     if session.row("SELECT current_setting('default_collation')")[0] not in ("", "binary"):
         found.append("the connection compares text by a default collation")
     return Check("definition", not found, "; ".join(found))
+
+
+def _hidden_bits(session: Session, table: Relation) -> Iterator[str]:
+    """Columns with NaNs that hold more than that they are no number."""
+    counts = {
+        c.name: exp.CountIf(
+            this=exp.and_(is_nan(column(c.name)), hides_bits(column(c.name), c.type))
+        )
+        for c in table.columns
+        if c.type in ("FLOAT", "DOUBLE")
+    }
+    if not counts:
+        return
+    found = session.row(exp.select(*counts.values()).from_(table.table))
+    for name, count in zip(counts, found, strict=True):
+        if count:
+            yield (
+                f"{name!r} has {count} NaN with bits of their own, which may say anything: replace "
+                "them by NULL, or by CAST('nan' AS DOUBLE)"
+            )
 
 
 def _beyond_columns(session: Session, table: Relation) -> Iterator[str]:
@@ -128,8 +177,59 @@ def order(session: Session, tables: Sequence[Relation]) -> Check:
     for table in tables:
         query = step("verify_order", {"rel": table}, {"columns": table.names})
         if misplaced := session.row(query)[0]:
-            wrong.append(f"{table.name!r}: {misplaced} of its rows are not in order")
+            are = "is" if misplaced == 1 else "are"
+            wrong.append(f"{table.name!r}: {misplaced} of its rows {are} not in order")
     return Check("order", not wrong, "; ".join(wrong))
+
+
+def likely_order(session: Session, table: Relation) -> Check:
+    """The same of anyone's table, where no type is declared: text may have been numbers.
+
+    A column of text is taken for text or for numbers, whichever leaves fewer rows out of order. Of
+    a wide table its first columns are looked at.
+    """
+    cells = exp.select(exp.alias_(_row_before(exp.true()), "later"))
+    first = exp.Case().when(column("later").is_(exp.null()), exp.null())  # that differs
+    ways: list[exp.Expr] = []
+    for i, c in enumerate(table.columns[:_ORDERED]):
+        cell, before = f"v{i}", f"p{i}"
+        cells = cells.select(exp.alias_(column(c.name), cell))
+        cells = cells.select(exp.alias_(_row_before(column(c.name)), before))
+        kinds = (None, "HUGEINT", "DOUBLE") if c.family == "text" else (None,)
+        here = column("first").eq(exp.convert(i))
+        ways.append(exp.func("least", *(_misplaced(cell, before, k, here) for k in kinds)))
+        differs = exp.NullSafeNEQ(this=column(cell), expression=column(before))
+        first.append("ifs", exp.If(this=differs, true=exp.convert(i)))
+    told = exp.select("*", exp.alias_(first, "first"))
+    rows = told.from_(cells.from_(table.table).subquery("cells")).subquery("told")
+    misplaced = sum(session.row(exp.select(*ways).from_(rows))) if ways else 0
+    detail = f"{table.name!r}: {misplaced} of its rows are not in order" if misplaced else ""
+    return Check("order", not misplaced, detail)
+
+
+def _row_before(value: exp.Expr) -> exp.Expr:
+    return exp.Window(this=exp.Lag(this=value))  # an empty window keeps the stored order
+
+
+def _misplaced(value: str, before: str, kind: str | None, here: exp.Expr) -> exp.Expr:
+    """How many rows are less than the one before them; NULL where a cell is not of the kind.
+
+    Where `here` is false they differ in an earlier column, or first in a later one.
+    """
+    this: exp.Expr = column(value)
+    other: exp.Expr = column(before)
+    if kind is not None:
+        this, other = (
+            exp.TryCast(this=cell, to=exp.DataType.build(kind)) for cell in (this, other)
+        )
+    nulls_last = exp.and_(other.is_(exp.null()), exp.not_(this.is_(exp.null())))
+    count = exp.CountIf(
+        this=exp.and_(here, exp.or_(exp.LT(this=this, expression=other), nulls_last))
+    )
+    if kind is None:
+        return count
+    odd = exp.CountIf(this=exp.and_(this.is_(exp.null()), exp.not_(column(value).is_(exp.null()))))
+    return exp.Case().when(odd.eq(exp.convert(0)), count).else_(exp.null())
 
 
 def comments(session: Session, database: str, tables: Sequence[Relation] | None) -> Check:
@@ -258,7 +358,8 @@ def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Ite
     for what, condition in telling.items():
         found = exp.select(column("column")).distinct().from_(listed.table).where(condition)
         rows = session.rows(found.order_by(column("column")))
-        names = [name for (name,) in rows if name not in public[what]]
+        own = [name for (name,) in rows if name in declared.quasi_identifiers]  # others are cells
+        names = [name for name in own if name not in public[what]]
         if names:
             yield f"lists {what} of {quoted(names)}, whose domain is not declared"
 

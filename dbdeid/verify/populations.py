@@ -167,6 +167,21 @@ def _fit(
     return ""
 
 
+def _with_absent(session: Session) -> exp.Query:
+    """The released classes, and as one of nobody those people of the population who fit none.
+
+    The class of suppressed records that are kept is one that everybody fits.
+    """
+    fitting, everyone = session.temp(FITTING), _sum(session, session.temp(RAW))
+    absent = everyone - _sum(session, fitting)
+    classes = exp.select("class_size", "people").from_(fitting.table)
+    if absent <= 0:
+        return classes
+    nobody = exp.alias_(exp.convert(0), "class_size")
+    alone = exp.select(nobody, exp.alias_(exp.convert(absent), "people"))
+    return exp.union(classes, alone, distinct=False)
+
+
 def _sum(session: Session, people: Relation) -> int:
     total = exp.Coalesce(this=exp.Sum(this=column("people")), expressions=[exp.convert(0)])
     return int(session.row(exp.select(total).from_(people.table))[0])
@@ -177,7 +192,7 @@ def _promise(session: Session, model: Model, reason: str) -> Promise:
         return Promise(model.model, model.declared, reason, False)
     fitting = session.temp(FITTING)
     if isinstance(model, DeltaPresence):
-        least, greatest = session.row(model.measure(fitting))
+        least, greatest = session.row(model.measure(_with_absent(session)))
         shown, holds = model.shown(least, greatest), model.holds(least, greatest)
     elif isinstance(model, KMap):
         (shown,) = session.row(model.measure(fitting))

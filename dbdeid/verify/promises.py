@@ -129,7 +129,8 @@ def transformation(
         levels = [(lowest, highest, number) for q, lowest, highest, number in rows if q == name]
         occurring = sum(number for *_, number in levels)
         misplaced = sum(number for *at, number in levels if at != [level, level])
-        text = f"{misplaced} of {occurring} values are not listed at level {level}"
+        are = "is" if misplaced == 1 else "are"
+        text = f"{misplaced} of {occurring} values {are} not listed at level {level}"
         found[name] = text if misplaced else level
     declared_levels = {name: declared.level(name) for name in declared.quasi_identifiers}
     return Promise("transformation", declared_levels, found, found == declared_levels)

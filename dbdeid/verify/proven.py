@@ -7,15 +7,15 @@ is kept are digests: while neither side has changed, what was proven holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.verify.content import Content
+from dbdeid.verify.content import EARLIER, Content, digested
 from dbdeid.verify.crosswalk import released_rows, source_rows
 from dbdeid.verify.declared import Declared, Promise
 
@@ -33,18 +33,18 @@ class Proven:
     release: Content
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON keeps it; digests are longer than its numbers."""
-        return {
-            name: {"rows": side["rows"], "digest": str(side["digest"])}
-            for name, side in asdict(self).items()
-        }
+        """As the book keeps it; the source's digest is for its owner alone."""
+        return {"source": self.source.one(), "release": self.release.one()}
 
     @classmethod
     def of_dict(cls, kept: Mapping[str, Any]) -> Proven:
-        """From what was kept."""
-        return cls(
-            *(Content(kept[n]["rows"], int(kept[n]["digest"])) for n in ("source", "release"))
-        )
+        """From what was kept; not comparable where an earlier version kept it."""
+        return cls(*(Content.of_one(kept.get(name)) for name in ("source", "release")))
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both were kept in a form to which no other rows can be found."""
+        return self.source.comparable and self.release.comparable
 
 
 def proven(
@@ -78,32 +78,11 @@ def unchanged(
     wanted = {"source_rows": declared.source_rows, "changed_since_proven": "nothing"}
     found = {
         "source_rows": now.source.rows,
-        "changed_since_proven": " and ".join(changed) or "nothing",
+        "changed_since_proven": " and ".join(changed) or "nothing" if then.comparable else EARLIER,
     }
     name = "means" if declared.masked else "truthfulness"
     return Promise(name, wanted, found, found == wanted)
 
 
 def _digest(session: Session, rows: exp.Select) -> Content:
-    """Rows and the sum of half of the MD5 of each: alike in every version of the engine."""
-    names = [selected.alias_or_name for selected in rows.selects]
-    whole = exp.Anonymous(this="md5_number_lower", expressions=[_text(names)])
-    total = exp.Sum(this=exp.cast(whole, "HUGEINT"))
-    query = exp.select(
-        exp.Count(this=exp.Star()), exp.Coalesce(this=total, expressions=[exp.convert(0)])
-    )
-    number, digest = session.row(query.from_(rows.subquery("rows")))
-    return Content(int(number), int(digest))
-
-
-def _text(names: Sequence[str]) -> exp.Expr:
-    """One text for the cells of a row, of which no other row has the same."""
-    none = exp.Literal.string("-")
-    cells: list[exp.Expr] = [
-        exp.Coalesce(
-            this=exp.Anonymous(this="md5", expressions=[exp.cast(column(name), "VARCHAR")]),
-            expressions=[none.copy()],
-        )
-        for name in names
-    ]
-    return exp.Anonymous(this="concat", expressions=cells)
+    return digested(session, rows, session.describe(rows))

@@ -1,7 +1,6 @@
 """Verification of a release: every promise and every check of hygiene, from the written table.
 
-Three ways in: a table in an open session, a published file, and any file made by anyone. All
-recompute from what is written and share no code with the methods that wrote it.
+Every way in recomputes from what is written, and shares no code with the methods that wrote it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,12 @@ from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity
 from dbdeid.verify import (
+    beside,
     container,
     files,
     harbor,
     hygiene,
+    leftover,
     padding,
     policies,
     promises,
@@ -30,7 +31,7 @@ from dbdeid.verify import (
 )
 from dbdeid.verify.classes import count_classes, released_values
 from dbdeid.verify.clusters import clustered
-from dbdeid.verify.content import Content, content, same
+from dbdeid.verify.content import Content, compared
 from dbdeid.verify.crosswalk import traced
 from dbdeid.verify.declared import Check, Declared, Promise, Verification
 from dbdeid.verify.masked import masked
@@ -39,6 +40,8 @@ from dbdeid.verify.places import as_released
 from dbdeid.verify.populations import Populations, measured
 from dbdeid.verify.proven import Proven, unchanged
 from dbdeid.verify.truthfulness import truthfulness
+from dbdeid.verify.twin import Twin, alike
+from dbdeid.verify.unique import unique
 
 
 def verify_table(
@@ -76,7 +79,7 @@ def verify_table(
         clusters: which records synthetic ones were drawn from, as `verify.clusters` reads it;
             needed with the source.
         then: what was proven by a crosswalk that is not kept.
-        same_as: the content it must have.
+        same_as: the content that it and the tables beside it must have.
 
     Where subjects are counted, they are only with the source; else its models are measured in
     records, which is necessary and not enough, and `same_as` must be the content of a table that
@@ -137,7 +140,7 @@ def verify_table(
     databases = {t.catalog or session.catalog for t in tables}
     commented = [hygiene.comments(session, database, tables) for database in sorted(databases)]
     checks.append(next((c for c in commented if not c.holds), commented[0]))
-    checks += _content(session, written, declared, counts, same_as)
+    checks += _content(session, declared, (written, listed, counts), same_as)
     return Verification(tuple(kept), tuple(checks))
 
 
@@ -157,6 +160,7 @@ def verify_file(
     dictionary: str | Path | None,
     catalog: str | Path | None = None,
     same_as: Content | None = None,
+    twin: Twin | None = None,
     settings: Settings | None = None,
 ) -> Verification:
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
@@ -167,7 +171,9 @@ def verify_file(
         dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
             file beside a `.parquet` or `.csv` file; None when there is none.
         catalog: the same of the catalog of a padded release.
-        same_as: the content it must have, as `stored_content` gives it.
+        same_as: the content that it and what lies beside it must have, as `contents` gives it.
+        twin: a database file that was found to have that content: what a Parquet or CSV file
+            shares with it, cell by cell, is not computed again.
         settings: limits of the engine.
 
     Raises:
@@ -179,24 +185,10 @@ def verify_file(
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
             return _database(session, path, declared, listed, counts, same_as)
-        beside = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
+        others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == files.PARQUET:
-            return _parquet(session, path, declared, *beside, same_as)
-        return _csv(session, path, declared, *beside, same_as)
-
-
-def stored_content(
-    session: Session,
-    table: Relation,
-    declared: Declared,
-    path: Path,
-    catalog: Relation | None = None,
-) -> Content | None:
-    """The content that a file of this name has when it holds the rows of a table (and catalog)."""
-    found = content(session, _described(session, table), _stored(declared, path).columns)
-    if found is None or catalog is None:
-        return found
-    return replace(found, catalog=content(session, _described(session, catalog), CATALOG))
+            return _parquet(session, path, declared, *others, same_as, twin)
+        return _csv(session, path, declared, *others, same_as, twin)
 
 
 def _stored(declared: Declared, path: Path) -> Declared:
@@ -240,9 +232,11 @@ def verify_bare(
         if kind == files.PARQUET:
             rows = files.parquet(session, target, target.name)
             found = _bare(session, rows, quasi_identifiers, k, counting)
-            return _with(found, container.parquet(session, [target], ours=False))
-        rows = files.foreign_csv(session, target, target.name)
-        return _bare(session, rows, quasi_identifiers, k, counting)
+            found = _with(found, container.parquet(session, [target], ours=False))
+        else:
+            rows = files.foreign_csv(session, target, target.name)
+            found = _bare(session, rows, quasi_identifiers, k, counting, named=False)
+        return _with(found, *beside.unambiguous(session, beside.dictionary(session, target)))
 
 
 # -- parts ---------------------------------------------------------------------------------
@@ -269,12 +263,8 @@ def _written(
     """Promises besides its models, and checks, that every kind of written table has in common."""
     kept = harbor.kept(session, table, declared)
     tables = [t for t in (table, dictionary, catalog) if t]
-    checks = [
-        hygiene.columns(table, declared.columns, declared.withheld),
-        hygiene.types(table, declared.columns),
-        hygiene.definition(session, tables),
-        hygiene.order(session, tables),
-    ]
+    checks = hygiene.shape(table, declared)
+    checks += [hygiene.definition(session, tables), hygiene.order(session, tables)]
     if declared.synthesized is not None:
         kept.append(promises.records(session, table, declared))
     elif all(table.find(name) for name in declared.quasi_identifiers):
@@ -325,7 +315,7 @@ def _with(found: Verification, *checks: Check) -> Verification:
     """The verification with further checks; one of a name that is there replaces it."""
     names = {c.check for c in checks}
     kept = tuple(c for c in found.hygiene if c.check not in names)
-    return Verification(found.promises, kept + checks)
+    return replace(found, hygiene=kept + checks)
 
 
 def _database(
@@ -343,38 +333,49 @@ def _database(
         return Verification((), (Check("objects", False, detail),))
     described = {name: session.relation(name) for name in expected}
     table, counts = described[declared.release], described.get(catalog or "")
-    kept, checks = _written(session, table, declared, described.get(dictionary or ""), counts)
-    kept = [*_models(session, table, declared), *kept]
-    checks += _content(session, table, declared, counts, same_as)
-    allowed = views.names(table.name) if declared.padding and counts else ()
-    of_file = _container(session, path, list(described.values()), allowed)
-    if declared.padding is not None and counts is not None:
-        checks.append(_views(session, table, counts, declared))
-    return _with(Verification(tuple(kept), tuple(checks)), *of_file)
+    listed = described.get(dictionary or "")
+    found = _judged(session, declared, declared, (table, listed, counts), same_as)
+    allowed = views.names(table.name) if counts else ()
+    of_file = list(_container(session, path, list(described.values()), allowed))
+    of_file += [_views(session, table, counts, declared)] if counts else []
+    return _with(found, *of_file)
 
 
 def _views(session: Session, table: Relation, catalog: Relation, declared: Declared) -> Check:
-    assert declared.padding is not None
-    other = views.definitions(session, table, catalog, [declared.padding.sensitive])
-    if other:
+    told = declared.padding  # without it nobody knows what the catalog is about
+    of = [None, *table.names] if told is None else [told.sensitive]
+    if other := views.definitions(session, table, catalog, of):
         return Check("views", False, f"not as shipped: {', '.join(map(repr, other))}")
-    return views.rows(session, table, catalog, declared)
+    return Check("views", True) if told is None else views.rows(session, table, catalog, declared)
+
+
+def _judged(
+    session: Session,
+    stored: Declared,
+    declared: Declared,
+    tables: tuple[Relation, Relation | None, Relation | None],
+    same_as: Content | None,
+    twin: Twin | None = None,
+) -> Verification:
+    """All that a file shows without its source; `stored` has the columns as it holds them."""
+    there = [t for t in tables if t]
+    if twin is not None and same_as is not None and alike(session, twin, there):
+        checks = [*hygiene.shape(tables[0], stored), hygiene.definition(session, there)]
+        return Verification(twin.found.promises, (*checks, *twin.checks()))
+    kept, checks = _written(session, tables[0], stored, *tables[1:])
+    kept = [*_models(session, tables[0], stored), *kept]
+    checks += _content(session, declared, tables, same_as)
+    return Verification(tuple(kept), tuple(checks))
 
 
 def _content(
     session: Session,
-    table: Relation,
     declared: Declared,
-    catalog: Relation | None,
+    tables: tuple[Relation, Relation | None, Relation | None],
     expected: Content | None,
 ) -> list[Check]:
-    if expected is None:
-        return []
-    checks = [same(content(session, table, declared.columns), expected)]
-    if expected.catalog is not None:
-        found = content(session, catalog, CATALOG) if catalog else None
-        checks.append(same(found, expected.catalog, "catalog_content"))
-    return checks
+    """Whether release, dictionary and catalog are those that were verified."""
+    return [] if expected is None else compared(session, declared, *tables, expected)
 
 
 def _container(
@@ -384,7 +385,7 @@ def _container(
     return (
         hygiene.comments(session, session.catalog, None),
         container.objects(session, tables, allowed),
-        container.storage(session, path, tables),
+        leftover.storage(session, path, tables),
         container.statistics(session, tables),
     )
 
@@ -396,17 +397,15 @@ def _parquet(
     dictionary: Path | None,
     catalog: Path | None,
     same_as: Content | None,
+    twin: Twin | None,
 ) -> Verification:
     stored = _stored(declared, path)
     table = files.parquet(session, path, path.name)
     listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
     counts = files.parquet(session, catalog, "verify_groups") if catalog else None
-    kept, checks = _written(session, table, stored, listed, counts)
-    kept = [*_models(session, table, stored), *kept]
-    checks += _content(session, table, stored, counts, same_as)
+    found = _judged(session, stored, declared, (table, listed, counts), same_as, twin)
     paths = [p for p in (path, dictionary, catalog) if p]
-    metadata = container.parquet(session, paths, ours=True)
-    return _with(Verification(tuple(kept), tuple(checks)), metadata)
+    return _with(found, container.parquet(session, paths, ours=True))
 
 
 def _csv(
@@ -416,6 +415,7 @@ def _csv(
     dictionary: Path | None,
     catalog: Path | None,
     same_as: Content | None,
+    twin: Twin | None,
 ) -> Verification:
     text = files.exported_csv(session, path, "verify_text")
     table, types = files.typed(session, text, declared.columns, path.name)
@@ -426,10 +426,8 @@ def _csv(
     if catalog:
         text = files.exported_csv(session, catalog, "verify_groups_text")
         counts, _ = files.typed(session, text, CATALOG, "verify_groups")
-    kept, checks = _written(session, table, declared, listed, counts)
-    kept = [*_models(session, table, declared), *kept]
-    checks += _content(session, table, declared, counts, same_as)
-    return _with(Verification(tuple(kept), tuple(checks)), types)
+    tables = (table, listed, counts)
+    return _with(_judged(session, declared, declared, tables, same_as, twin), types)
 
 
 def _bare(
@@ -438,23 +436,27 @@ def _bare(
     quasi_identifiers: tuple[str, ...],
     k: int,
     counting: Counting,
+    *,
+    named: bool = True,
 ) -> Verification:
+    """The same of a table; `named`: its names may be told, as those of a CSV file may not."""
     written = _described(session, table)
     for name in (*quasi_identifiers, counting.subject):
         if name is not None and written.find(name) is None:
-            hint = did_you_mean(name, written.names)
+            known = f"look at the {len(written.names)} names in its first line"
+            hint = did_you_mean(name, written.names) if named else known
             raise DataError(f"no column {name!r} in {written.name!r}", hint=hint)
     model = KAnonymity(model="k_anonymity", k=k)
     wrong = hygiene.not_plain(written)
     checks = [Check("types", not wrong, "; ".join(wrong)), hygiene.definition(session, [written])]
-    order = hygiene.order(session, [written])
+    order = hygiene.likely_order(session, written)
     checks.append(Check("order", True, f"reported only: {order.detail}" if order.detail else ""))
     checks.append(hygiene.comments(session, written.catalog or session.catalog, [written]))
     found = promises.models(session, written, quasi_identifiers, (model,), counting)
     kept = [replace(p, declared=p.declared | counting.declared) for p in found]
     if counting.subject is not None and counting.null_policy != "wildcard":
         kept.append(promises.linked(session, written, quasi_identifiers, model, counting.subject))
-    return Verification(tuple(kept), tuple(checks))
+    return Verification(tuple(kept), tuple(checks), unique(session, written, [counting.subject]))
 
 
 def _bare_database(
@@ -490,6 +492,8 @@ def _bare_database(
     chosen = candidates[0]
     tables = [described[n] for n in names if n == chosen or companions.get(n) == chosen]
     found = _bare(session, described[chosen], quasi_identifiers, k, counting)
+    listed = next((t for t in tables if t.name == f"{chosen}_dictionary"), None)
+    found = _with(found, *beside.unambiguous(session, listed))
     catalog = next((t for t in tables if t.name == f"{chosen}_catalog"), None)
     if catalog is None:
         return _with(found, *_container(session, path, tables))

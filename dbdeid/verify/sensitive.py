@@ -16,7 +16,14 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy import Model, OfSensitive, TCloseness, population_of
+from dbdeid.privacy import (
+    AlphaK,
+    Model,
+    OfSensitive,
+    SensitiveModel,
+    TCloseness,
+    population_of,
+)
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.sensitive import Target
 from dbdeid.privacy.shares import (
@@ -28,6 +35,7 @@ from dbdeid.privacy.shares import (
 )
 from dbdeid.verify.declared import Declared, Promise
 from dbdeid.verify.generalized import as_written, names_of, renamed
+from dbdeid.verify.spelling import Spelled, has_spellings
 
 HELD, WHOLE, NODES = "verify_held", "verify_whole", "verify_nodes"
 VALUES, RECORDS, CLASSES, MEMBERS = (
@@ -54,6 +62,11 @@ class Counted:
     members: Relation
     source: Relation | None
     by_subject: bool
+
+    @property
+    def tables(self) -> tuple[Relation, ...]:
+        """Where the values stand."""
+        return (self.members,) if self.source is None else (self.members, self.source)
 
 
 def measurable(declared: Declared, *, source: bool) -> tuple[Model, ...]:
@@ -191,6 +204,24 @@ def measured(
     """
     wanted = list(dict.fromkeys(m for m in models if isinstance(m, OfSensitive)))
     columns = attributes(table, wanted)
+    plain = [declared.counts_as_written(c.name) for c in columns]
+    with Spelled(session, counted.tables if counted else ()) as spelled:
+        for name, c, kept in zip(value_names(columns), columns, plain, strict=True):
+            if counted is not None and not kept and has_spellings(c):
+                spelled.read(name)
+        return _measured(session, table, declared, wanted, counted, hierarchies, spelled)
+
+
+def _measured(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    wanted: Sequence[SensitiveModel],
+    counted: Counted | None,
+    hierarchies: Relation | None,
+    spelled: Spelled,
+) -> Found:
+    columns = attributes(table, wanted)
     found: dict[OfSensitive, dict[Target, Any]] = {model: {} for model in wanted}
     for target in dict.fromkeys(t for model in wanted for t in model.targets):
         asked = [model for model in wanted if target in model.targets]
@@ -205,10 +236,11 @@ def measured(
         if any(isinstance(m, TCloseness) and m.distance == "hierarchical" for m in asked):
             hierarchy = hierarchies
         try:
-            shares = _shares(session, declared, counted, places, columns, hierarchy)
+            shares = _shares(session, declared, counted, places, columns, hierarchy, spelled)
             for model in asked:
                 lacking = _lacking(session, model, shares, target)
-                found[model][target] = lacking or _Value(session.row(model.measure(shares))[0])
+                meant = _as_spelled(model, f"s{places[0]}", spelled)
+                found[model][target] = lacking or _Value(session.row(meant.measure(shares))[0])
         finally:
             for name in (HELD, WHOLE, NODES):
                 session.drop_temp(name)
@@ -220,6 +252,13 @@ class _Value:
     """What was measured; anything else that was found is a reason why nothing was."""
 
     found: Any
+
+
+def _as_spelled(model: OfSensitive, name: str, spelled: Spelled) -> OfSensitive:
+    """The model with the values that it lists in the spelling that is counted."""
+    if not isinstance(model, AlphaK) or model.values is None:
+        return model
+    return model.model_copy(update={"values": spelled.listed(name, model.values)})
 
 
 def _judged(model: OfSensitive, found: Mapping[Target, Any]) -> Iterator[Promise]:
@@ -261,13 +300,19 @@ def _shares(
     places: Sequence[int],
     columns: Sequence[Column],
     hierarchies: Relation | None,
+    spelled: Spelled,
 ) -> Shares:
     """The counts of one attribute in temporary tables, to be dropped by the caller."""
     value, by_subject = [f"s{i}" for i in places], counted.by_subject
-    held = session.run(Step(HELD, class_values(counted.members, value, by_subject=by_subject)))
+    nullable = [f"s{i}" for i in places if not declared.counts_as_written(columns[i].name)]
+    kept = ["subject"] if by_subject else []
+    members = spelled.rows(counted.members, value, ["class", *kept])
+    of_classes = class_values(members, value, by_subject=by_subject, nullable=nullable)
+    held = session.run(Step(HELD, of_classes))
     if counted.source is None:
         return Shares(held)
-    known = source_values(counted.source, value, by_subject=by_subject)
+    origin = spelled.rows(counted.source, value, kept)
+    known = source_values(origin, value, by_subject=by_subject, nullable=nullable)
     whole = session.run(Step(WHOLE, known))
     if hierarchies is None:
         return Shares(held, whole)

@@ -89,13 +89,10 @@ def _balance(
 ) -> exp.Select:
     """For each released combination, how often the generalized source and the release have it."""
     names = names_of(columns)
-    zero, one = exp.Literal.number(0), exp.Count(this=exp.Star())
     grouped = [column(name) for name in names]
-    expected = generalized(raw, columns, declared, hierarchies)
-    written = renamed(table, columns)
-    both = exp.union(
-        _counted(expected, names, one, zero), _counted(written, names, zero, one), distinct=False
-    )
+    expected = _of_side(generalized(raw, columns, declared, hierarchies), names, 1, 0)
+    written = _of_side(renamed(table, columns), names, 0, 1)
+    both = exp.union(expected, written, distinct=False)
     total = [exp.alias_(exp.Sum(this=column(side)), side) for side in ("generalized", "released")]
     return (
         exp.select(*grouped, *total)
@@ -104,17 +101,11 @@ def _balance(
     )
 
 
-def _counted(
-    query: exp.Select, names: list[str], generalized: exp.Expr, released: exp.Expr
-) -> exp.Select:
-    columns = [column(name) for name in names]
-    return (
-        exp.select(*columns)
-        .select(exp.alias_(generalized.copy(), "generalized"))
-        .select(exp.alias_(released.copy(), "released"))
-        .from_(query.subquery("counted"))
-        .group_by(*(c.copy() for c in columns))
-    )
+def _of_side(query: exp.Select, names: list[str], generalized: int, released: int) -> exp.Select:
+    """The records of a side, each counting once for it."""
+    sides = {"generalized": generalized, "released": released}
+    counted = [exp.alias_(exp.Literal.number(n), side) for side, n in sides.items()]
+    return exp.select(*(column(name) for name in names), *counted).from_(query.subquery("counted"))
 
 
 def _invented(columns: list[Column], declared: Declared) -> exp.Select:

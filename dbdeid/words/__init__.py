@@ -3,158 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dbdeid.report.padding import counted
-from dbdeid.report.policies import briefly, pieces
+from dbdeid.report.figures import part
 from dbdeid.words import external
-from dbdeid.words.advice import conversation
-from dbdeid.words.layout import grid
-from dbdeid.words.models import compared
-from dbdeid.words.project import expected
+from dbdeid.words.advice import conversation, questions
+from dbdeid.words.evaluation import evaluated as evaluated
+from dbdeid.words.layout import flat, grid
 from dbdeid.words.queries import drawn as drawn
 from dbdeid.words.queries import share, workload
-from dbdeid.words.search import how
-from dbdeid.words.synthetic import synthesized
+from dbdeid.words.run import released as released
 
 if TYPE_CHECKING:
-    from dbdeid.engine.catalog import Entry
     from dbdeid.engine.console import Table
     from dbdeid.privacy.disclosure import Block, Disclosure
     from dbdeid.privacy.individual_risk import IndividualRisk
     from dbdeid.privacy.special_uniques import SpecialUniques
     from dbdeid.privacy.uniqueness import PopulationUniqueness
     from dbdeid.release.demo import Demo, Rows
-    from dbdeid.release.result import RunResult
+    from dbdeid.release.fingerprints import Changed
     from dbdeid.release.risk import Asked, Assessment
-    from dbdeid.verify import Promise, Verification
+    from dbdeid.release.standing import Unpublishable
+    from dbdeid.verify import Promise, Unique, Verification
 
 
 ROWS_SHOWN = 100
 ALL = 10  # digits of a number that breaks its promise, perhaps by little
-MOST_PAIRS = 5  # of columns whose association changed
-
-
-def released(result: RunResult) -> str:
-    """A finished run in a few lines, and what became of the recipient's models."""
-    made = result.synthetic
-    text = _released(result) if made is None else synthesized(result, made)
-    if result.expectations:
-        text += f"\n  expected      {expected(result.expectations)}"
-    if result.models_overall is None:
-        return text
-    return f"{text}\n\n{compared(result.models, result.models_overall)}"
-
-
-def _released(result: RunResult) -> str:
-    by_subject = result.source_subjects < result.source_rows
-    share = result.suppressed_rows / result.source_rows
-    levels = ", ".join(f"{name} {level}" for name, level in result.transformation.items() if level)
-    raw = ", ".join(name for name, level in result.transformation.items() if not level)
-    what = "nothing" if result.transformation else "class by class"
-    made = result.counterfeit_rows
-    added = f", and {made:,} counterfeit ones" if made else ""
-    of_source = result.released_rows - result.counterfeit_rows
-    lines = [
-        f"{result.release}: {of_source:,} of {result.source_rows:,} records released, "
-        f"{result.suppressed_rows:,} suppressed ({share:.1%}){added}",
-        f"  classes       {result.classes:,}, the smallest of {result.smallest_class} "
-        f"{'subjects' if by_subject else 'records'} (NULL: {result.null_policy})",
-        *_padded(result),
-        *_lost(result),
-        *_intervals(result),
-        f"  generalized   {levels or what}" + (" (levels of its hierarchy)" if levels else ""),
-        f"  as it was     {raw}",
-        f"  {_made(result)}",
-        *_promised(result),
-        f"  verified      {'yes' if result.verified else 'no: internal preview'}",
-        f"  written       {result.table}",
-        f"  seconds       {result.seconds['total']:.2f}",
-    ]
-    if result.policy is not None or result.masked is not None:
-        lines = [line for line in lines if not line.startswith("  generalized ")]
-    if not raw:
-        lines = [line for line in lines if not line.startswith("  as it was ")]
-    if by_subject:
-        lines.insert(
-            1,
-            f"  subjects      {result.source_subjects:,}, {result.suppressed_subjects:,} of them "
-            "lose a record",
-        )
-    return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
-
-
-def _lost(result: RunResult) -> Iterator[str]:
-    """What generalization took from a cell, or means from the numbers that they replace."""
-    if result.loss is not None:
-        yield f"  loss          {result.loss:.4f} of a cell's detail on average (0 none, 1 all)"
-    elif "information_loss" in result.metrics:
-        lost = result.metrics["information_loss"]
-        yield f"  loss          {lost:.2f} % of the numbers' variance (SSE/SST)"
-
-
-def _intervals(result: RunResult) -> Iterator[str]:
-    """The intervals of a policy."""
-    for name, labels in (result.policy or {}).items():
-        if result.transformation[name]:
-            yield f"  intervals     {name}: {briefly(pieces(labels))}"
-
-
-def _made(result: RunResult) -> str:
-    """How the levels were found."""
-    search = result.search
-    if "bits" in search:
-        return (
-            f"policy        point {search['point']:,} of the frontier, with risk "
-            f"{search['risk']:.4g} and loss {search['loss']:.4f}; {search['checked']:,} evaluated "
-            f"by {search['name']}, of {search['bits']:,} bits"
-        )
-    if result.masked is not None:
-        groups = result.masked
-        return (
-            f"means         of {groups['groups']:,} groups by {groups['algorithm']}, of "
-            f"{groups['smallest']:,} to {groups['largest']:,} records"
-        )
-    if "blocks" not in search:
-        return f"search        {how(search)}"
-    after = search["placed_afterwards"]
-    rest = f", {after:,} records placed in them afterwards" if after else ""
-    return f"blocks        {search['blocks']:,} by {search['name']}{rest}"
-
-
-def _padded(result: RunResult) -> Iterator[str]:
-    """What was added or moved, and what k means then."""
-    padding = result.padding
-    if padding is not None:
-        yield (
-            f"  counterfeits  {result.counterfeit_rows:,} of at most {padding['limit']:,}; no "
-            f"record is generalized beyond h = {padding['h']:.4g}"
-        )
-        yield f"  protection    {counted(padding)}"
-    if result.method == "relocation":
-        yield f"  UNTRUTHFUL    {result.relocated_rows:,} records have quasi-identifiers of others"
-
-
-def _promised(result: RunResult) -> Iterator[str]:
-    """What was found of each model, where there are more than the classes above tell of."""
-    if any(promise["model"] != "k_anonymity" for promise in result.promises):
-        for promise in result.promises:
-            declared, found = _flat(promise["declared"]), _flat(promise["found"])
-            yield f"  promise       {promise['model']}: declared {declared}; found {found}"
 
 
 def checked(found: Mapping[str, Any]) -> str:
     """A checked spec in a few lines."""
     if found.get("method") == "external":
         return external.checked(found)
+    asked = list(questions(found))
+    if found["source_rows"] is None:
+        return "\n".join([f"{found['release']}: not ready to run", *asked])
     risk_ = found["risk"]
-    head = (
-        f"{found['release']}: the spec fits its data ({found['source_rows']:,} records"
-        f"{_of_subjects(found)}{_to_choose(found)})"
-    )
+    size = f"{found['source_rows']:,} records{_of_subjects(found)}{_to_choose(found)}"
+    head = f"{found['release']}: the spec fits its data ({size})"
     rows = [(c["name"], c["role"], c["type"], _hierarchy(c)) for c in found["columns"]]
+    if asked:
+        head = f"  with what is decided so far: {size}"
     lines = [
+        *([f"{found['release']}: not ready to run", *asked] if asked else []),
         head,
         *([_as_it_is(risk_)] if risk_ else []),
         grid(("column", "role", "type", "hierarchy"), rows),
@@ -197,19 +89,33 @@ OF_A_FILE = (
 )
 
 
-def verified(found: Verification, *, alone: bool = False) -> str:
+def verified(
+    found: Verification,
+    *,
+    alone: bool = False,
+    changed: Changed | None = None,
+    unpublishable: Unpublishable | None = None,
+) -> str:
     """A verification: every promise and check once, and each failure with its place.
 
     Args:
         found: what was found.
         alone: of a file without a specification, of which nobody knows what it promises.
+        changed: how the source has changed since; the release was then verified without it.
+        unpublishable: why nobody else is to have it all the same.
     """
     promises = [(*_placed(p.model), p) for p in found.promises]
     checks = [(*_placed(c.check), c) for c in found.hygiene]
     places = list(dict.fromkeys(place for _, place, _ in (*promises, *checks) if place))
     where = f" in the table, {', '.join(places)}" if places else ""
     good = "k-anonymity, as asked of this file" if alone else f"every promise holds{where}"
-    lines = [f"verified: {good}" if found.verified else "NOT verified"]
+    if changed is not None:
+        good = f"the release is as it was when it was verified{where}"
+    why = unpublishable
+    lines = [f"not for publication: {why.message}. Do not give it away"] if why else []
+    lines += [f"{changed.message}: run it again"] if changed is not None else []
+    lines += [f"promises verified: {good}" if found.verified else "promises NOT verified"]
+    lines += [_unique(found.unique)] if found.unique else []
     for name in dict.fromkeys(name for name, _, _ in promises):
         kept = [(place, p) for n, place, p in promises if n == name and p.holds]
         lines += [f"  {name:<18}  {_kept(p)}" for place, p in kept if place == kept[0][0]]
@@ -220,7 +126,16 @@ def verified(found: Verification, *, alone: bool = False) -> str:
     lines += [f"  FAIL  {p.model}: {_kept(p, ALL)}" for p in found.promises if not p.holds]
     lines += [f"  FAIL  {c.check}: {c.detail}" for c in found.hygiene if not c.holds]
     lines += [OF_A_FILE] if alone else []
+    if changed is not None and changed.not_compared:
+        lines.append(f"  not compared with the source: {', '.join(changed.not_compared)}")
     return "\n".join(lines)
+
+
+def _unique(found: Unique) -> str:
+    """Who is unique all the same, beside what was verified."""
+    of = f"{found.records:,} of {found.of:,} records ({part(found.records, found.of)})"
+    are = "is" if found.records == 1 else "are"
+    return f"  {'not promised':<18}  {of} {are} unique over all {found.columns} columns"
 
 
 def _placed(name: str) -> tuple[str, str]:
@@ -231,49 +146,12 @@ def _placed(name: str) -> tuple[str, str]:
 
 
 def _kept(promise: Promise, digits: int = 4) -> str:
-    declared, found = _flat(promise.declared, digits), _flat(promise.found, digits)
+    declared, found = flat(promise.declared, digits), flat(promise.found, digits)
     if promise.declared == {"promised": False}:
         return f"not promised; found {found}"
     if promise.declared == promise.found:
         return f"as declared: {found}"
     return f"declared {declared}; found {found}"
-
-
-def _flat(value: Any, digits: int = 4) -> str:
-    if isinstance(value, Mapping):
-        if not value:
-            return "none"
-        return ", ".join(f"{key} {_flat(item, digits)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        if not value:
-            return "none"
-        return " and ".join(_flat(item, digits) for item in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
-
-
-def evaluated(found: Mapping[str, Any]) -> str:
-    """The utility of a release."""
-    metrics = found["metrics"]
-    changed = sorted(
-        (name for name in metrics if name.startswith("association.")), key=metrics.__getitem__
-    )
-    left_out = set(changed[:-MOST_PAIRS])
-    rows = [(name, f"{value:.6g}") for name, value in metrics.items() if name not in left_out]
-    lines = [grid(("metric", "value"), rows)]
-    if left_out:
-        lines.append(f"  associations of {len(left_out)} more pairs, which changed less: --json")
-    if found.get("not_measured"):
-        names = ", ".join(found["not_measured"])
-        lines.append(f"  not measured: {names}; a value has no meaning or no original to compare")
-    if found["recoding"] == "local":
-        lines += ["  local recoding: levels differ between classes"]
-    if found["queries"]:
-        lines += ["", workload(found["queries"])]
-    if found["models"]:
-        lines += ["", compared(found["models"], found["models_overall"])]
-    return "\n".join(lines)
 
 
 def demo(done: Demo) -> str:
@@ -447,49 +325,6 @@ def _special(found: SpecialUniques, width: int) -> str:
     ]
     head = f"special uniques by {found.largest_set} of {width} quasi-identifiers or fewer"
     return head + "\n" + grid(("", ""), rows)
-
-
-def entry(found: Entry) -> dict[str, Any]:
-    """One run for JSON."""
-    return {
-        "release": found.release,
-        "object": found.object,
-        "kind": found.kind,
-        "exports": list(found.exports),
-        "transformation": dict(found.transformation),
-        "metrics": dict(found.metrics),
-        "spec_hash": found.spec_hash,
-        "version": found.version,
-        "created": found.created.isoformat(timespec="seconds"),
-    }
-
-
-def entries(found: Sequence[Entry]) -> str:
-    """The runs of a database."""
-    if not found:
-        return "no releases yet"
-    untrue = any(text for e in found for text in _untrue(e.record))
-    rows = [
-        (
-            e.release,
-            e.kind,
-            e.object,
-            f"{e.created:%Y-%m-%d %H:%M}",
-            f"k={e.record['smallest_class']}",
-            f"loss {e.metrics['loss']:.4f}" if "loss" in e.metrics else "",
-            *(_untrue(e.record) if untrue else ()),
-        )
-        for e in found
-    ]
-    head = ("release", "kind", "written to", "at (UTC)", "", "", *([""] if untrue else []))
-    return grid(head, rows)
-
-
-def _untrue(record: Mapping[str, Any]) -> tuple[str]:
-    """That not all records of a release are true, and what its k means then."""
-    if record.get("padding"):
-        return (counted(record["padding"]),)
-    return ("untruthful: records were moved" if record["method"] == "relocation" else "",)
 
 
 def table(found: Table) -> str:

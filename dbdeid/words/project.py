@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbdeid.report.remains import briefly
+
 
 def line(result: Mapping[str, Any]) -> str:
     """What became of one release, in one line, and what is to be known of it, in a line each."""
     what = _of_run(result) if "released_rows" in result else _of_test(result)
+    what = f"trial, not for publication: {what}" if result.get("trial") else what
     if result["status"] != "success":
         what = _first(result["message"])
     seconds = f"{result['seconds']:.2f} s" if result["seconds"] else ""
@@ -24,13 +27,21 @@ def _of_run(result: Mapping[str, Any]) -> str:
     added = f" and {counterfeits:,} counterfeits" if counterfeits else ""
     return (
         f"{real:,} of {result['source_rows']:,} records{added}, smallest class of "
-        f"{result['smallest_class']}{loss}" + ("" if result["verified"] else ", a preview")
+        f"{result['smallest_class']}{loss}, {_verified(result)}"
     )
+
+
+def _verified(result: Mapping[str, Any]) -> str:
+    """Whether promises were verified, beside who is unique all the same."""
+    if not result["verified"]:
+        return "a preview"
+    beside = briefly(result)
+    return "promises verified" + (f", {beside}" if beside else "")
 
 
 def _of_test(result: Mapping[str, Any]) -> str:
     expectations: Sequence[Mapping[str, Any]] = result.get("expectations") or ()
-    return f"verified; {expected(expectations)}" if expectations else "verified"
+    return "promises verified" + (f"; {expected(expectations)}" if expectations else "")
 
 
 def expected(expectations: Sequence[Mapping[str, Any]]) -> str:

@@ -30,7 +30,7 @@ def _end(search: Mapping[str, Any]) -> str:
         return ""
     if search["out_of_time"]:
         return ", until its time was up"
-    return ", too many for a proof" if search["name"] == "optimal" else ""
+    return ", too many for a proof" if search["name"] in ("optimal", "best_first") else ""
 
 
 def proven(search: Mapping[str, Any], objective: str) -> str:
@@ -50,12 +50,25 @@ def following(phase: str, found: Progress | Placed | Weighed | None) -> str:
         return f"{phase}: {found.records:,} of {found.total:,} records have a class"
     if isinstance(found, Weighed):
         return f"{phase}: {found.evaluated:,} of {found.budget:,} policies evaluated"
-    line = f"{phase}: {found.checked:,} checked, {found.open:,} open"
+    line = f"{phase}: {found.checked:,} checked{_after(found.seconds)}, {found.open:,} open"
     if math.isinf(found.best):
         return f"{line}, nothing found yet"
     line += f", best so far {found.best:.5g}"
     gap = (found.best - found.lower_bound) / abs(found.best) if found.best else 0.0
     return f"{line}, proven at least {at_least(found.lower_bound)} (gap {percent(gap)})"
+
+
+def _after(seconds: float) -> str:
+    """How long something has taken; nothing before a second."""
+    if seconds < 1:
+        return ""
+    minutes, rest = divmod(int(seconds), 60)
+    return f" in {minutes} min {rest} s" if minutes else f" in {rest} s"
+
+
+def where_interrupted(phase: str, found: Progress | Placed | Weighed | None) -> str:
+    """How far a command was that was interrupted before it had something to take."""
+    return f"It was interrupted here: {following(phase, found)}"
 
 
 def best_so_far(best: BestSoFar) -> str:

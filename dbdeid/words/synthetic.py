@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.words.remains import earlier, notes, promises, remains
+
 if TYPE_CHECKING:
     from dbdeid.release.result import RunResult
 
@@ -17,15 +19,17 @@ def synthesized(result: RunResult, made: Mapping[str, Any]) -> str:
     lines = [
         f"{result.release}: {result.released_rows:,} synthetic records in place of "
         f"{result.source_rows:,} (no formal guarantee)",
+        *remains(result),
+        *earlier(result),
         f"  clusters      {made['clusters']:,} by {result.search['name']}, of "
         f"{made['smallest']:,} to {made['largest']:,} records{response}{strata}",
         *_kept(made),
         *_tried(made),
-        f"  verified      {'yes' if result.verified else 'no'}",
+        promises(result),
         f"  written       {result.table}",
         f"  seconds       {result.seconds['total']:.2f}",
     ]
-    return "\n".join([*lines, *(f"  note          {text}" for text in result.warnings)])
+    return "\n".join([*lines, *notes(result)])
 
 
 def _kept(made: Mapping[str, Any]) -> Iterator[str]:
@@ -41,7 +45,16 @@ def _tried(made: Mapping[str, Any]) -> Iterator[str]:
     trial = made["trial"]
     if trial is not None:
         yield (
-            f"  membership    AUC {trial['auc']:.3f} (.5: nobody can tell who was in the data); "
-            f"hit exactly: {trial['hit_members']:,} of {trial['unique_members']:,} unique members, "
-            f"{trial['hit_others']:,} of {trial['unique_others']:,} unique others"
+            f"  membership    AUC {trial['auc']:.3f} by distance (.5: nobody can tell who was in "
+            f"the data); hit exactly: {trial['hit_members']:,} of {trial['unique_members']:,} "
+            f"unique members, {trial['hit_others']:,} of {trial['unique_others']:,} unique others"
+        )
+    found = made.get("shadows")
+    if found is not None:
+        everyone, outliers = found["everyone"], found["outliers"]
+        yield (
+            f"  shadow attack AUC {everyone['auc']:.3f}, of outliers {outliers['auc']:.3f}; "
+            f"members told at 1 % false alarms: {everyone['true_positives']:.1%}, of outliers "
+            f"{outliers['true_positives']:.1%}; people at risk: {found['people_at_risk']:,}, of "
+            f"{found['outlying']:,} outliers {found['outliers_at_risk']:,}"
         )

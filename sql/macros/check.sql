@@ -153,8 +153,8 @@ FROM (
 -- in WHERE and not in SELECT, where count(*) or EXISTS around it would optimize the check away;
 -- the condition is what must hold, so that NULL fails
 WHERE CASE
-  WHEN __smallest >= k THEN true
   WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
+  WHEN __smallest >= k THEN true
   WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
   ELSE error(concat(
     'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,
@@ -171,8 +171,8 @@ CREATE OR REPLACE MACRO deid.check(
 ) AS (
   SELECT
     CASE
-      WHEN __smallest >= k THEN true
       WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
+      WHEN __smallest >= k THEN true
       WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
       ELSE error(concat(
         'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,

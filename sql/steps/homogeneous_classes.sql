@@ -1,16 +1,10 @@
--- homogeneous_classes: classes in which one sensitive value is that of every member, whatever else
---                      some of them have
+-- homogeneous_classes: classes in which one sensitive value is that of every member
 -- reads   __classes__    one row per class: class, records
---         __held__       one row per class and value: class, size, count
--- gives   classes, records    one row; NULL is a value of its own
+--         __uniform__    one row per such class: class
+-- gives   classes, records    one row
 SELECT
   count(*) AS classes,
   CAST(coalesce(sum(records), 0) AS BIGINT) AS records
 FROM __classes__ AS classes
-JOIN (
-  SELECT class
-  FROM __held__
-  GROUP BY class
-  HAVING max(count) = any_value(size)
-) AS uniform
+JOIN __uniform__ AS uniform
   ON uniform.class = classes.class

@@ -1,13 +1,14 @@
 -- joint_values: people left with fewer values of a sensitive column than their class has, and than l
 -- reads   __earlier__   one row per record that an earlier release shows: record, person, class
---         __shown__     the same of this one, with __value__, the sensitive value as text
+--         __shown__     the same of this one, with __value__, what the sensitive value means as
+--                       text; NULL is no value
 --         $l            distinct values that a class must have
 -- gives   groups, people   one row; a group is a pair of classes that shows people in both releases
 WITH joint AS (
   SELECT
     earlier.class AS before,
     shown.class AS now,
-    coalesce(__value__, '') || (__value__ IS NULL)::VARCHAR AS value,
+    __value__ AS value,
     shown.person AS person
   FROM __earlier__ AS earlier
   JOIN __shown__ AS shown
@@ -15,7 +16,7 @@ WITH joint AS (
 ), own AS (
   SELECT
     class,
-    count(DISTINCT coalesce(__value__, '') || (__value__ IS NULL)::VARCHAR) AS found
+    count(DISTINCT __value__) AS found
   FROM __shown__
   GROUP BY class
 )

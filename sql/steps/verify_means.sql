@@ -2,7 +2,8 @@
 -- reads   __cells__   one row for each source value and class: __key__, what the class reads; value,
 --                     the number in the source; shown, what replaces it; records
 -- gives   records                                                               one row
--- Differences are added up: sums of large numbers would hide small ones. $slack is for rounding.
+-- Differences are added up: sums of large numbers would hide small ones. $slack is for days and
+-- seconds, what is beside it for doubles: a mean is rounded once, by at most 1.2e-16 of itself.
 SELECT coalesce(sum(members), 0)::BIGINT AS records
 FROM (
   SELECT
@@ -15,4 +16,4 @@ FROM (
   GROUP BY __key__
 )
 WHERE (shown IS NULL) <> (known = 0)
-  OR abs(apart) > $slack + 1e-9 * farthest + 1e-12 * abs(shown)
+  OR abs(apart) > $slack + 1e-9 * farthest + 2.5e-16 * abs(shown)

@@ -5,15 +5,26 @@
 -- gives   name, level, value, shown, loss           one row per column, level and value
 -- Where levels mix a label that names other leaves on another level is shown with its level, a value
 -- as it is. The range of intervals stands nowhere but in their losses: the narrowest that any tells
--- is taken.
-WITH measured AS (
+-- is taken. Bounds are subtracted before they are rounded: doubles do not tell 2^60 from 2^60 + 5.
+WITH ends AS (
   SELECT
     *,
+    TRY_CAST(split_part(lower, '.', 1) AS BIGNUM) AS lower_whole,
+    TRY_CAST(split_part(upper, '.', 1) AS BIGNUM) AS upper_whole,
+    TRY_CAST('0.' || split_part(lower, '.', 2) || '0' AS DOUBLE) AS lower_rest,
+    TRY_CAST('0.' || split_part(upper, '.', 2) || '0' AS DOUBLE) AS upper_rest
+  FROM __labels__
+),
+measured AS (
+  SELECT
+    * EXCLUDE (lower_whole, upper_whole, lower_rest, upper_rest),
     coalesce(
-      TRY_CAST(upper AS DOUBLE) - TRY_CAST(lower AS DOUBLE),
+      CAST(upper_whole - lower_whole AS DOUBLE)
+      + CASE WHEN upper LIKE '-%' THEN -upper_rest ELSE upper_rest END
+      - CASE WHEN lower LIKE '-%' THEN -lower_rest ELSE lower_rest END,
       epoch(TRY_CAST(upper AS TIMESTAMP)) - epoch(TRY_CAST(lower AS TIMESTAMP))
     ) AS width
-  FROM __labels__
+  FROM ends
 ),
 columns AS (
   SELECT

@@ -16,6 +16,7 @@ from bad_input.place import GONE
 from bad_input.runner import Case
 
 Build = Callable[[Path], None]
+NO_END = ("people.parquet is no Parquet file; it begins like one", "write it again")
 
 
 def _damaged(change: Callable[[bytes], bytes]) -> Build:
@@ -68,16 +69,18 @@ PARQUET = tuple(
         spec={"source": "people.parquet", "database": GONE},
         build=_parquet,
         real=True,
-        place="DuckDB: Invalid Input Error",
-        hint="-vv",
+        place=place,
+        hint=hint,
     )
-    for what, _parquet in (
-        ("cut in half", lambda folder: _cut(folder, lambda data: data[: len(data) // 2])),
+    for what, place, hint, _parquet in (
+        ("cut in half", *NO_END, lambda folder: _cut(folder, lambda data: data[: len(data) // 2])),
         (
             "without its middle",
+            "DuckDB: Invalid Input Error",
+            "-vv",
             lambda folder: _cut(folder, lambda data: data[:200] + _noise(400) + data[600:]),
         ),
-        ("without its end", lambda folder: _cut(folder, lambda data: data[:-9])),
+        ("without its end", *NO_END, lambda folder: _cut(folder, lambda data: data[:-9])),
     )
 )
 

@@ -116,7 +116,7 @@ FILES = (
         name="a hierarchy that is /dev/null",
         spec={"columns/sex/hierarchy": "/dev/null"},
         place=SEX,
-        hint="one row for each value",
+        hint="give a CSV file",
     ),
     Case(
         name="values on request",

@@ -20,6 +20,7 @@ def _refused(name: str, place: str, hint: str, *, code: int = 2, **model: Any) -
 
 L: dict[str, Any] = {"model": "l_diversity", "column": "illness", "l": 2}
 T: dict[str, Any] = {"model": "t_closeness", "column": "illness", "t": 0.2}
+EM: dict[str, Any] = {"model": "em_anonymity", "column": "wage", "epsilon": 500, "m": 2}
 ALPHA: dict[str, Any] = {"model": "alpha_k", "column": "illness", "k": 2, "alpha": 0.5}
 
 KEYS = (
@@ -57,6 +58,13 @@ KEYS = (
     _refused("beta 0", "beta", "beta: 2", model="basic_beta", column="illness", beta=0),
     _refused("enhanced beta below 0", "beta", "beta: 2", model="enhanced_beta", column="illness", beta=-1),
     _refused("delta 0", "delta", "delta: 1.5", model="delta_disclosure", column="illness", delta=0),
+    _refused("epsilon below 0", "epsilon", "epsilon: 500", **EM | {"epsilon": -1}),
+    _refused("epsilon infinite", "epsilon", "epsilon: 500", **EM | {"epsilon": float("inf")}),
+    _refused("m of one", "m", "m: 3", **EM | {"m": 1}),
+    _refused("m not whole", "m", "m: 3", **EM | {"m": 2.5}),
+    _refused("nearness of texts", "column: em_anonymity is about numbers", "l_diversity or t_closeness", **EM | {"column": "illness"}),
+    _refused("nearness of combinations", "privacy[1]: joint: true has no distances", "leave joint out",
+             **EM | {"joint": True, "column": ["illness", "wage"]}),
     _refused("min above max", "privacy[1]: min is above max", "max: 0.2",
              model="delta_presence", population="people", min=0.5, max=0.1),
     _refused("unknown attacker", "attacker", "did you mean 'journalist'", model="max_risk", attacker="jurnalist", threshold=0.1),

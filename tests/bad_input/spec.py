@@ -389,11 +389,20 @@ LEGAL = tuple(
         "a prefix longer than every value": {"columns/zip/hierarchy": {"prefix": [HUGE, 1]}},
         "a width of 400 digits": {"columns/age/hierarchy": {"intervals": [10, 10**400]}},
         "a seed of 30 digits": {"seed": HUGE},
-        "k = 1": {"privacy/0/k": 1},
+        "k = 1": {
+            "privacy/0/k": 1,
+            **{f"columns/{name}/reason": "made up" for name in ("age", "zip", "sex")},
+        },
     }.items()
 )
 
 TWO = (
+    Case(
+        name="k = 1 without a reason",
+        spec={"privacy/0/k": 1},
+        place="privacy",
+        hint="reason: …",
+    ),
     Case(
         name="all mistakes at once",
         spec={"release": "a b", "privacy/0/k": 0, "method/engine": "gpu", "columns/age/weight": -1},

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dbdeid
 from canaries.datasets import DATABASE, DATASETS, SPEC, Dataset
@@ -245,7 +246,12 @@ METHODS = (
                 "postcode": "drop",
                 **{
                     name: {"role": "synthesize", "reason": "made up"}
-                    for name in ("age", "education", "sex", "account", "note", "income")
+                    for name in ("age", "education", "sex", "note", "income")
+                },
+                "account": {
+                    "role": "synthesize",
+                    "reason": "made up",
+                    "accept": "looks_like_identifier",
                 },
                 "hours_per_week": "synthesize",
             },
@@ -293,8 +299,9 @@ class Release:
 
     @cached_property
     def report(self) -> Path:
-        """The public report."""
-        return write_report(self.spec, "public")
+        """The public report, of what verifies now: pseudonyms are then made again."""
+        with patch.dict("os.environ", {"DBDEID_PSEUDONYM_KEY": KEY}):
+            return write_report(self.spec, "public")
 
     @cached_property
     def public(self) -> dict[str, Path]:

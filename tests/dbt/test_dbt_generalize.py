@@ -59,7 +59,7 @@ SPEC: dict[str, Any] = {
     "release": "planned",
     "source": "kinds",
     "columns": {
-        name: {"role": "quasi_identifier", "hierarchy": hierarchy, **more}
+        name: {"role": "quasi_identifier", "hierarchy": hierarchy, "reason": "made up", **more}
         for name, (_, hierarchy, more, _) in COLUMNS.items()
     },
     "privacy": [{"model": "k_anonymity", "k": 1}],

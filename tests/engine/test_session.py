@@ -221,3 +221,44 @@ def test_filling_a_table_tells_its_rows_and_replaces_it(session) -> None:
         numbers = sqlglot.parse_one(f"SELECT range AS n FROM range({rows})", dialect="duckdb")
         assert session.fill(Step("filled", numbers)) == rows
         assert session.row("SELECT count(*) FROM filled") == (rows,)
+
+
+SHADOWS = (
+    "CREATE MACRO min(x) AS max(x)",
+    'CREATE MACRO "=" (a, b) AS true',
+    "CREATE MACRO SQRT(x) AS 1",
+    "CREATE MACRO duckdb_functions() AS TABLE SELECT 1 AS a",
+    "CREATE MACRO duckdb_databases() AS TABLE "
+    "SELECT 'none' AS database_name, NULL AS path, false AS internal",
+    "CREATE MACRO current_setting(x) AS ''",
+)
+
+
+@pytest.mark.parametrize("statement", SHADOWS)
+@pytest.mark.parametrize("connected", [False, True])
+def test_a_macro_for_a_built_in_is_refused(tmp_path: Path, statement: str, connected: bool) -> None:
+    path = database(tmp_path / "owner.duckdb")
+    with duckdb.connect(str(path)) as con:
+        con.execute(statement)
+        con.execute("CREATE MACRO mine(x) AS x")
+        if connected:
+            with pytest.raises(DataError, match="'owner' has macros that stand for functions"):
+                Session.over(con, path, read_only=True)
+    with duckdb.connect() as con:
+        with pytest.raises(DataError, match="stand for functions of DuckDB"):
+            Session.over(con, path, read_only=True)
+        names = con.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal")
+        assert names.fetchall() == [("memory",)]
+    with pytest.raises(DataError, match="drop them") as refused:
+        Session.open(path, read_only=True)
+    assert "mine" not in str(refused.value)
+
+
+def test_macros_of_other_names_or_places_are_no_matter(tmp_path: Path) -> None:
+    path = database(tmp_path / "owner.duckdb")
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE MACRO twice(x) AS 2 * x")
+        con.execute("CREATE SCHEMA other")
+        con.execute("CREATE MACRO other.min(x) AS max(x)")
+    with Session.open(path, read_only=True) as session:
+        assert session.row("SELECT twice(min(a)) FROM t") == (2,)

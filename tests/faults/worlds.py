@@ -191,6 +191,7 @@ class World:
                 "hierarchies",
                 "published",
                 "published_rows",
+                "withdrawals",
                 "releases",
             ]
         assert [name for (name,) in objects] == sorted(expected)

@@ -17,17 +17,17 @@ import dbdeid.release.result
 VALUES = st.tuples(st.integers(0, 7), st.sampled_from(["a", "b", "c", None]), st.integers(0, 3))
 
 
+DRAWN = {"role": "quasi_identifier", "reason": "drawn at random"}  # k may be 1
+
+
 def spec(k: int, limit: float, **method: Any) -> dict[str, Any]:
     return {
         "release": "r",
         "source": "t",
         "columns": {
-            "n": {"role": "quasi_identifier", "hierarchy": {"intervals": [2, 4]}},
-            "c": {
-                "role": "quasi_identifier",
-                "hierarchy": {"groups": [{"ab": ["a", "b"], "c_": ["c"]}]},
-            },
-            "x": {"role": "quasi_identifier", "hierarchy": "suppress"},
+            "n": {**DRAWN, "hierarchy": {"intervals": [2, 4]}},
+            "c": {**DRAWN, "hierarchy": {"groups": [{"ab": ["a", "b"], "c_": ["c"]}]}},
+            "x": {**DRAWN, "hierarchy": "suppress"},
         },
         "privacy": [{"model": "k_anonymity", "k": k}],
         "method": {"name": "full_domain", "suppression_limit": limit, **method},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,10 @@ ROW = st.tuples(
     st.integers(0, 8),
     st.integers(0, 3) | st.none(),
 )
+NEARNESS: list[dict[str, Any]] = [
+    {"model": "em_anonymity", "epsilon": 1, "m": 2},
+    {"model": "em_anonymity", "epsilon": 0, "m": 3},
+]
 MODELS: list[dict[str, Any]] = [
     {"model": "l_diversity", "l": 2},
     {"model": "l_diversity", "l": 3},
@@ -46,6 +50,7 @@ MODELS: list[dict[str, Any]] = [
     {"model": "basic_beta", "beta": 1},
     {"model": "enhanced_beta", "beta": 2},
     {"model": "delta_disclosure", "delta": 1.5},
+    *NEARNESS,
 ]
 GROUPS = {"0": "low", "1": "low", "2": "high", "3": "high"}
 
@@ -112,7 +117,7 @@ class Judge:
     whole: brute.Counts
 
     def holds(self, records: list[brute.Record], people: int) -> bool:
-        held = brute.counts(records, by_subject=self.case.by_subject)
+        held = brute.counts(records, by_subject=self.case.by_subject, nullable=True)
         verdicts = [people >= self.case.k]
         for wanted in self.case.models:
             keys = {key: value for key, value in wanted.items() if key != "model"}
@@ -121,7 +126,7 @@ class Judge:
             seen = held
             if meant is not None:  # as text
                 values = {None if v is None else str(v): n for v, n in held.values.items()}
-                seen = brute.Counts(held.size, values)
+                seen = brute.Counts(held.size, values, held.nullable)
             verdict = brute.judge(model, seen, self.whole, path)
             assume(verdict is not None)  # not by rounding
             verdicts.append(bool(verdict))
@@ -182,6 +187,23 @@ def outcomes(rows: list[Key], case: Case) -> dict[Key, tuple[float, Counter[Key]
 @settings(max_examples=20, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=14), cases)
 def test_a_release_is_the_best_that_its_models_allow(rows: list[Key], case: Case) -> None:
+    _judge_release(rows, case)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(ROW, min_size=4, max_size=14),
+    cases,
+    st.lists(st.sampled_from(NEARNESS), min_size=1, max_size=2).map(tuple),
+)
+def test_a_release_without_near_values_is_the_best(
+    rows: list[Key], case: Case, models: tuple[dict[str, Any], ...]
+) -> None:
+    """Classes that hold can make one that does not as they merge: no branch may be cut for it."""
+    _judge_release(rows, replace(case, models=models))
+
+
+def _judge_release(rows: list[Key], case: Case) -> None:
     expected = outcomes(rows, case)
     with pytest.MonkeyPatch.context() as patch, duckdb.connect() as con:
         patch.setenv("DBDEID_PSEUDONYM_KEY", "0123456789abcdef" * 2)

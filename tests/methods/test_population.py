@@ -101,20 +101,22 @@ def test_where_parts_that_hold_make_a_whole_that_holds(
 # -- releases -----------------------------------------------------------------------------------
 
 
-def test_a_share_may_be_too_small_above_what_holds() -> None:
-    """Without suppression, that the most general transformation fails says nothing of others."""
+def test_who_fits_no_released_class_is_known_not_to_be_in_the_table() -> None:
+    """Nergiz et al. 2007, definition 3: of every person of the population, in the table or not."""
     given = spec(1, 0.0)
     given["privacy"] = [{"model": "delta_presence", "population": "town", "min": 0.25, "max": 0.5}]
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS SELECT 1 AS n, 'a' AS c, 0 AS x")
-        con.execute(
-            "CREATE TABLE town AS SELECT t.* FROM t, range(2) "
-            "UNION ALL SELECT 1, 'b', 0 FROM range(100)"
-        )
+        con.execute("CREATE TABLE town AS SELECT t.* FROM t, range(2) UNION ALL SELECT 1, 'b', 0")
+        found = dbdeid.run(given, con)  # not at level 0, where nobody of b can be in it
+        assert found.transformation == {"n": 0, "c": 1, "x": 0}
+        given["privacy"][0]["min"] = 0
         found = dbdeid.run(given, con)
         assert found.transformation == {"n": 0, "c": 0, "x": 0}
-        given["privacy"][0]["min"] = 0.01
-        given["columns"]["c"]["min_level"] = 1
+        told = {p.model: p.found for p in dbdeid.verify(given, con).promises}
+        assert told["delta_presence"] == {"min": 0, "max": 0.5}
+        con.execute("INSERT INTO town SELECT 1, 'b', 0 FROM range(2)")
+        given["privacy"][0]["min"] = 0.25
         with pytest.raises(dbdeid.Unsatisfiable, match="town: delta_presence"):
             dbdeid.run(given, con)
 
@@ -219,6 +221,13 @@ def releases(rows: list[Key], town: list[Key], case: Case) -> dict[Key, tuple[fl
         if len(lost) > case.limit * len(set(who)) + 1e-9 or not any(kept):
             continue
         if case.keep and lost and not case.holds(len(lost), whole):
+            continue
+        shown = {key for key, stay in zip(keys, kept, strict=True) if stay}
+        if not (case.keep and lost) and any(
+            set(fitting[m.get("population", "town")]) - shown  # known not to be in the table
+            for m in case.models
+            if m.get("min", 0) > 0
+        ):
             continue
         loss = sum(
             sum(part for _, part in row) if stay else 3

@@ -162,13 +162,13 @@ def test_columns_of_one_value_or_none_do_not_matter() -> None:
 
 
 def test_the_auc_is_that_of_ranks() -> None:
-    from dbdeid.numeric.attack import _nearer
+    from dbdeid.numeric.attack import nearer
 
     rng = np.random.default_rng(11)
     members, others = rng.integers(0, 20, 300) / 2, rng.integers(3, 22, 200) / 2
     ranks = rankdata(np.concatenate([-members, -others]))[:300]
     wanted = (ranks.sum() - 300 * 301 / 2) / (300 * 200)
-    assert _nearer(members, others) == pytest.approx(wanted)
+    assert nearer(members, others) == pytest.approx(wanted)
 
 
 def test_the_nearest_point_is_the_same_by_a_tree_and_by_all() -> None:

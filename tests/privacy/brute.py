@@ -22,22 +22,47 @@ CLOSE = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class Counts:
-    """Records counted: people, or records, and those with each value."""
+    """Records counted: people, or records, and those with each value; NULL may be no value."""
 
     size: int
     values: dict[Any, int]
+    nullable: bool = False
 
     @property
     def pairs(self) -> int:
         return sum(self.values.values())
 
+    def absent(self, value: Any) -> bool:
+        return self.nullable and value is None
 
-def counts(records: Iterable[Record], *, by_subject: bool) -> Counts:
+    @property
+    def alone(self) -> Counts | None:
+        """Those who have a value, at least so many people; None where nobody has."""
+        values = {v: n for v, n in self.values.items() if not self.absent(v)}
+        if not values:
+            return None
+        without = sum(n for v, n in self.values.items() if self.absent(v))
+        return Counts(max(self.size - without, *values.values(), 0), values)
+
+    @property
+    def readings(self) -> list[Counts]:
+        """Everybody, and those who have a value."""
+        return [Counts(self.size, self.values), *([self.alone] if self.alone else [])]
+
+
+def counts(records: Iterable[Record], *, by_subject: bool, nullable: bool = False) -> Counts:
     records = list(records)
+    if nullable:  # a combination of which a part is missing is none, whichever part that is
+        records = [(c, p, None if v is None or _lacks(v) else v) for c, p, v in records]
     if not by_subject:
-        return Counts(len(records), dict(Counter(value for _, _, value in records)))
+        return Counts(len(records), dict(Counter(value for _, _, value in records)), nullable)
     pairs = {(person, value) for _, person, value in records}
-    return Counts(len({person for person, _ in pairs}), dict(Counter(v for _, v in pairs)))
+    people = len({person for person, _ in pairs})
+    return Counts(people, dict(Counter(v for _, v in pairs)), nullable)
+
+
+def _lacks(value: Any) -> bool:
+    return isinstance(value, tuple) and None in value
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
@@ -58,15 +83,54 @@ def uniform(held: Counts) -> bool:
 
 
 def distinct(held: Counts) -> int:
-    return 1 if uniform(held) else min(len(held.values), held.size)
+    if any(map(uniform, held.readings)) or held.alone is None:
+        return 1
+    return min(len(held.alone.values), held.alone.size)
 
 
 def entropy(held: Counts) -> float:
+    return min(map(_entropy, held.readings))
+
+
+def _entropy(held: Counts) -> float:
     shares = [count / held.pairs for count in held.values.values()]
     return 1.0 if uniform(held) else min(exp(-sum(p * log(p) for p in shares)), float(held.size))
 
 
 def recursive(held: Counts, least: int) -> Fraction | float:
+    return max(_recursive(one, least) for one in held.readings)
+
+
+def confidence(held: Counts, values: Any = None) -> Fraction:
+    """The greatest share of a value among all, or among those who have one."""
+    return max(
+        (
+            Fraction(n, one.size)
+            for one in held.readings
+            for v, n in one.values.items()
+            if values is None or v in values
+        ),
+        default=Fraction(),
+    )
+
+
+def near(held: Counts, epsilon: float) -> Fraction:
+    """Li, Tao & Xiao 2008, definition 1: people for each who is near a value, at least."""
+    return min(
+        Fraction(one.size, _within(one, value, Fraction(repr(epsilon))))
+        for one in held.readings
+        for value in one.values
+    )
+
+
+def _within(held: Counts, value: Any, epsilon: Fraction) -> int:
+    if value is None:
+        return held.values[None]
+    others = [(v, n) for v, n in held.values.items() if v is not None]
+    return sum(n for v, n in others if abs(Fraction(str(v)) - Fraction(str(value))) <= epsilon)
+
+
+def _recursive(held: Counts, least: int) -> Fraction | float:
     ranked = sorted(held.values.values(), reverse=True)
     rare = sum(ranked[least - 1 :])
     return Fraction(ranked[0], rare) if rare else inf
@@ -159,13 +223,14 @@ def judge(model: Any, held: Counts, whole: Counts, path: Path) -> bool | None:
         }
         return at_most(distances[model.distance](), model.t)
     if kind == "alpha_k":
-        meant = (c for v, c in held.values.items() if model.values is None or v in model.values)
-        confidence = max((Fraction(c, held.size) for c in meant), default=Fraction())
-        return False if held.size < model.k else at_most(confidence, model.alpha)
+        most = confidence(held, model.values)
+        return False if held.size < model.k else at_most(most, model.alpha)
     if kind == "basic_beta":
         return at_most(max(gains(held, whole).values()), model.beta)
     if kind == "enhanced_beta":
         return _enhanced(model.beta, held, whole)
+    if kind == "em_anonymity":
+        return near(held, model.epsilon) >= model.m
     assert kind == "delta_disclosure"
     if len(held.values) < len(whole.values):
         return False
@@ -180,6 +245,13 @@ def _diverse(model: Any, held: Counts) -> bool | None:
         return enough and (model.kind == "distinct" or recursive(held, int(model.l)) < model.c)
     if model.l == 1:
         return True
+    if held.alone is None or len(held.alone.values) < model.l:
+        return False
+    kept = [_spread(model, one) for one in held.readings]
+    return False if False in kept else None if None in kept else True
+
+
+def _spread(model: Any, held: Counts) -> bool | None:
     if uniform(held) or held.size < model.l:
         return False
     least = Fraction(repr(model.l))
@@ -188,7 +260,7 @@ def _diverse(model: Any, held: Counts) -> bool | None:
         product *= Fraction(count, held.pairs) ** count
     if least**held.pairs * product <= 1:
         return True
-    return None if entropy(held) >= model.l * (1 - 2e-9) else False
+    return None if _entropy(held) >= model.l * (1 - 2e-9) else False
 
 
 def _enhanced(beta: float, held: Counts, whole: Counts) -> bool | None:
@@ -230,6 +302,7 @@ def histogram(classes: Sequence[Counts], whole: Counts, path: Path, *, single: b
         people=whole.size,
         labels=tuple(None if v is None else v if isinstance(v, tuple) else str(v) for v in values),
         groups=tuple(groups),
+        missing=np.array([whole.absent(v) for v in values]) if whole.nullable else None,
     )
     sizes = np.array([held.size for held in classes], np.int64)
     return Histogram(sizes, of_class, value, count, known)

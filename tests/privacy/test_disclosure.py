@@ -15,7 +15,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.privacy import Counting, disclosure
 from dbdeid.privacy.disclosure import Block, Disclosure
-from dbdeid.release.bind import file_query
+from dbdeid.release.source_files import file_query
 
 Row = tuple[Any, ...]
 

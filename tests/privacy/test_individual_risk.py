@@ -18,7 +18,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.privacy import Counting, NullPolicy
 from dbdeid.privacy.counting import weighted_classes
 from dbdeid.privacy.individual_risk import individual_risk, measure
-from dbdeid.release.bind import file_query
+from dbdeid.release.source_files import file_query
 
 POLICIES: tuple[NullPolicy, ...] = get_args(NullPolicy)
 

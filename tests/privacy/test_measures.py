@@ -44,6 +44,7 @@ class Case:
     records: tuple[Record, ...]
     released: tuple[Any, ...]
     by_subject: bool
+    nullable: bool = False
 
     @property
     def joint(self) -> bool:
@@ -51,13 +52,14 @@ class Case:
 
     @property
     def whole(self) -> Counts:
-        return counts(self.records, by_subject=self.by_subject)
+        return counts(self.records, by_subject=self.by_subject, nullable=self.nullable)
 
     def members(self, classes: Sequence[Any]) -> list[Record]:
         return [record for record in self.records if record[0] in classes]
 
     def held(self, class_: Any) -> Counts:
-        return counts(self.members([class_]), by_subject=self.by_subject)
+        members = self.members([class_])
+        return counts(members, by_subject=self.by_subject, nullable=self.nullable)
 
 
 @st.composite
@@ -70,7 +72,7 @@ def cases(draw: st.DrawFn) -> Case:
     )
     classes = sorted({record[0] for record in records})
     released = draw(st.lists(st.sampled_from(classes), min_size=1, unique=True).map(tuple))
-    return Case(records, released, draw(st.booleans()))
+    return Case(records, released, draw(st.booleans()), draw(st.booleans()))
 
 
 shares = st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0])
@@ -80,9 +82,11 @@ sizes = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0])
 @st.composite
 def models(draw: st.DrawFn, *, joint: bool) -> Any:
     columns: dict[str, Any] = {"column": ["a", "b"], "joint": True} if joint else {"column": "a"}
-    name = draw(
-        st.sampled_from(["l_diversity"] * 3 + ["t_closeness"] * 3 + sorted(set(brute.MODELS)))
-    )
+    others = sorted(set(brute.MODELS) - ({"em_anonymity"} if joint else set()))
+    name = draw(st.sampled_from(["l_diversity"] * 3 + ["t_closeness"] * 3 + others))
+    if name == "em_anonymity":
+        epsilon = draw(st.sampled_from([0, 0.5, 1, 2, 4.5, 100.0]))
+        return model(name, epsilon=epsilon, m=draw(st.integers(2, 4)), **columns)
     if name == "l_diversity":
         kind = draw(st.sampled_from(["distinct", "entropy", "recursive"]))
         least = draw(st.integers(1, 4) if kind != "entropy" else st.sampled_from([1, 1.5, 2, 3]))
@@ -127,9 +131,10 @@ class Measured:
         self._load("members", self.case.members(classes))
         members, source = self.session.relation("members"), self.session.relation("source")
         value, by_subject = ["s0", "s1"] if self.case.joint else ["s0"], self.case.by_subject
-        whole = source_values(source, value, by_subject=by_subject)
+        nullable = value if self.case.nullable else []
+        whole = source_values(source, value, by_subject=by_subject, nullable=nullable)
         nodes = hierarchy_nodes(whole, self.session.relation("hierarchies"), "a", "r")
-        held = class_values(members, value, by_subject=by_subject)
+        held = class_values(members, value, by_subject=by_subject, nullable=nullable)
         return self.session.row(asked.measure(Shares(held, whole, nodes)))[0]
 
     def risk(self, asked: Any, classes: Sequence[Any]) -> Any:
@@ -221,7 +226,11 @@ def test_what_is_found_is_what_the_definition_gives(session: Session, case: Case
         )
     both = found("alpha_k", k=1, alpha=0.5)
     assert both["k"] == min(h.size for h in held)
-    assert both["alpha"] == max(max(h.values.values()) / h.size for h in held)
+    assert both["alpha"] == float(max(map(brute.confidence, held)))
+    if not case.joint:
+        for epsilon in (0, 1, 5.0):
+            least = min(brute.near(h, epsilon) for h in held)
+            assert found("em_anonymity", epsilon=epsilon, m=2) == float(least)
     gain = float(max(max(brute.gains(h, whole).values()) for h in held))
     assert found("basic_beta", beta=1.0) == pytest.approx(gain)
     assert found("enhanced_beta", beta=1.0) in (inf, pytest.approx(gain))
@@ -307,6 +316,15 @@ BORDERS = [
     ("delta_disclosure", {"delta": 1.3219280948873624}, [[3, 1], [3, 9]], False),
     ("delta_disclosure", {"delta": 1.3219280948873626}, [[3, 1], [3, 9]], True),
     ("delta_disclosure", {"delta": 9.0}, [[1, 1, 0], [1, 1, 1]], False),
+    # values 1, 2, 3, …: a half is near 1, then two thirds are near 2
+    ("em_anonymity", {"epsilon": 0.9, "m": 2}, [[2, 1, 1]], True),
+    ("em_anonymity", {"epsilon": 1, "m": 2}, [[1, 0, 1, 0]], True),
+    ("em_anonymity", {"epsilon": 2, "m": 2}, [[1, 0, 1, 0]], False),
+    ("em_anonymity", {"epsilon": 1, "m": 2}, [[1, 1, 1]], False),
+    ("em_anonymity", {"epsilon": 1, "m": 3}, [[1, 0, 1, 0, 1]], True),
+    ("em_anonymity", {"epsilon": 1, "m": 3}, [[1, 0, 1, 0, 2]], False),
+    ("em_anonymity", {"epsilon": 0, "m": 4}, [[1, 1, 1, 1]], True),
+    ("em_anonymity", {"epsilon": 0, "m": 4}, [[2, 1, 1, 1]], False),
 ]
 
 
@@ -440,3 +458,31 @@ def test_as_another_program_finds(
     ratios = Shares(held, whole).compared.subquery("compared")
     change = "max(abs(ln(count * people / (size * known))))"
     assert session.row(exp.select(change).from_(ratios))[0] == pytest.approx(delta)
+
+
+@pytest.mark.parametrize(
+    ("by_subject", "nullable", "known"),
+    [
+        (False, True, {1: 3, 2: 0, 3: 1}),
+        (False, False, {1: 4, 2: 2, 3: 2}),
+        (True, True, {1: 2, 2: 0, 3: 1}),  # 3: of both records of one subject one has no value
+        (True, False, {1: 3, 2: 2, 3: 1}),
+    ],
+    ids=["records", "records of any value", "subjects", "subjects of any value"],
+)
+def test_those_of_a_class_who_have_a_value_are_counted_once(
+    session: Session, by_subject: bool, nullable: bool, known: dict[int, int]
+) -> None:
+    session.execute("CREATE OR REPLACE TABLE counted (class INTEGER, s0 INTEGER, subject INTEGER)")
+    session.execute(
+        "INSERT INTO counted VALUES (1, 7, 1), (1, 7, 2), (1, 8, 2), (1, NULL, 3), "
+        "(2, NULL, 4), (2, NULL, 5), (3, 7, 6), (3, NULL, 6)"
+    )
+    held = class_values(
+        session.relation("counted"),
+        ["s0"],
+        by_subject=by_subject,
+        nullable=["s0"] if nullable else [],
+    )
+    query = exp.select("class", "known").distinct().from_(held.subquery("held"))
+    assert dict(session.rows(query)) == known

@@ -106,7 +106,7 @@ def promise(rows: list[tuple[Any, ...]], **model: Any) -> Any:
         "release": "r",
         "source": "t",
         "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": "suppress"},
+            "q": {"role": "quasi_identifier", "hierarchy": "suppress", "reason": "a letter"},
             "s": {"role": "sensitive", "accept": "homogeneity"},
         },
         "privacy": [{"column": "s", **model}],

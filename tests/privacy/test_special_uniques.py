@@ -18,7 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.privacy import Counting
 from dbdeid.privacy.special_uniques import dis_scores, measure, msus, scores
-from dbdeid.release.bind import file_query
+from dbdeid.release.source_files import file_query
 
 Row = tuple[Any, ...]
 

@@ -184,13 +184,25 @@ def test_the_public_site_has_nothing_that_failed_its_last_test(home: Path) -> No
     assert statuses(call("test", code=4)) == {"a": "failed", "b": "success"}
     page = (home / call("docs")["site"]).read_text()
     assert "last test: failed" in page
-    assert "2 releases, 1 verified" in page
+    assert "2 releases, 1 with promises verified" in page
     public = (home / call("docs", "--audience", "public")["site"]).parent
     assert {p.name for p in public.glob("*.html")} == {"index.html", "b.html"}
     (home / "out" / "a.duckdb").unlink()  # a run that comes after the test is another release
     call("run", "--select", "a")
     call("docs", "--audience", "public", "--exclude", "b")
     assert {p.name for p in public.glob("*.html")} == {"index.html", "a.html"}
+
+
+def test_the_public_site_is_of_what_verifies_now(home: Path) -> None:
+    lay_out(home, {"a": {}, "b": {}})
+    call("run")
+    with duckdb.connect(str(home / "out" / "a.duckdb")) as con:
+        con.execute("INSERT INTO a SELECT * FROM a LIMIT 1")
+    told = call("docs", "--audience", "public", "-o", "given", code=4)
+    assert "does not verify now, and there are no public pages with a" in told
+    assert not (home / "given").exists()
+    call("docs", "--audience", "public", "-o", "given", "--exclude", "a")
+    assert (home / "given" / "b.html").exists()
 
 
 def test_the_site_overwrites_no_page_of_others(home: Path) -> None:
@@ -278,11 +290,11 @@ def test_words_of_people(home: Path) -> None:
         },
     )
     done = CliRunner().invoke(app, ["run"])
-    notes = [line for line in done.stdout.splitlines() if line.startswith("          note: ")]
-    assert any("source records" in note for note in notes)
-    lines = [line for line in done.stdout.splitlines() if line not in notes]
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("          note: ")]
     assert re.fullmatch(
-        r"success   a  60 of 60 records, smallest class of \d+, loss 0\.\d+  .* s", lines[0]
+        r"success   a  60 of 60 records, smallest class of \d+, loss 0\.\d+, promises verified, "
+        r"[\d.]+% of the records unique over all \d columns released  .* s",
+        lines[0],
     )
     assert lines[1].startswith("failed    b  no transformation")
     assert lines[2].rstrip() == "skipped   c  rests on 'b', which failed"
@@ -291,7 +303,7 @@ def test_words_of_people(home: Path) -> None:
     )
     assert done.stderr.startswith("error: b: no transformation")
     tested = CliRunner().invoke(app, ["test", "-s", "a"]).stdout
-    assert re.search(r"success   a  verified; loss 0[.\d]* \(< 1\)", tested)
+    assert re.search(r"success   a  promises verified; loss 0[.\d]* \(< 1\)", tested)
     assert "nothing to do" in CliRunner().invoke(app, ["run", "-s", "result:success,b"]).stdout
     assert CliRunner().invoke(app, ["test", "-s", "a", "--quiet"]).stdout == ""
 

@@ -125,7 +125,7 @@ CHANGES = {
     "its source is gone": (in_database("DROP TABLE patients"), True),
     "a hierarchy is gone": (removed("hierarchies/age.csv"), True),
     "the release is gone": (removed("out/a.duckdb"), True),
-    "its book is gone": (removed("out/a.private.duckdb"), True),
+    "its book is gone": (removed("private/a.private.duckdb"), True),
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_what_counts_as_modified(what: str, home: Path) -> None:
 
 
 def test_a_run_by_an_earlier_version_counts_as_modified(home: Path) -> None:
-    book = home / "out" / "a.private.duckdb"
+    book = home / "private" / "a.private.duckdb"
     before = book.read_bytes()
     with duckdb.connect(str(book)) as con:
         ((text,),) = con.execute("SELECT record FROM deid.releases").fetchall()

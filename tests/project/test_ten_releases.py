@@ -120,4 +120,4 @@ def test_ten_releases_run_fail_and_go_on(tmp_path: Path) -> None:
     assert tested.exit_code == 0
     index = dbdeid.project(tmp_path).docs("public")
     assert len(list(index.parent.glob("*.html"))) == 1 + 9  # all but the preview
-    assert len(list((tmp_path / "released").glob("*.private.duckdb"))) == 9
+    assert len(list((tmp_path / "private").glob("*.private.duckdb"))) == 9

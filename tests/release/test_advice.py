@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
+from dbdeid.methods.full_domain import lattice_of
+from dbdeid.methods.searching import Ground
+from dbdeid.privacy import KAnonymity, KMap, LDiversity, MaxRisk, TCloseness
 from dbdeid.release import advice
+from dbdeid.release.bind import bind
 from dbdeid.release.check import check
+from dbdeid.release.method_comparison import Comparison, Method, of_draft
+from dbdeid.release.method_comparison import advice as on_methods
+from dbdeid.release.model_costs import named
+from dbdeid.release.prepare import prepare
 from dbdeid.release.run import run
+from dbdeid.release.sources import opened
+from dbdeid.release.specfile import read
+from dbdeid.release.workplace import workplace
+from dbdeid.search.exploration import exhaustive, explore
 from dbdeid.words import checked
 
 QI = "quasi_identifier"
@@ -133,6 +148,9 @@ def test_earlier_runs_on_the_source_are_remembered(tmp_path: Path) -> None:
     (one,) = check(other)["earlier"]
     assert one["release"] == "people_public"
     assert "released before from the same source: people_public (" in checked(check(other))
+    with duckdb.connect(other["database"]) as con:
+        con.execute("CREATE TABLE strangers AS FROM people")
+    assert check(other | {"source": "strangers"})["earlier"] == []
 
 
 def test_models_that_nothing_holds_have_no_costs(tmp_path: Path) -> None:
@@ -145,3 +163,210 @@ def test_models_that_nothing_holds_have_no_costs(tmp_path: Path) -> None:
 def test_no_cell_of_a_sensitive_column_is_told(tmp_path: Path) -> None:
     text = checked(check(spec(tmp_path)))
     assert not any(f"d{i}" in text.replace("dbdeid", "") for i in range(9))
+
+
+MODELS: list[list[dict[str, Any]]] = [
+    [{"model": "l_diversity", "column": "illness", "l": 3}],
+    [{"model": "l_diversity", "column": "illness", "kind": "entropy", "l": 2}],
+    [{"model": "l_diversity", "column": "illness", "kind": "recursive", "l": 2, "c": 3}],
+    [{"model": "t_closeness", "column": "illness", "t": 0.4, "distance": "equal"}],
+    [{"model": "alpha_k", "column": "illness", "alpha": 0.5, "k": 4}],
+    [{"model": "basic_beta", "column": "illness", "beta": 2.0}],
+    [{"model": "delta_disclosure", "column": "illness", "delta": 1.5}],
+    [{"model": "max_risk", "attacker": "prosecutor", "threshold": 0.2}],
+    [{"model": "max_risk", "attacker": "marketer", "threshold": 0.1}],
+    [{"model": "k_map", "k": 6, "population": "people"}],
+    [{"model": "delta_presence", "min": 0.0, "max": 1.0, "population": "people"}],
+    [
+        {"model": "l_diversity", "column": "illness", "l": 2},
+        {"model": "t_closeness", "column": "illness", "t": 0.6, "distance": "equal"},
+    ],
+]
+
+
+def least_loss(given: dict[str, Any]) -> float:
+    """The least loss of all transformations, each looked at: brute force."""
+    file = read(given)
+    with workplace(file, None, database=None, settings=None, writing=False) as work:
+        prepared = prepare(bind(file, work.session), work.session)
+        ground = Ground.of(
+            work.session, lattice_of(prepared.quasi_identifiers), prepared.parameters
+        )
+        problem = ground.problem(prepared.parameters, ground.checker(prepared.parameters))
+        found = explore(exhaustive, problem)
+    assert found.node is not None
+    assert found.checked == ground.lattice.size
+    return found.score
+
+
+@pytest.mark.parametrize("models", MODELS, ids=lambda m: " ".join(x["model"] for x in m))
+def test_a_model_costs_what_all_transformations_lose_with_it_and_without(
+    tmp_path: Path, models: list[dict[str, Any]]
+) -> None:
+    privacy = [{"model": "k_anonymity", "k": 3}, *models]
+    given = spec(tmp_path, privacy=privacy)
+    told = check(given)["cost"]["models"]
+    assert len(told) == len(privacy)
+    with_all = least_loss(given)
+    for number, one in enumerate(told):
+        rest = [model for i, model in enumerate(privacy) if i != number]
+        if number == 0:
+            rest = [{"model": "k_anonymity", "k": 2}, *rest]
+        assert one["loss_with"] == pytest.approx(with_all)
+        assert one["loss_without"] == pytest.approx(least_loss(given | {"privacy": rest}))
+        assert one["costs"] == pytest.approx(one["loss_with"] - one["loss_without"])
+        assert one["costs"] >= -1e-9
+        assert one["proven_optimal"]
+
+
+def test_the_model_that_costs_most_is_advised_on_by_its_name(tmp_path: Path) -> None:
+    privacy = [
+        {"model": "k_anonymity", "k": 2},
+        {"model": "l_diversity", "column": "illness", "l": 8},
+    ]
+    found = check(spec(tmp_path, privacy=privacy))
+    (one,) = found["cost"]["models"]  # k = 2 is the least that hides anyone
+    assert one["model"] == "l = 8 on illness"
+    said = (
+        f"l = 8 on illness costs {one['costs']:.2f} of the detail: {one['loss_with']:.2f} is lost"
+    )
+    assert any(text.startswith(said) for text in found["advice"])
+    assert "l = 8 on illness  " in checked(found)
+
+
+def test_models_are_named_as_people_say_them() -> None:
+    names = {
+        "k = 5 in place of k = 2": KAnonymity(model="k_anonymity", k=5),
+        "entropy l = 2 on a": LDiversity(model="l_diversity", column="a", l=2, kind="entropy"),
+        "t = 0.3 on a and b": TCloseness(
+            model="t_closeness", column=("a", "b"), t=0.3, distance="equal"
+        ),
+        "k_map k = 4 in census": KMap(model="k_map", k=4, population="census"),
+        "prosecutor risk = 0.1": MaxRisk(model="max_risk", attacker="prosecutor", threshold=0.1),
+    }
+    for name, model in names.items():
+        assert named(model) == name
+
+
+def wide(folder: Path, rows: int = 3_000) -> dict[str, Any]:
+    """Many quasi-identifiers of few people: what one transformation of all cannot keep."""
+    file = folder / "wide.duckdb"
+    with duckdb.connect(str(file)) as con:
+        columns = ", ".join(f"'v' || (hash(i * 31 + {n}) % {3 + n}) AS c{n}" for n in range(7))
+        con.execute(
+            f"CREATE TABLE wide AS SELECT i // 2 AS person, {columns}, "
+            f"'d' || (i % 4) AS illness FROM range({rows}) t(i)"
+        )
+    return {
+        "release": "wide_public",
+        "database": str(file),
+        "target": str(folder / "wide_public.duckdb"),
+        "source": "wide",
+        "columns": {
+            "person": "identifier",
+            **{f"c{n}": {"role": QI, "hierarchy": "suppress"} for n in range(7)},
+            "illness": {"role": "sensitive"},
+        },
+        "accept": "rows",
+        "privacy": [
+            {"model": "k_anonymity", "k": 5},
+            {"model": "l_diversity", "column": "illness", "l": 2},
+        ],
+        "method": {"name": "full_domain", "suppression_limit": 0.05},
+    }
+
+
+def test_another_method_that_loses_much_less_is_told(tmp_path: Path) -> None:
+    given = wide(tmp_path)
+    before = Path(given["database"]).read_bytes()
+    found = check(given)
+    own, other = found["methods"]
+    assert (own["method"], other["method"]) == ("full_domain", "local_recoding")
+    assert own["declared"]
+    assert not other["declared"]
+    assert own["sample_rows"] == other["sample_rows"] == 2_000
+    assert other["loss"] < own["loss"]
+    assert other["query_error"] < own["query_error"]
+    assert own["questions"] == 100
+    assert check(given)["methods"] == found["methods"]  # the same sample, the same questions
+    text = checked(found)
+    assert (
+        "what each method would give, on a sample of 2,000 records (on all, both lose less)" in text
+    )
+    assert "full_domain (declared)" in text
+    assert Path(given["database"]).read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["wide.duckdb"]
+
+
+def test_all_records_of_a_small_source_are_tried_as_a_run_does(tmp_path: Path) -> None:
+    """Without a sample the loss is that of the releases themselves."""
+    given = wide(tmp_path, rows=400)
+    for method in (given["method"], {"name": "local_recoding"}):
+        asked = given | {"method": method}
+        own = check(asked)["methods"][0]
+        assert own["sample_rows"] == 400
+        assert own["loss"] == pytest.approx(run(asked).loss)
+
+
+def test_subjects_are_sampled_whole_and_counted(tmp_path: Path) -> None:
+    given = {k: v for k, v in wide(tmp_path).items() if k != "accept"} | {"subject": "person"}
+    own, other = check(given)["methods"]
+    assert own["sample_rows"] == other["sample_rows"] == 2_000
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"null_policy": "exclude"}, "local_recoding does not take null_policy: exclude"),
+        ({"method": {"name": "microaggregation"}}, "method microaggregation promises something"),
+        (
+            {
+                "method": {
+                    "name": "full_domain",
+                    "transformation": {"age": 3, "sex": 1, "region": 1},
+                }
+            },
+            "`transformation` in the spec names the levels",
+        ),
+        (
+            {"privacy": [{"model": "k_map", "k": 3, "population": "people"}]},
+            "a sample says nothing of a model over a population",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_not(tmp_path: Path, more: dict[str, Any], why: str) -> None:
+    given = spec(tmp_path, **more)
+    if "microaggregation" in why:
+        given["columns"] = {"age": QI, **dict.fromkeys(("sex", "region"), "drop")} | {
+            name: c for name, c in given["columns"].items() if name in ("person", "illness")
+        }
+    found = check(given)
+    assert found["methods"] == []
+    assert found["methods_left_out"].startswith(why)
+    assert f"not compared with other methods: {why}" in checked(found)
+
+
+def test_another_method_is_advised_only_where_nothing_gets_worse() -> None:
+    own = Method("full_domain", True, 0.6, 0.9, 100, 2_000)
+    better = Method("local_recoding", False, 0.2, 0.05, 100, 2_000)
+    (said,) = on_methods(Comparison((own, better)))
+    assert said.startswith("`method: local_recoding` loses 0.20 of the detail where full_domain")
+    assert "5% from the true ones on average, not 90%" in said
+    for other in (
+        replace(better, query_error=1.0),
+        replace(better, loss=0.5, query_error=0.8),
+        replace(better, loss=None, query_error=None, why="too slow"),
+    ):
+        assert not list(on_methods(Comparison((own, other))))
+    assert not list(on_methods(Comparison((own, better)), lost=0.01))
+    little = replace(own, loss=0.04, query_error=0.02)
+    assert not list(on_methods(Comparison((little, replace(better, loss=0.01, query_error=0.01)))))
+
+
+def test_a_draft_is_compared_on_the_rows_it_was_drafted_from(tmp_path: Path) -> None:
+    given = wide(tmp_path, rows=600)
+    drafted = {k: v for k, v in given.items() if k not in ("database", "source")}
+    text = json.dumps(drafted | {"source": "nowhere.parquet"})
+    with opened(Path(given["database"]), "wide") as (session, query):
+        found = of_draft(text, session, query)
+    assert [m.to_dict() for m in found.methods] == check(given)["methods"]

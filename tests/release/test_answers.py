@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from dbdeid import words
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.release.check import check
 
@@ -14,13 +15,13 @@ QI = {"role": "quasi_identifier", "hierarchy": "suppress"}
 SOURCE = """
 CREATE TABLE t AS SELECT
     i % 2 AS q, 'dx' || (i % 3) AS dx, 'secret' || i AS note, i AS pay, 'x' || (i % 2) AS plain,
-    i // 2 AS mrn, i AS id
+    i // 2 AS who, i AS id
 FROM range(20) t(i)
 """
 
 
 def checked(columns: dict[str, Any], **given: Any) -> dict[str, Any]:
-    everything = dict.fromkeys(("dx", "note", "pay", "plain", "mrn", "id"), "drop")
+    everything = dict.fromkeys(("dx", "note", "pay", "plain", "who", "id"), "drop")
     spec = {
         "release": "r",
         "source": "t",
@@ -81,28 +82,71 @@ def test_promises_that_promise_nothing_are_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ({"model": "t_closeness", "t": 1.0}, "t = 1 on dx promises nothing"),
+        ({"model": "l_diversity", "l": 1}, "l = 1 on dx promises nothing"),
+    ],
+)
+def test_models_that_any_table_keeps_are_named(model: dict[str, Any], words: str) -> None:
+    models = [{"model": "k_anonymity", "k": 2}, {**model, "column": "dx"}]
+    found = checked({"dx": {"role": "sensitive", "accept": "homogeneity"}}, privacy=models)
+    assert any(w.startswith(words) for w in found["warnings"])
+
+
 def test_check_refuses_what_a_run_would_refuse() -> None:
     with pytest.raises(Unsatisfiable, match="k = 21 is more than the 20 records"):
         checked({}, privacy=[{"model": "k_anonymity", "k": 21}])
 
 
 def test_an_identifier_that_repeats() -> None:
-    with pytest.raises(SpecError, match=r"columns\.mrn: identifier 'mrn' repeats \(10 of 20"):
-        checked({"mrn": "identifier"})
-    told = checked({"mrn": "identifier"}, accept="rows")["warnings"]
+    with pytest.raises(SpecError, match=r"columns\.who: identifier 'who' repeats \(10 of 20"):
+        checked({"who": "identifier"})
+    told = checked({"who": "identifier"}, accept="rows")["warnings"]
     assert any(w.startswith("`accept: rows` in the spec") for w in told)
     assert checked({"id": "identifier"})["warnings"] == []
-    assert checked({"mrn": "drop"})["warnings"] == []
+    assert checked({"who": "drop"})["warnings"] == []
+
+
+NAMED = """
+CREATE TABLE t AS SELECT
+    i % 2 AS q, i AS "{number}", 'Ada' || (i % {names}) AS "First Name", i % 7 AS x
+FROM range(60) t(i)
+"""
+
+
+@pytest.mark.parametrize("role", ["identifier", "undecided"])
+@pytest.mark.parametrize("number", ["MRN", "Medical Record Number", "patient_id", "SSN"])
+def test_a_name_is_no_subject_where_a_number_tells_persons(number: str, role: str) -> None:
+    spec: dict[str, Any] = {
+        "release": "r",
+        "source": "t",
+        "columns": {"q": QI, number: "identifier", "First Name": role, "x": "drop"},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": "full_domain",
+    }
+    with duckdb.connect() as con:
+        con.execute(NAMED.format(number=number, names=25))
+        assert not any("First Name" in q for q in check(spec, con)["questions"])
+    with duckdb.connect() as con:
+        con.execute(NAMED.format(number="x2", names=25))
+        spec["columns"] = {"q": QI, "x2": "drop", "First Name": role, "x": "drop"}
+        try:  # without a number it is asked about
+            said = " ".join(check(spec, con)["questions"])
+        except SpecError as error:
+            said = str(error)
+    assert "First Name" in said
 
 
 def test_all_questions_at_once_and_none_without_reason() -> None:
     with pytest.raises(SpecError) as refused:
-        checked({name: role for name, role, _, _ in ASKED} | {"mrn": "identifier"})
+        checked({name: role for name, role, _, _ in ASKED} | {"who": "identifier"})
     assert [m.place for m in refused.value.mistakes] == [
         "columns.dx",
         "columns.note",
         "columns.pay",
-        "columns.mrn",
+        "columns.who",
     ]
     (told,) = checked({"plain": "insensitive"})["warnings"]
     assert told.startswith("0 of 20 source records (0.0%) are unique over all released columns")
@@ -111,6 +155,23 @@ def test_all_questions_at_once_and_none_without_reason() -> None:
 def test_uniqueness_is_counted_over_all_released_columns() -> None:
     told = checked({"note": {"role": "insensitive", "reason": "why"}})["warnings"][-1]
     assert told.startswith("20 of 20 source records (100.0%)")
+
+
+def test_one_record_is_told_of_in_the_singular() -> None:
+    rows = "SELECT (i = 3)::INTEGER AS i FROM range(20) AS t(i)"
+    spec = {
+        "release": "r",
+        "source": {"sql": rows, "name": "t"},
+        "columns": {"i": QI},
+        "privacy": [{"model": "k_anonymity", "k": 2}],
+        "method": "full_domain",
+    }
+    with duckdb.connect() as con:
+        assert "1 of 20 records (5.0%) is unique in its" in words.checked(check(spec, con))
+        spec["source"] = {"sql": f"SELECT *, 0 AS q FROM ({rows})", "name": "t"}
+        spec["columns"] = {"q": QI, "i": {"role": "insensitive", "reason": "public"}}
+        told = check(spec, con)["warnings"][-1]
+    assert told.startswith("1 of 20 source records (5.0%) is unique over all released columns")
 
 
 def test_a_check_writes_nothing_and_describes_every_column() -> None:

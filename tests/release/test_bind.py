@@ -127,7 +127,7 @@ def test_errors_of_the_source_quote_no_cell(con, tmp_path: Path) -> None:
     ragged.write_text("a,b\n" + "1,2\n" * 50_000 + "1,2,secret\n")
     broken.write_bytes(b"PAR1secret")
     for path in (ragged, broken):
-        with pytest.raises(DataError, match="the source cannot be read") as refused:
+        with pytest.raises(DataError, match=r"line 50002: it has 3|is no Parquet") as refused:
             bound(con, source=str(path))
         assert "secret" not in str(refused.value)
 
@@ -152,6 +152,14 @@ def test_a_text_file_is_parsed_once_and_a_view_follows_it(
         source = bind(read(given), session).source
         path.write_text("a\n1\n2\n3\n", encoding="utf-8")
         assert len(session.rows(source)) == 2 + read_again
+
+
+def test_every_line_of_a_csv_file_is_a_record(con, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i},F\n" for i in range(40)) + "#12,F\n" * 5)
+    with Session.over(con, None, read_only=True) as session:
+        given = spec(source=str(path), columns={"a": QI, "b": QI})
+        assert prepare(bind(read(given), session), session).rows == 45
 
 
 @pytest.mark.parametrize("name", ["x.csv", "q'x.csv", "x[1].csv", "b x.CSV", "x.parquet"])

@@ -17,12 +17,13 @@ import pytest
 
 import dbdeid
 from dbdeid.engine.session import Settings
-from dbdeid.release.existing import entries, export_release
+from dbdeid.release.existing import export_release
 from dbdeid.release.existing import verify as verify_release
+from dbdeid.release.remembered import remembered
 from dbdeid.release.run import run as run_release
 from dbdeid.report.page import render
-from dbdeid.words import entries as listed
 from dbdeid.words import released
+from dbdeid.words.releases import remembered as listed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import PEOPLE, small
@@ -225,10 +226,28 @@ def test_a_run_and_a_list_say_what_k_means(recoding: str, catalog: str) -> None:
     assert f"{ROWS} of {ROWS} records released, 0 suppressed" in told
     assert f"{result.counterfeit_rows} of at most 100; no record is generalized beyond" in told
     assert result.padding is not None
-    meaning = f"k = {K} counting counterfeits; prosecutor risk {result.padding['risk'] * K:.2f}/{K}"
+    meaning = f"k = {K} counting counterfeits; prosecutor risk {result.padding['told'] * K:.2f}/{K}"
     assert meaning in told
     assert ("class by class" in told) == (recoding == "borrow")
-    assert meaning in listed(entries(Path("owner.duckdb")))
+    assert meaning in listed(remembered(Path("owner.duckdb")))
+
+
+def test_what_who_learns_from_it_finds_is_the_risk_that_is_told() -> None:
+    result = dbdeid.run(spec())
+    assert result.padding is not None
+    padding, learned = result.padding, result.padding["learned"]
+    assert learned["counterfeits"] == result.counterfeit_rows
+    assert padding["told"] == max(padding["risk"], learned["success"], learned["surest"])
+    assert result.metrics["counterfeit_suspicion"] == learned["auc"]
+    assert result.metrics["counterfeit_suspicion.success.surest"] == learned["surest"]
+    warned = any("who learns from the release" in text for text in result.warnings)
+    assert warned == (padding["told"] > padding["risk"])
+    assert dbdeid.run(spec()).padding == padding
+    blind = dbdeid.run(spec({"catalog": "none"})).padding
+    assert blind is not None
+    found = blind["learned"]
+    assert found["counterfeits"] == blind["counterfeits"] > 0
+    assert blind["told"] == max(blind["risk"], found["success"], found["surest"])
 
 
 def test_a_run_and_a_list_say_that_moved_records_are_untruthful() -> None:
@@ -237,7 +256,7 @@ def test_a_run_and_a_list_say_that_moved_records_are_untruthful() -> None:
     result = dbdeid.run(made)
     assert result.relocated_rows > 0
     assert f"UNTRUTHFUL    {result.relocated_rows} records" in released(result)
-    assert "untruthful" in listed(entries(Path("owner.duckdb")))
+    assert "untruthful" in listed(remembered(Path("owner.duckdb")))
 
 
 def test_without_a_seed_only_the_book_knows_the_draws() -> None:
@@ -252,13 +271,67 @@ def test_without_a_seed_only_the_book_knows_the_draws() -> None:
     assert found[0] != found[1]
 
 
+DRAWN_FOR = [
+    {"model": "l_diversity", "l": 3},
+    {"model": "delta_disclosure", "delta": 1.5},
+]
+
+
+@pytest.mark.parametrize("model", DRAWN_FOR, ids=["l", "delta"])
+def test_values_drawn_as_in_the_paper_hold_the_declared_models(model: dict[str, Any]) -> None:
+    models = [{"model": "k_anonymity", "k": K}, model | {"column": "illness"}]
+    result = dbdeid.run(spec({"catalog": "paper"}, privacy=models, seed=0))
+    assert result.verified
+    assert result.counterfeit_rows > 0
+
+
+def test_no_draw_of_the_paper_may_hold_them_and_then_says_so() -> None:
+    with duckdb.connect("owner.duckdb") as con:  # two records in each class lack two values
+        con.execute(
+            "CREATE OR REPLACE TABLE people AS SELECT 'p' || i AS name, i // 2 AS age, "
+            "'10000' AS zip, 'f' AS sex, chr(97 + (i % 8)::INTEGER) AS illness "
+            "FROM range(64) AS r(i)"
+        )
+    models = [
+        {"model": "k_anonymity", "k": 4},
+        {"model": "l_diversity", "column": "illness", "l": 4},
+    ]
+    low = {"h": 0.01, "max_counterfeits": 1.0}
+    with pytest.raises(dbdeid.Unsatisfiable, match="takes them as they are drawn") as told:
+        dbdeid.run(spec({"catalog": "paper", **low}, privacy=models))
+    assert "use `catalog: pool`" in told.value.hint
+
+
+LARGE = {
+    "past doubles": ("HUGEINT", "1152921504606846976 + 10 * (rowid % 12)"),
+    "below zero": ("HUGEINT", "-1152921504606846976 - 10 * (rowid % 12)"),
+    "decimals": ("DECIMAL(38, 2)", "999999999999999999999999999999999999 - 10 * (rowid % 12)"),
+}
+
+
+@pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
+@pytest.mark.parametrize(("kind", "value"), LARGE.values(), ids=list(LARGE))
+def test_intervals_of_numbers_past_doubles_lose_what_their_widths_are(
+    kind: str, value: str, recoding: str
+) -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(
+            "CREATE OR REPLACE TABLE people AS "
+            f"SELECT * REPLACE (CAST({value} AS {kind}) AS age) FROM people"
+        )
+    result = dbdeid.run(spec({"h": 0.6, "recoding": recoding}, output={"export": ["o.parquet"]}))
+    assert result.verified
+    assert result.padding is not None
+    assert 0 < result.padding["degree"] <= 0.6
+
+
 # -- columns --------------------------------------------------------------------------------------
 
 ILLNESS = {
     "one value": "'flu'",
     "with NULLs": "CASE WHEN i % 4 = 0 THEN NULL ELSE ['asthma', 'flu'][1 + i % 2] END",
     "fractions": "CAST(i % 3 AS DOUBLE) / 2",
-    "dates": "DATE '2020-01-01' + (i % 3)::INTEGER",
+    "dates": "CAST(DATE '2020-01-01' + to_months(CAST(i % 3 AS INTEGER)) AS DATE)",
     "truths": "i % 2 = 0",
     "texts like others": "['NULL', '', '*'][1 + i % 3]",
 }
@@ -538,7 +611,7 @@ def test_a_release_in_the_owners_database_is_replaced_with_all_beside_it() -> No
                 keeps_its_word(con)
         assert verify_release(made).verified
         assert dbdeid.evaluate(made)["metrics"]["loss"] >= 0
-    assert len(entries(Path("owner.duckdb"))) == 6
+    assert len(remembered(Path("owner.duckdb"))) == 6
 
 
 @pytest.mark.parametrize("name", [*TABLES[1:], *VIEWS])
@@ -580,7 +653,7 @@ def test_the_public_page_tells_the_number_of_real_records_only_where_a_catalog_d
     catalog: str,
 ) -> None:
     dbdeid.run(spec({"catalog": catalog, "h": 0.15}))
-    record = entries(Path("owner.duckdb"))[0].record
+    record = remembered(Path("owner.duckdb"))[0].entry.record
     page = re.sub(r"(?s)<style>.*?</style>|<svg.*?</svg>", "", render(record, "public"))
     figures = set(re.findall(r"(?<![\w.#])\d+(?![\w.])", page))
     assert str(record["released_rows"]) in figures

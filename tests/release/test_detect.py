@@ -9,7 +9,15 @@ import pytest
 
 from dbdeid.engine.session import Step
 from dbdeid.release import column_names
-from dbdeid.release.detect import IDENTIFYING, KINDS, SAFE_HARBOR, Found, detect, subject_of
+from dbdeid.release.detect import (
+    IDENTIFYING,
+    KINDS,
+    SAFE_HARBOR,
+    Found,
+    detect,
+    subject_candidates,
+    subject_of,
+)
 from dbdeid.release.sources import opened
 
 
@@ -69,7 +77,7 @@ def test_dates_are_known_however_they_are_written(tmp_path: Path, form: str) -> 
 def test_texts_of_five_digits_are_places(tmp_path: Path) -> None:
     text = "printf('%05d', 1001 + (i * 37) % 700)"
     made = found(tmp_path, f"SELECT {text} AS area, {text} AS diag_1 FROM range(3000) t(i)")
-    assert (made["area"].kind, made["diag_1"].kind) == ("zip", "icd9")
+    assert (made["area"].kind, made["diag_1"].kind) == ("postcode", "icd9")
 
 
 def test_most_of_the_values_are_enough_and_few_are_not(tmp_path: Path) -> None:
@@ -84,6 +92,21 @@ def test_most_of_the_values_are_enough_and_few_are_not(tmp_path: Path) -> None:
     assert made["seldom"].kind == "text"
 
 
+# The same columns as a hospital of each country calls them.
+IN_LANGUAGES = {
+    "person_name": "Nachname Geburtsname NOM prénom nom_jeune_fille apellidos nombre cognome nome "
+    "achternaam voornaam meisjesnaam apelido sobrenome nome_da_mãe Emergency_Contact Attending_Md",
+    "address": "Strasse Straßenname rue nom_de_la_rue calle indirizzo straat rua Hausnummer HNr "
+    "num_rue numero_calle civico huisnr num_porta house_no",
+    "phone": "Telefon TelNr Handy Tél téléphone tfno telefono cellulare telefoon telemóvel faxno",
+    "mail": "EMail courriel correo posta_elettronica mailadres correio_eletronico",
+    "place": "Wohnort Geburtsort ville municipio comune wnplts woonplaats localidade cidade",
+    "record_number": "Fallnummer Patientennummer PatNr Versichertennummer Vers_Nr num_dossier "
+    "historia_clinica cartella_clinica dossiernr processo patientid nhsno chartno eid pid "
+    "IdPaziente",
+    "date": "GebDat geburtsdatum DDN date_naissance fec_nac data_nascita gbdat dt_nasc",
+    "age": "Alter âge edad età leeftijd idade",
+}
 NAMES = {
     "mail": ("email", "e_mail", "MailAddress", "mail_address"),
     "ip": ("ip", "ip_address", "clientIp"),
@@ -92,14 +115,25 @@ NAMES = {
     "person_name": ("name", "firstName", "last_name", "surname", "Mother_Name"),
     "record_number": ("patient_nbr", "patientId", "mrn", "encounter_id", "account", "user_id"),
     "age": ("age", "age_years", "Age", "pt_yrs", "agegrp", "how_old", "age_months"),
-    "zip": ("zip", "zip_code", "ZIP5", "postal_code"),
+    "zip": ("zip", "zip_code", "ZIP5"),
+    "postcode": ("postal_code", "PLZ", "CodePostal", "código postal", "CAP", "cp", "postcode"),
     "place": ("city", "county", "latitude"),
-    "country": ("country", "native_country", "nationality"),
+    "country": ("country", "native_country", "nationality", "Staatsangehörigkeit", "nationalité"),
+    "ssn": ("NSS", "BSN", "codice_fiscale", "numéro_sécu", "DNI", "nir", "NIF", "SV-Nr"),
+    "free_text": (
+        "Bemerkungen",
+        "remarques",
+        "observaciones",
+        "note",
+        "opmerkingen",
+        "observações",
+    ),
 }
 VALUES = {
     "record_number": "i % 1500",
     "age": "i % 90",
     "zip": "10000 + i % 900",
+    "postcode": "(10000 + i % 900)::VARCHAR",
     "country": "'c' || (i % 30)",
 }
 
@@ -108,6 +142,89 @@ VALUES = {
 def test_names_tell_too(tmp_path: Path, kind: str, name: str) -> None:
     value = VALUES.get(kind, "'v' || (i % 700)")
     assert found(tmp_path, f'SELECT {value} AS "{name}" FROM range(3000) t(i)')[name].kind == kind
+
+
+@pytest.mark.parametrize("kind", IN_LANGUAGES)
+def test_names_tell_in_seven_languages(tmp_path: Path, kind: str) -> None:
+    value = {"age": "i % 90", "phone": "'v' || i % 700"}.get(kind, "'v' || (i % 700)")
+    some = IN_LANGUAGES[kind].split()
+    columns = ", ".join(f'{value} AS "{name}"' for name in some)
+    made = found(tmp_path, f"SELECT {columns} FROM range(3000) t(i)")
+    assert {name: f.kind for name, f in made.items()} == dict.fromkeys(some, kind)
+
+
+def test_words_of_one_language_are_others_in_another(tmp_path: Path) -> None:
+    """What they hold decides: via is no street, cap and pc are no postcodes, alter is no age."""
+    route = "['oral', 'iv', 'rectal'][1 + i % 3]"
+    made = found(
+        tmp_path,
+        f"SELECT {route} AS via, i % 2 AS cap, i / 7.0 AS pc, i * 11 AS alter, "
+        f"i % 5 AS nombre_enfants, {route} AS str, 'Via R' || repeat('o', 1 + i % 30) || 'ma' "
+        "AS via2, printf('%05d', i) AS pc2, 1000 + i AS house_values, " + route + " AS data "
+        "FROM range(2000) t(i)",
+    )
+    kinds = {name: f.kind for name, f in made.items()}
+    assert [kinds[n] for n in ("via", "cap", "pc", "alter", "str", "data")] == [
+        *("text", "code", "number", "unique", "text", "text")
+    ]
+    assert kinds["nombre_enfants"] == "number"
+    assert (kinds["via2"], kinds["pc2"]) == ("address", "postcode")
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        ("printf('%04d AB', 1000 + i % 900)", "postcode"),
+        ("printf('%04d-%03d', 1000 + i % 900, i % 999)", "postcode"),
+        ("'D-' || (10000 + i)", "postcode"),
+        ("['Jänner', 'März', 'Mai', 'Juni'][1 + i % 4] || ' ' || (1950 + i % 60)", "date"),
+        ("(1 + i % 28) || ' août ' || (1950 + i % 60)", "date"),
+        ("(1 + i % 28) || ' de febrero de ' || (1950 + i % 60)", "date"),
+        ("'06 12 34 ' || (10 + i % 80) || ' ' || (10 + i % 70)", "phone"),
+        (
+            "'RSSMRA' || (10 + i % 80) || 'A' || (10 + i % 20) || 'H' || (100 + i % 800) || 'Z'",
+            "ssn",
+        ),
+        ("'P-' || printf('%04d', i % 700)", "record_number"),
+        ("'Müller' || repeat('e', 1 + i % 40) || 'straße'", "address"),
+        ("i % 1000 / 10.0 || ''", "number"),
+        ("replace((i % 1000 / 10.0)::VARCHAR, '.', ',')", "number"),
+    ],
+)
+def test_values_of_other_countries(tmp_path: Path, form: str, kind: str) -> None:
+    one = found(tmp_path, f"SELECT {form} AS c01 FROM range(3000) t(i)")["c01"]
+    assert one.kind == kind, one.reason
+
+
+def test_five_digits_are_zip_codes_only_where_the_table_is_american(tmp_path: Path) -> None:
+    text = "printf('%05d', 1001 + (i * 37) % 700)"
+    made = found(tmp_path, f"SELECT {text} AS area, {text} AS PLZ, i % 9 AS x FROM range(999) t(i)")
+    assert (made["area"].kind, made["PLZ"].kind) == ("postcode", "postcode")
+    made = found(tmp_path, f"SELECT {text} AS area, {text} AS zip FROM range(999) t(i)")
+    assert (made["area"].kind, made["zip"].kind) == ("zip", "zip")
+
+
+def test_dates_may_be_numbers(tmp_path: Path) -> None:
+    made = found(
+        tmp_path,
+        "SELECT i % 900 - 5000 AS birth_date, 1950 + i / 37.0 AS fecha_nacimiento, "
+        "1950 + i % 60 AS geburtsdatum FROM range(2000) t(i)",
+    )
+    assert [f.kind for f in made.values()] == ["date", "date", "year"]
+
+
+def test_amounts_are_nobody(tmp_path: Path) -> None:
+    fine = "10000 + i // 2 * 7919 % 90001"
+    made = found(
+        tmp_path,
+        f"SELECT {fine} AS totsales, {fine} AS invoice_total, {fine} AS salary, {fine} AS c04, "
+        "'P-' || printf('%04d', i // 5) AS c05, i // 4 AS eid, i // 3 AS Fallnummer "
+        "FROM range(3000) t(i)",
+    )
+    assert [f.name for f in subject_candidates(list(made.values()))] == ["eid", "Fallnummer", "c05"]
+    assert (
+        subject_candidates([made[n] for n in ("totsales", "invoice_total", "salary", "c04")]) == ()
+    )
 
 
 def test_what_only_sounds_like_it(tmp_path: Path) -> None:
@@ -194,7 +311,13 @@ def test_the_eighteen_are_kinds() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("patientNbr", "patient_nbr"), ("Patient-Nbr", "patient_nbr"), ("A1Cresult", "a1_cresult")],
+    [
+        ("patientNbr", "patient_nbr"),
+        ("Patient-Nbr", "patient_nbr"),
+        ("A1Cresult", "a1_cresult"),
+        ("Größe", "grosse"),
+        ("N° Sécu", "n_secu"),
+    ],
 )
 def test_words_of_a_name(name: str, words: str) -> None:
     assert column_names.words(name) == words

@@ -360,6 +360,25 @@ def test_a_withheld_column_in_the_table_is_a_leak(con: Any) -> None:
         dbdeid.query(spec(), "SELECT name, count(*) FROM people GROUP BY name", con)
 
 
+def test_a_column_that_looks_like_a_direct_identifier_fails(con: Any) -> None:
+    con.execute(
+        "ALTER TABLE anon ADD COLUMN contact VARCHAR;"
+        "UPDATE anon SET contact = 'jane' || rowid || '@example.org'"
+    )
+    contact = {"contact": {"role": "insensitive", "reason": "made up"}}
+    asked = spec(columns=spec()["columns"] | contact)
+    found = dbdeid.verify(asked, con)
+    assert not found.verified
+    assert "'contact' looks like a direct identifier" in check(found, "identifiers").detail
+    assert "@" not in check(found, "identifiers").detail
+    with pytest.raises(dbdeid.SpecError, match="looks like a direct identifier"):
+        dbdeid.check(asked, con)
+    contact["contact"]["accept"] = "looks_like_identifier"
+    asked = spec(columns=spec()["columns"] | contact)
+    assert dbdeid.verify(asked, con).verified
+    dbdeid.check(asked, con)
+
+
 def test_columns_that_only_the_release_has_are_not_compared(con: Any) -> None:
     con.execute("ALTER TABLE anon ADD COLUMN batch INTEGER; UPDATE anon SET batch = rowid % 2")
     with pytest.raises(dbdeid.SpecError, match="'batch'"):

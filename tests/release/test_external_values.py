@@ -147,9 +147,9 @@ def test_a_star_without_a_domain_answers_nothing(con: Any, kind_of: Any, kind: s
         (["[20, 31)", "[20, 30)"], {"hierarchy": {"intervals": [10]}}, "1 of 2 values of 'x'"),
         (["[30, 20)", "[1.5, 1.9]", "x"], {"hierarchy": {"labels": "intervals"}}, "3 of 3 values"),
         (["2.5", "inf", "*"], {}, "2 of 3 values of 'x' have no meaning"),
-        (["200", "5"], {"hierarchy": "suppress", "domain": [5, 7]}, "1 of 2 values of 'x' have no"),
+        (["200", "5"], {"hierarchy": "suppress", "domain": [5, 7]}, "1 of 2 values of 'x' has no"),
         (["A"], {"hierarchy": {"groups": [{"A": ["1"], "B": ["2", "3"]}, {"A": ["A", "B"]}]}},
-         "1 of 1 values of 'x' have several"),
+         "1 of 1 values of 'x' has several"),
     ],
 )  # fmt: skip
 def test_values_without_one_meaning_are_counted(
@@ -229,11 +229,11 @@ def test_dictionaries_that_say_the_same(con: Any, rows: str, columns: str) -> No
 @pytest.mark.parametrize(
     ("rows", "columns", "lost"),
     [
-        ("('x', 'few', '1', '9')", BOUNDS, "1 of 2 values of 'x' have no meaning"),
-        ("('x', 'few', '9', '1'), ('x', '5', NULL, NULL)", BOUNDS, "1 of 2 values of 'x' have no"),
-        ("('x', 'few', ['1', 'two']), ('x', '5', NULL)", LEAVES, "1 of 2 values of 'x' have no"),
-        ("('x', 'few', ['1']), ('x', 'few', ['2']), ('x', '5', NULL)", LEAVES, "have several"),
-        ("('x', 'few'), ('x', '5')", '"column", released_value', "1 of 2 values of 'x' have no"),
+        ("('x', 'few', '1', '9')", BOUNDS, "1 of 2 values of 'x' has no meaning"),
+        ("('x', 'few', '9', '1'), ('x', '5', NULL, NULL)", BOUNDS, "1 of 2 values of 'x' has no"),
+        ("('x', 'few', ['1', 'two']), ('x', '5', NULL)", LEAVES, "1 of 2 values of 'x' has no"),
+        ("('x', 'few', ['1']), ('x', 'few', ['2']), ('x', '5', NULL)", LEAVES, "has several"),
+        ("('x', 'few'), ('x', '5')", '"column", released_value', "1 of 2 values of 'x' has no"),
     ],
 )
 def test_dictionaries_that_do_not_explain_all(con: Any, rows: str, columns: str, lost: str) -> None:

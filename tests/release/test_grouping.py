@@ -146,6 +146,11 @@ def test_values_are_joined_as_everybody_would(
     assert found(name, *values) == expected
 
 
+def test_values_that_no_list_joins_are_not_joined_for_one_that_is_unknown() -> None:
+    assert found("race", "White", "Black", "Asian", "?") == []
+    assert found("sex", "male", "female", "not stated") == []
+
+
 def test_a_list_must_know_most_records_not_most_spellings() -> None:
     typed = {"Married": 50, "Single": 40, "Maried": 1, "maried ?": 1, "wed": 1, "singel": 1}
     known = categories("marital", typed)

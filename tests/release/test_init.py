@@ -1,4 +1,4 @@
-"""Drafts: they parse, and `check` accepts them or asks what a custodian can answer."""
+"""Drafts: they parse, `check` lists what the owner has to decide, and `run` refuses until then."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import pytest
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.release.check import check
 from dbdeid.release.init import draft, write_draft
+from dbdeid.release.init import drafted as drafted_of
+from dbdeid.release.propose import shown
+from dbdeid.release.run import run
 from dbdeid.release.sources import opened
 from dbdeid.release.specfile import read
 
@@ -46,8 +49,19 @@ def test_real_tables(shared: Path, tmp_path: Path, name: str) -> None:
     path = drafted(tmp_path, source)
     with opened(source, None) as (session, query):
         columns = [c.name for c in session.describe(query)]
-    assert list(read(path).spec.columns) == columns
+    spec = read(path).spec
+    assert list(spec.columns) == columns
     assert asked(path) == ()
+    open_ones = [name for name, c in spec.columns.items() if c.role == "undecided"]
+    assert [one["name"] for one in check(path)["undecided"]] == open_ones
+    unexplained = [name for name, c in spec.columns.items() if c.unexplained]
+    if open_ones or unexplained:
+        with pytest.raises(SpecError) as refused:
+            run(path)
+        said = " ".join(m.message for m in refused.value.mistakes)
+        assert not open_ones or f"undecided: {', '.join(open_ones)}" in said
+        assert all(f"the reason of {name!r} is empty" in said for name in unexplained)
+    assert not list(tmp_path.glob("*_release.*"))
 
 
 def test_odd_names_types_and_values(tmp_path: Path) -> None:
@@ -88,10 +102,39 @@ def test_what_a_name_says_depends_on_its_values(tmp_path: Path) -> None:
     )
     withheld = {name for name, c in found.items() if c["role"] == "identifier"}
     assert withheld == {"account", "ids", "patient_nbr", "email"}
-    for name in ("admission_type_id", "source_id", "grade"):
-        assert found[name]["type"] == "categorical"
-        assert found[name]["hierarchy"] == {"suppress": True}
-    assert found["number_outpatient"]["role"] == "insensitive"
+    assert found["admission_type_id"]["type"] == "categorical"
+    assert found["admission_type_id"]["hierarchy"] == {"suppress": True}
+    assert found["number_outpatient"] == {"role": "insensitive", "reason": ""}
+    assert found["source_id"] == found["grade"] == {"role": "undecided"}
+
+
+@pytest.mark.parametrize("name", ["patient_id", "patient_nr", "MRN", "Patientennummer"])
+def test_a_padded_number_of_a_person_is_no_postal_code(tmp_path: Path, name: str) -> None:
+    number = "CASE WHEN i = 7 THEN 'total' ELSE printf('%05d', 100 + 7 * (i % 150)) END"
+    source = tmp_path / "q.parquet"
+    with duckdb.connect() as con:
+        con.execute(
+            f"COPY (SELECT {number} AS {name}, 1940 + i % 60 AS birth_year, "
+            "printf('%05d', 1067 + i % 40) AS home, ['F', 'M'][1 + i % 2] AS sex "
+            f"FROM range(450) t(i)) TO '{source}'"
+        )
+    spec = read(drafted(tmp_path, source)).spec
+    assert spec.columns[name].role == "identifier"
+    assert spec.columns["home"].role == "quasi_identifier"  # what says nothing may be one
+    draft = (tmp_path / "draft.yml").read_text()
+    assert f"subject: {name}" in draft
+    assert "no identifier repeats" not in draft
+
+
+def test_a_header_of_postal_codes_of_patients_keeps_them(tmp_path: Path) -> None:
+    value = "printf('%05d', 1067 + i % 40)"
+    names = ("patient_zip", "paciente_codigo_postal", "plz_patient", "patient_postcode")
+    found = roles(
+        tmp_path,
+        f"SELECT {', '.join(f'{value} AS {name}' for name in names)}, i % 50 AS age "
+        "FROM range(400) t(i)",
+    )
+    assert {found[name]["role"] for name in names} == {"quasi_identifier"}
 
 
 def test_what_must_not_be_learned_is_sensitive(tmp_path: Path) -> None:
@@ -105,12 +148,12 @@ def test_what_must_not_be_learned_is_sensitive(tmp_path: Path) -> None:
     spec = read(tmp_path / "draft.yml").spec
     judged = [m.column for m in spec.privacy if m.model == "l_diversity"]
     assert judged == [name for name in names if name != "HIV"]
-    accepted = [name for name, c in sensitive.items() if c.get("accept") == "homogeneity"]
+    accepted = [name for name, c in sensitive.items() if c.get("accept") == ("homogeneity",)]
     assert accepted == ["HIV"]  # most have one value: two in each class would cost much
     lines = (tmp_path / "draft.yml").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith("  HIV:"))
-    assert "accept: homogeneity} # INTEGER, 2 distinct values; its name says" in line
-    assert "accept waives it: all records" in line
+    assert 'accept: homogeneity, reason: ""} # INTEGER, 2 distinct values; its name says' in line
+    assert "reason? why may all records that look alike share one value" in line
 
 
 @pytest.mark.parametrize("table", [None, "x"])
@@ -137,12 +180,107 @@ def test_a_draft_keeps_the_path_as_typed(
 def test_a_draft_without_quasi_identifiers_says_what_to_do(tmp_path: Path) -> None:
     source = tmp_path / "x.csv"
     source.write_text("name,ssn\n" + "".join(f"n{i},{i}\n" for i in range(100)))
-    text = draft(source, None)
-    assert text.startswith("# TO DO: give at least one column the role quasi_identifier")
-    with pytest.raises(SpecError, match="no column has role quasi_identifier"):
-        read(text)
+    made = drafted_of(source, None)
+    assert made.undecided == ("name",)
+    assert "# No column looked like a quasi-identifier, and a release needs one." in made.text
+    path = drafted(tmp_path, source)
+    (open_one,) = check(path)["undecided"]
+    assert (open_one["name"], open_one["proposed"]) == ("name", "identifier")
+    with pytest.raises(SpecError, match="1 column is undecided: name"):
+        run(path)
     source.write_text("name,age\n" + "".join(f"n{i},{i % 30}\n" for i in range(100)))
-    assert "TO DO" not in draft(source, None)
+    assert "No column looked like" not in draft(source, None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked"),
+    [
+        ({"ssn": "{i}", "diagnosis": "I1{j}", "num_labs": "{j}"}, ("num_labs",)),
+        ({"ssn": "{i}", "diagnosis": "I1{j}"}, ("diagnosis",)),
+        ({"ssn": "{i}", "nothing": ""}, ("nothing",)),
+    ],
+)
+def test_the_likeliest_columns_are_asked_about(
+    tmp_path: Path, columns: dict[str, str], asked: tuple[str, ...]
+) -> None:
+    source = tmp_path / "x.csv"
+    rows = [
+        ",".join(text.format(i=i % 90, j=i % 9) for text in columns.values()) for i in range(99)
+    ]
+    source.write_text("\n".join([",".join(columns), *rows]) + "\n")
+    made = drafted_of(source, None)
+    assert made.undecided == asked
+    path = drafted(tmp_path, source)
+    assert [one["name"] for one in check(path)["undecided"]] == list(asked)
+
+
+def test_a_draft_begins_with_what_is_undecided(tmp_path: Path) -> None:
+    source = tmp_path / "x.parquet"
+    with duckdb.connect() as con:
+        con.execute(
+            "COPY (SELECT i % 40 AS c1, i % 60 AS age, i % 2 AS sex, i % 300 AS num_labs, "
+            f"'w' || (i * 7 % 90) AS c2 FROM range(3000) t(i)) TO '{source}'"
+        )
+    made = drafted_of(source, None)
+    assert made.text.startswith("# 2 columns are undecided: c1, c2\n# run refuses until each has")
+    assert (made.decided, made.undecided, made.open_reasons) == (3, ("c1", "c2"), ("num_labs",))
+    lines = made.text.splitlines()
+    (line,) = (line for line in lines if line.startswith("  c1: {role: undecided}"))
+    assert "as quasi_identifier 0% of the records are unique (0% without it)" in line
+    assert "as sensitive l = 2 can be borne (most frequent value: 2.5%)" in line
+    assert "as insensitive it singles out 0% of the records alone" in line
+    (asked,) = (line for line in lines if line.startswith("  num_labs:"))
+    assert '{role: insensitive, reason: ""}' in asked
+    assert "reason? why can nobody outside know it of a person?" in asked
+    assert "Can a person have more than one row?" in made.text
+    told = made.told(Path("x.yml"))
+    assert told == (
+        "drafted x.yml: 3 columns decided, 2 undecided, 1 reason to give; next: dbdeid check x.yml"
+    )
+
+
+def test_costs_are_those_of_the_table(tmp_path: Path) -> None:
+    """Recomputed from the table, of its records and of its subjects."""
+    source = tmp_path / "x.parquet"
+    with duckdb.connect() as con:
+        con.execute(
+            f"COPY (SELECT i // 2 AS patient_id, (i // 2) * 7 % 83 AS age, i * 13 % 11 AS c1, "
+            f"(i * i) % 997 AS c2 FROM range(2000) t(i)) TO '{source}'"
+        )
+        classes = "SELECT count(*) AS n, count(DISTINCT patient_id) AS who FROM '{}' GROUP BY {}"
+
+        def alone(of: str) -> str:
+            query = classes.format(source, of)
+            share = con.sql(f"SELECT sum(n) FILTER (who = 1) / sum(n) FROM ({query})").fetchall()
+            return shown(share[0][0] or 0.0)
+
+        lines = draft(source, None).splitlines()
+        for name in ("c1", "c2"):
+            (line,) = (line for line in lines if line.startswith(f"  {name}:"))
+            assert f"{alone(f'age, {name}')} of the records are unique" in line
+            assert f"({alone('age')} without it)" in line
+            assert f"it singles out {alone(name)} of the records alone" in line
+
+
+def test_the_subject_is_asked_where_several_may_be_it(tmp_path: Path) -> None:
+    source = tmp_path / "x.parquet"
+    many = "i // 4 AS patient_id, i // 6 AS household_id, i % 60 AS age"
+    twice = "i // 4 AS patient_id, 7000 + i // 4 AS chart_id, i % 60 AS age"
+    amounts = "i // 2 * 17.5 AS totsales, 1000 + i // 2 AS salary, i % 60 AS age"
+    for columns, said, named in [
+        (many, 'subject: ""\n', ("patient_id", "household_id")),
+        (twice, "subject: patient_id\n", ("patient_id",)),
+        (amounts, "# subject: NAME", ()),
+    ]:
+        with duckdb.connect() as con:
+            con.execute(f"COPY (SELECT {columns} FROM range(9000) t(i)) TO '{source}'")
+        made = drafted_of(source, None)
+        assert said in made.text
+        assert made.subject_candidates == named
+        read(made.text)
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT {many} FROM range(9000) t(i)) TO '{source}'")
+    assert "patient_id (2,250 values), household_id (1,500 values)" in draft(source, None)
 
 
 def test_a_draft_shows_counts_but_no_values(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 import dbdeid
 from dbdeid.engine.session import Settings
-from dbdeid.release.existing import entries, export_release
+from dbdeid.release.existing import export_release
+from dbdeid.release.remembered import remembered
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import PEOPLE, small
@@ -105,7 +106,7 @@ def test_a_link_leads_to_the_place_of_the_release(tmp_path: Path) -> None:
         dbdeid.run(spec(target="out.duckdb"))
         assert Path("out.duckdb").is_symlink()
     assert sorted(p.name for p in far.iterdir()) == ["real.duckdb", "real.private.duckdb"]
-    assert [e.object for e in entries(Path("out.duckdb"))] == ["real.duckdb"] * 2
+    assert [e.entry.object for e in remembered(Path("out.duckdb"))] == ["real.duckdb"] * 2
     assert dbdeid.verify(spec(target="out.duckdb")).verified
 
 
@@ -240,7 +241,7 @@ def test_another_run_on_the_same_connection_is_noticed(monkeypatch: pytest.Monke
         with pytest.raises(dbdeid.DataError, match="meanwhile"):
             dbdeid.run(small(), con)
         assert dbdeid.verify(small(), con).verified
-    assert len(entries(Path("owner.duckdb"))) == 1
+    assert len(remembered(Path("owner.duckdb"))) == 1
 
 
 def test_installing_inside_a_transaction_is_the_callers_to_keep() -> None:

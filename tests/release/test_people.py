@@ -74,7 +74,6 @@ REFUSED = [
         "counts classes",
     ),
     ({"columns": columns(ward={**QI, "pseudonym": True})}, "columns.ward", "only goes with role"),
-    ({"subject": ""}, "subject", ""),
 ]
 
 
@@ -119,7 +118,7 @@ def test_a_record_of_nobody_is_refused(con: Any) -> None:
 def test_an_identifier_that_repeats_asks_whose_records_they_are(con: Any) -> None:
     with pytest.raises(dbdeid.SpecError) as refused:
         dbdeid.run(spec(subject=None), con)
-    assert "say `subject: patient` at the top level" in str(refused.value)
+    assert "beside `columns`: `subject: patient` if it tells whose row it is" in str(refused.value)
 
 
 def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
@@ -132,9 +131,11 @@ def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
 def test_a_dropped_column_that_repeats_is_told(con: Any) -> None:
     dropped = columns(patient="drop", mrn="drop", visit="drop")
     con.execute("UPDATE visits SET patient = visit // 1.5")
-    told = dbdeid.check(spec(subject=None, columns=dropped), con)["warnings"]
-    (about,) = (warning for warning in told if "subject" in warning)
-    assert about.startswith("patient: dropped, with 16 values in 24 records")
+    given = spec(subject=None, columns=dropped)
+    with pytest.raises(dbdeid.SpecError, match=r"dropped column 'mrn' repeats \(12 of 24 values\)"):
+        dbdeid.check(given, con)
+    told = dbdeid.check({**given, "accept": "rows"}, con)["warnings"]
+    assert not any("subject" in warning for warning in told)
 
 
 def test_pseudonyms_that_would_link_people_are_refused(
@@ -168,7 +169,8 @@ def test_everything_that_is_done_with_a_release(
     found = dbdeid.verify(given)
     assert found.verified
     assert {p.model for p in found.promises} >= {"linked_classes", "k_anonymity (public.csv)"}
-    assert [c.holds for c in found.hygiene if c.check.startswith("content")] == [True] * 3
+    contents = [c.holds for c in found.hygiene if c.check.startswith(("content", "dictionary_"))]
+    assert contents == [True] * 7  # two of each of three files, and the dictionary rebuilt
     (exported,) = export_release(given, tmp_path / "more.duckdb")
     with duckdb.connect(str(exported), read_only=True) as con:
         values = {v for (v,) in con.execute(f'SELECT "{pseudonym}" FROM public').fetchall()}
@@ -360,7 +362,7 @@ def test_a_value_that_everyone_in_a_class_has_is_told_whatever_else_they_have() 
             "privacy": [{"model": "k_anonymity", "k": 2}],
             "method": {"name": "full_domain", "transformation": {"records": 0}},
         }
-        of_rows = dbdeid.run(spec | {"accept": "rows"}, con).warnings[-1]
-        of_people = dbdeid.run(spec | {"subject": "who"}, con).warnings[-1]
-    assert "0 records in 0 classes" in of_rows
-    assert "12 records in 2 classes" in of_people
+        of_rows = dbdeid.run(spec | {"accept": "rows"}, con).remains["certain"][0]
+        of_people = dbdeid.run(spec | {"subject": "who"}, con).remains["certain"][0]
+    assert of_rows["classes"] == 0
+    assert (of_people["classes"], of_people["people"]) == (2, 6)

@@ -61,6 +61,7 @@ def test_a_policy_is_what_was_declared_at_the_levels_found(database: Path) -> No
     assert found.gate == {
         "quasi_identifiers": ["age", "zip", "sex"],
         "k": 2,
+        "released_as_is": ["illness"],
         "direct_identifiers": ["name"],
     }
     assert found.seed is None

@@ -172,7 +172,8 @@ def test_an_original_without_a_fit_ends_before_anything_is_written(
     patients.execute(
         "INSERT INTO patients BY NAME SELECT * REPLACE ('v' AS mrn_text) FROM patients LIMIT 1"
     )
-    columns = {"mrn_text": {"role": "insensitive", "reason": "x"}}
+    accepted = {"accept": "looks_like_identifier", "reason": "made up"}
+    columns = {"mrn_text": {"role": "insensitive", **accepted}}
     spec = spec_of({**COX, "covariates": ["age"]}, model, columns=columns, accept="rows")
     with pytest.raises(SpecError) as caught:
         run(spec, patients)

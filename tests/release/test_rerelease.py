@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from patients import EVERYTHING, Patient, candidates, counted, fill, isolated, spec, view
 
 import dbdeid
+from dbdeid import words
 from dbdeid.errors import Unsatisfiable
 from dbdeid.release.joint import measured, same_classes
 from dbdeid.report.audience import public
@@ -236,7 +237,10 @@ def test_releases_in_files_of_their_own_know_of_each_other(tmp_path: Path) -> No
     other["method"] = {**other["method"], "transformation": {"age": 3, "zip": 1}}
     assert [f["release"] for f in dbdeid.run(other).rerelease] == ["patients_public"]
     with duckdb.connect(str(tmp_path / "hospital.duckdb")) as con:
-        con.execute("CREATE TABLE staff AS FROM patients")
+        con.execute(
+            "CREATE TABLE staff AS SELECT number, hash(number, 1) % 8 AS age, "
+            "hash(number, 2) % 8 AS zip, illness[:0] || 'flu' AS illness FROM patients"
+        )
     staff = in_file(tmp_path, "staff", release="staff_public", source="staff")
     assert dbdeid.run(staff).rerelease == ()
 
@@ -295,6 +299,18 @@ def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPy
     assert "columns that the source does not have now" in note
 
 
+def test_what_two_releases_tell_is_said_before_how_the_second_was_made(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    fill(con, some(60, 14))
+    dbdeid.run(spec((1, 1)), con)
+    lines = words.released(dbdeid.run(spec((2, 0)), con)).splitlines()
+    (place,) = (i for i, line in enumerate(lines) if "which others may have" in line)
+    assert lines[place].startswith("  earlier       beside ")
+    first = [i for i, line in enumerate(lines) if line.startswith(("  use ", "  classes "))]
+    assert first[0] < place < first[1]
+
+
 def test_the_public_is_told_nothing_of_earlier_releases(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, some(60, 14))
     dbdeid.run(spec((1, 1)), con)
@@ -327,6 +343,26 @@ def test_values_that_both_releases_leave_alone_are_told(con: duckdb.DuckDBPyConn
     last, first = dbdeid.run(asked, con).rerelease
     assert last["values"] == {"illness": 256}
     assert first["values"] is None
+
+
+@pytest.mark.parametrize("values", ["normalized", "as_written"])
+def test_spellings_of_a_value_are_one_in_joint_classes(
+    con: duckdb.DuckDBPyConnection, values: str
+) -> None:
+    """All four of age 0 and zip 0 have one value, in three spellings and beside a NULL."""
+    alike, others = ("HIV", "hiv ", None, "Hiv"), ("flu", "Flu", "asthma", "gout")
+    fill(
+        con,
+        [(i, i % 8, i // 8 % 8, (others if i % 64 else alike)[i // 64]) for i in range(256)],
+    )
+    model = {"model": "l_diversity", "column": "illness", "l": 2}
+    found = []
+    for levels in ((0, 3), (3, 0)):
+        asked = spec(levels, k=2, rerelease="warn")
+        asked["columns"]["illness"] = {"role": "sensitive", "values": values}
+        asked["privacy"] = [*asked["privacy"], model]
+        found += dbdeid.run(asked, con).rerelease
+    assert [f["values"] for f in found] == [{"illness": 4} if values == "normalized" else None]
 
 
 def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(

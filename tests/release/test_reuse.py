@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,24 @@ def test_the_command_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert CliRunner().invoke(app, ["run", str(path), "--reuse"]).exit_code == 2
     assert CliRunner().invoke(app, ["run", str(path)]).exit_code == 0
     assert CliRunner().invoke(app, ["run", str(path), "--reuse"]).exit_code == 0
+
+
+def test_the_last_run_is_the_last_one_booked_whatever_the_clock_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime(2099, 1, 1, tzinfo=tz)
+
+    place = {"database": str(tmp_path / "hospital.duckdb"), "target": str(tmp_path / "out.duckdb")}
+    with duckdb.connect(place["database"]) as con:
+        fill(con, crowd(40, 8))
+    with monkeypatch.context() as patched:
+        patched.setattr("dbdeid.release.record.datetime", Late)
+        dbdeid.run(searching(k=4, **place))
+    dbdeid.run(searching(k=5, **place))
+    assert verify(searching(k=5, **place)).verified
+    latest, first = (one.entry.created for one in dbdeid.releases(place["target"]))
+    assert first.year == 2099
+    assert latest.year < 2099

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 import dbdeid
+from dbdeid.report.remains import sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from specs import PEOPLE, SHARED, oracle, small, spec_of
@@ -327,7 +328,9 @@ def test_an_accepted_homogeneity_is_measured(people: Path) -> None:
     alike = sum(len(classes[row[:3]]) == 1 for row in rows)
     single = sum(len(values) == 1 for values in classes.values())
     assert alike > 0
-    assert any(f"{alike} records in {single} classes share" in note for note in result.warnings)
+    (certain,) = result.remains["certain"]
+    assert (certain["records"], certain["classes"]) == (alike, single)
+    assert not any("homogeneity" in note for note in result.warnings)
 
 
 def test_a_homogeneity_that_models_allow_is_told() -> None:
@@ -342,11 +345,13 @@ def test_a_homogeneity_that_models_allow_is_told() -> None:
         "privacy": [{"model": "t_closeness", "column": "dx", "t": 0.2}],
         "method": {"name": "full_domain", "transformation": {"a": 0}},
     }
-    told = "dx: its models allow homogeneity; 10 records in 1 classes share its value"
-    assert any(note.startswith(told) for note in dbdeid.run(spec).warnings)
+    assert sentences(dbdeid.run(spec).record).not_promised[-1] == (
+        "for 10 records, 20%, anyone who knows the quasi-identifier learns dx for certain: "
+        "the models allow it"
+    )
     spec["privacy"].append({"model": "l_diversity", "column": "dx", "l": 2})
     spec["method"]["suppression_limit"] = 0.2
-    assert not any("homogeneity" in note for note in dbdeid.run(spec).warnings)
+    assert "for certain" not in "".join(sentences(dbdeid.run(spec).record).not_promised)
 
 
 def test_nothing_is_not_a_release(people: Path) -> None:
@@ -424,6 +429,7 @@ def test_a_release_that_fails_its_verification_is_never_written(
 
 def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
     rng = random.Random(7)
+    made_up = {"role": "quasi_identifier", "reason": "made up"}  # with k = 1 nothing hides them
     for trial in range(8):
         rows, k = rng.randint(1, 60), rng.randint(1, 5)
         values = [
@@ -437,9 +443,9 @@ def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
             "release": "r",
             "source": "t",
             "columns": {
-                "n": {"role": "quasi_identifier", "hierarchy": {"intervals": [2, 4]}},
-                "c": {"role": "quasi_identifier", "hierarchy": "suppress"},
-                "x": {"role": "quasi_identifier", "hierarchy": {"intervals": [0.5]}, "weight": 2},
+                "n": {**made_up, "hierarchy": {"intervals": [2, 4]}},
+                "c": {**made_up, "hierarchy": "suppress"},
+                "x": {**made_up, "hierarchy": {"intervals": [0.5]}, "weight": 2},
             },
             "privacy": [{"model": "k_anonymity", "k": k}],
             "method": {"name": "full_domain", "suppression_limit": rng.choice([0, 0.1, 0.3])},

@@ -224,7 +224,7 @@ def test_a_search_that_finds_none_proves_nothing(people: Path) -> None:
     before = prints()
     for call in (search, dbdeid.run):
         with pytest.raises(NothingFound) as refused:
-            call(spec(**method(search="gives_up", suppression_limit=0.0, time_limit=60)))
+            call(spec(**method(search="gives_up", suppression_limit=0.0)))
         assert refused.value.exit_code == 3
         assert "search gives_up found no transformation that satisfies, in 1 of 32; it is not" in (
             refused.value.message
@@ -238,15 +238,67 @@ def test_a_search_that_finds_none_proves_nothing(people: Path) -> None:
     assert prints() == before
 
 
-def test_what_is_generalized_to_the_top_for_want_of_time_is_not_called_necessary() -> None:
-    found = ran(**method(time_limit=1e-9))
+def test_a_time_limit_counts_when_there_is_something_whatever_the_search(people: Path) -> None:
+    for name in SEARCHES:
+        found = search(spec(**method(search=name, time_limit=1e-9)))
+        assert found["search"]["out_of_time"]
+        assert found["transformation"] != {"age": 3, "zip": 3, "sex": 1}
+    assert search(spec(**method(search="gives_up", time_limit=60)))["loss"] < 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_levels_of_samples_are_released_when_the_time_is_up(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "LEAST", dict.fromkeys(ENGINES, 2))
+    best = ran()
+    found = ran(**method(engine=engine, time_limit=1e-9))
+    assert found.verified
     assert found.search["out_of_time"]
-    (told,) = (w for w in found.warnings if "every quasi-identifier is `*`" in w)
-    assert "it is not proven" in told
-    assert "no less general" not in told
-    assert not ran().search["out_of_time"]
-    top = found.transformation
-    assert not any("`*`" in w for w in ran(**method(transformation=top)).warnings)
+    assert best.loss <= found.loss < 1
+    again = ran(**method(engine=engine))  # samples without a limit change nothing
+    assert again.transformation == best.transformation
+    assert again.search["proven_optimal"]
+
+
+# A class of any part of these records has other shares of illnesses than all of them.
+FAR = {
+    "privacy": [
+        {"model": "k_anonymity", "k": 2},
+        {"model": "t_closeness", "column": "illness", "t": 0.001},
+    ],
+    "columns": {**small()["columns"], "illness": "sensitive"},
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_but_stars_for_want_of_time_is_refused(people: Path, engine: str) -> None:
+    before = prints()
+    hurried = spec(**FAR, **method(engine=engine, suppression_limit=0.0, time_limit=1e-9))
+    for call in (dbdeid.run, search):
+        with pytest.raises(NothingFound) as refused:
+            call(hurried)
+        assert refused.value.exit_code == 3
+        assert "it had found nothing but `*` (or one value for all" in refused.value.message
+        assert re.search(r"checked \d of 32 transformations in \d+\.\d s", refused.value.message)
+        assert refused.value.hint.startswith("raise `time_limit`")
+    assert prints() == before
+    (line,) = re.findall(r"transformation: \{.*\}", refused.value.hint)
+    assert line == "transformation: {age: 3, zip: 2, sex: 1}"  # all ZIP codes begin alike
+    (cell,) = search({**hurried}, grid=Grid(ks=(2,)))["cells"]
+    assert cell["classes"] == 1  # a line of a table is no release
+
+
+def test_nothing_but_stars_that_is_proven_or_given_is_released() -> None:
+    unhurried = {**FAR, **method(suppression_limit=0.0)}
+    proven = ran(**unhurried)
+    assert proven.search["proven_optimal"]
+    assert proven.transformation == {"age": 3, "zip": 2, "sex": 1}
+    hurried = ran(**FAR, **method(suppression_limit=0.0, time_limit=60))
+    assert hurried.search["proven_optimal"]
+    given = {**FAR, **method(suppression_limit=0.0, transformation=proven.transformation)}
+    (told,) = ran(**given).useless
+    assert "`transformation` in the spec says so" in told
 
 
 def test_what_a_run_would_ask_is_told(people: Path) -> None:
@@ -278,11 +330,12 @@ def test_too_many_transformations_for_a_proof_are_told(tmp_path: Path) -> None:
 def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str) -> None:
     best, found = ran(), ran(**method(engine=engine, time_limit=1e-9))
     assert found.verified
-    assert found.search["checked"] == 1
+    assert found.search["out_of_time"]
+    assert found.search["checked"] < best.search["checked"]
     assert found.search["time_limit"] == 1e-9
     assert not found.search["proven_optimal"]
     assert found.loss * (1 - found.search["gap"]) <= best.loss
-    assert found.search["lower_bound"] <= best.loss < found.loss
+    assert found.search["lower_bound"] < best.loss <= found.loss < 1
     assert best.search["gap"] == 0
 
 

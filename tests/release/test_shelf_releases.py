@@ -32,7 +32,7 @@ def con() -> duckdb.DuckDBPyConnection:
 
 def spec(levels: dict[str, int], **columns: Any) -> dict[str, Any]:
     roles = {
-        name: {"role": "quasi_identifier", "hierarchy": {"shelf": shelf}}
+        name: {"role": "quasi_identifier", "hierarchy": {"shelf": shelf}, "reason": "made up"}
         for name, shelf in SHELF.items()
     }
     return {
@@ -58,10 +58,10 @@ def test_a_release_with_all_of_the_shelf(con: duckdb.DuckDBPyConnection) -> None
     }  # fmt: skip
     told = [w for w in result.warnings if "shelf" in w]
     assert told == [
-        "diagnosis: 1 of 5 records hold no code of ICD-9-CM (shelf: icd9); above the raw values "
-        "they read 'other'",
-        "country: 1 of 5 records hold no country (shelf: countries); above the raw values they "
-        "read 'other'",
+        "diagnosis: 1 of 5 records holds no code of ICD-9-CM (shelf: icd9); above the raw values "
+        "it reads 'other'",
+        "country: 1 of 5 records holds no country (shelf: countries); above the raw values it "
+        "reads 'other'",
     ]
 
 
@@ -93,6 +93,7 @@ def test_a_declared_domain_is_listed_and_can_be_planned(
         "role": "quasi_identifier",
         "hierarchy": {"shelf": "countries"},
         "domain": domain,
+        "reason": "made up",
     }
     others = dict.fromkeys(("zip", "diagnosis"), "drop")
     given = spec({"country": 2, "age": 2, "seen": 3}, country=country, **others)
@@ -157,7 +158,7 @@ def test_roles_in_comments_may_name_the_shelf(con: duckdb.DuckDBPyConnection) ->
     for name, shelf in SHELF.items():
         con.execute(
             f"COMMENT ON COLUMN visits.{name} IS 'deid: quasi_identifier "
-            f"hierarchy={{shelf: {shelf}}}'"
+            f'hierarchy={{shelf: {shelf}}} reason="made up"\''
         )
     levels = {"zip": 1, "age": 1, "seen": 3, "diagnosis": 3, "country": 2}
     given = spec(levels) | {"columns": "from_comments"}

@@ -177,6 +177,12 @@ def full() -> Record:
         "seconds": {"search": 0.0712, "total": 1.2345},
         "exports": ["/home/owner/adult_public.parquet", "/home/owner/adult_public.duckdb"],
         "spec_text": "release: adult_public\nseed: 918273645\n",
+        "content": {
+            "made": "SHA-256 of all rows",
+            "columns": [{"name": "age", "type": "VARCHAR"}],
+            "release": {"rows": 27, "sha256": "0c2d" * 16},
+            "dictionary": {"rows": 9, "sha256": "9a71" * 16},
+        },
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 from records import full, leaves, with_texts
 
 from dbdeid.report.audience import about, public
+from dbdeid.report.manifest import manifest
 from dbdeid.report.page import render
 
 DECLARED = {
@@ -43,6 +44,23 @@ def test_only_texts_that_are_public_by_nature_are_shown() -> None:
     shown = {planted[word] for word in re.findall(r"canary\d{3}x", page)}
     assert shown <= DECLARED
     assert {("release",), ("columns", "*", "name"), ("columns", "*", "labels", "*")} <= shown
+
+
+def test_digests_are_told_of_published_tables_only() -> None:
+    told = public(full())["content"]
+    assert told == full()["content"]
+    record: dict[str, Any] = {**full(), "content": dict(told)}
+    record["content"] |= {"source": {"rows": 9, "sha256": "5e" * 32}}
+    record["content"]["release"] = {**told["release"], "key": "canary"}
+    record["content"]["columns"] = [{**c, "source": "canary"} for c in told["columns"]]
+    assert public(record)["content"] == told
+
+
+def test_a_sum_of_hashes_of_an_earlier_version_is_not_told() -> None:
+    record: Any = {**full(), "content": [27, "9224570870114540512666703"]}
+    assert "content" not in public(record)
+    for audience in ("internal", "public"):
+        assert "9224570870114540512666703" not in manifest(record, audience)
 
 
 def test_a_key_nobody_thought_of_is_not_shown() -> None:

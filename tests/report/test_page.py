@@ -133,13 +133,13 @@ def test_says_who_may_read_it() -> None:
 
 def test_every_model_has_words_and_those_declared_are_explained() -> None:
     from dbdeid.privacy import MODELS
-    from dbdeid.report import terms
+    from dbdeid.report import model_terms
 
-    assert set(terms.MODELS) == set(MODELS)
+    assert set(model_terms.MODELS) == set(MODELS)
     page = render(full() | {"privacy": [{"model": "t_closeness", "column": "income", "t": 0.2}]})
     assert "under t-closeness (column = income, t = 0.2)" in re.sub(r"\s+", " ", page)
-    assert terms.MODELS["t_closeness"][1] in page
-    assert terms.MODELS["l_diversity"][1] not in page
+    assert model_terms.MODELS["t_closeness"][1] in page
+    assert model_terms.MODELS["l_diversity"][1] not in page
 
 
 def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:
@@ -147,8 +147,8 @@ def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:
     head = re.sub(r"\s+", " ", head)
     assert "28,816 of 30,162 records of /home/owner/adult.parquet released" in head
     assert "under k-anonymity (k = 5) by full-domain generalization; suppressed: 1,346" in head
-    assert "✓ verified 2026-02-03 10:15 , dbdeid 0.1.0" in head
-    assert "✗ not verified" in re.sub(r"<[^>]+>", "", render(failing()))
+    assert "✓ promises verified on 2026-02-03 10:15 UTC dbdeid 0.1.0" in head
+    assert "✗ promises not verified" in re.sub(r"<[^>]+>", "", render(failing()))
 
 
 def test_settings_that_weaken_protection_are_shown_though_they_are_the_default() -> None:

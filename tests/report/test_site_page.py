@@ -25,6 +25,7 @@ def row(name: str, record: Any, **more: Any) -> dict[str, Any]:
         "message": None,
         "verified": record is not None and bool(record["verified"]),
         "tested": {},
+        "state": "published",
         **more,
     }
 
@@ -54,7 +55,8 @@ def test_the_house_sees_all_of_it() -> None:
             "internal",
         )
     )
-    assert "3 releases, 1 verified; 1 did not succeed in the last run; 1 below expectations" in page
+    assert "3 releases, 1 with promises verified; 1 did not succeed in the last run" in page
+    assert "in the last run; 1 below expectations" in page
     for text in ("releases/adult.yml; weekly", "the spec has changed since", "k-anonymity (k = 5)"):
         assert text in page
     assert "loss &lt; 0.3" in page
@@ -90,7 +92,7 @@ def test_the_public_sees_what_its_pages_tell() -> None:
     )
     shown = {planted.get(word) for word in re.findall(r"canary\d{3}x", page)}
     assert shown == {("release",), ("privacy", "*", "model")}
-    assert "1 release, 1 verified." in texts(page)
+    assert "1 release, 1 with promises verified." in texts(page)
     for number in ("30,162", "30162", "1,346", "10:15", "below expectations", "did not succeed"):
         assert number not in texts(page)
     assert "2026-02-03" in texts(page)
@@ -109,7 +111,7 @@ def test_the_loss_is_rounded_for_the_public() -> None:
 
 @pytest.mark.parametrize("audience", ["internal", "public"])
 def test_an_empty_site_and_hostile_names(audience: Audience) -> None:
-    assert "0 releases, 0 verified." in texts(render([], audience))
+    assert "0 releases, 0 with promises verified." in texts(render([], audience))
     page = render([row("a", {**full(), "release": "<script>"}, spec="<script>")], audience)
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")

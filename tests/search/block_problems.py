@@ -16,6 +16,7 @@ from dbdeid.privacy import (
     AlphaK,
     BasicBeta,
     DeltaDisclosure,
+    EmAnonymity,
     EnhancedBeta,
     LDiversity,
     SensitiveModel,
@@ -162,6 +163,9 @@ def _holds(model: SensitiveModel, counts: Counter[int], subjects: int, whole: Wh
                 sums = [abs(sum(differences[: i + 1])) for i in range(len(differences))]
                 moved = sum(sums, Fraction(0)) / max(len(sums) - 1, 1)
             return moved <= Fraction(str(model.t))
+        case EmAnonymity():
+            near = (sum(counts[w] for w in counts if abs(v - w) <= model.epsilon) for v in counts)
+            return all(n * model.m <= subjects for n in near)
         case BasicBeta() | EnhancedBeta():
             for value, n in counts.items():
                 q = Fraction(int(whole.counts[value]), whole.people)
@@ -193,6 +197,8 @@ MODELS: list[tuple[SensitiveModel, ...]] = [
     (BasicBeta(model="basic_beta", column="s", beta=0.5),),
     (EnhancedBeta(model="enhanced_beta", column="s", beta=1.0),),
     (DeltaDisclosure(model="delta_disclosure", column="s", delta=1.5),),
+    (EmAnonymity(model="em_anonymity", column="s", epsilon=1, m=2),),
+    (EmAnonymity(model="em_anonymity", column="s", epsilon=0, m=3),),
     (
         LDiversity(model="l_diversity", column="s", l=2),
         TCloseness(model="t_closeness", column="s", t=0.4),

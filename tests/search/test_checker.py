@@ -88,6 +88,7 @@ def test_a_value_code_of_a_class_is_one_of_its_own(problem):
         return np.ones(len(sizes), bool), np.ones(len(sizes), bool)
 
     look.of_all = lambda subjects: True
+    look.covered = lambda node, codes: True
     checker = NumpyChecker(lattice, replace(tuples, values=()), Rule(1, populations=(look,)))
     for node in list(lattice.nodes())[:20]:
         checker.check(node)

@@ -214,9 +214,13 @@ def test_names_match_in_any_case_and_repeats_do_no_harm(small: Con, call: str) -
 def test_an_unknown_k_lets_nothing_pass(small: Con) -> None:
     assert rows(small, "FROM deid.suppress('t', ['age'], k := NULL)") == []
     assert record(small, "FROM deid.risk('t', ['age'], k := NULL)")["records_at_risk"] == 1
-    for start in ('FROM deid."check"', "SELECT deid.check"):
-        with pytest.raises(duckdb.Error, match="k must be 1 or more"):
-            rows(small, f"{start}('t', ['age'], NULL)")
+
+
+@pytest.mark.parametrize("k", ["NULL", "0", "-1", "0.5", "-1e308"])
+@pytest.mark.parametrize("start", ['FROM deid."check"', "SELECT deid.check"])
+def test_a_check_of_no_k_does_not_hold(small: Con, start: str, k: str) -> None:
+    with pytest.raises(duckdb.Error, match="k must be 1 or more"):
+        rows(small, f"{start}('t', ['age'], {k})")
 
 
 @pytest.mark.parametrize(

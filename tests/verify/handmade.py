@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,6 +92,7 @@ DECLARED = Declared(
     source_rows=21,
     suppression_limit=0.05,
     keeps_suppressed=False,
+    as_written=("dx",),  # what is expected by hand takes NULL for a value
 )
 
 
@@ -128,11 +130,17 @@ class Release:
                 populations=populations,
             )
 
-    def publish(self, path: Path, *changes: str, before: str | None = None) -> Verification:
-        """Write a file of the release, change it by statements, reopen and verify it."""
+    def publish(
+        self, path: Path, *changes: str, before: str | None = None, later: bool = False
+    ) -> Verification:
+        """Write a file of the release, changed by statements, reopen and verify it.
+
+        A database is changed while it is written, and so leaves nothing of before in the file;
+        or `later`, when it has been closed.
+        """
         if path.suffix == ".duckdb":
-            self._database(path, before)
-            if changes:
+            self._database(path, before, () if later else changes)
+            if later:
                 with duckdb.connect(path) as con:
                     for statement in changes:
                         con.execute(statement)
@@ -145,14 +153,14 @@ class Release:
         self.sql(*changes)
         return verify_file(path, self.declared, dictionary=beside)
 
-    def _database(self, path: Path, before: str | None) -> None:
+    def _database(self, path: Path, before: str | None, changes: Sequence[str]) -> None:
         self.sql(f"ATTACH '{path}' AS published (STORAGE_VERSION 'v1.2.0')")
         if before:
             self.sql(before)
         self.sql("CREATE TABLE published.ward AS FROM ward ORDER BY ALL")
         self.sql("CREATE TABLE published.ward_dictionary AS FROM ward_dictionary ORDER BY ALL")
         macros.install(self.con, "published", private=False)
-        self.sql("DETACH published")
+        self.sql("USE published.main", *changes, "USE memory.main", "DETACH published")
 
 
 def handmade() -> Release:

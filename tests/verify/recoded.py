@@ -124,6 +124,7 @@ DECLARED = Declared(
     suppression_limit=0.0,
     keeps_suppressed=False,
     local=True,
+    as_written=("dx",),  # what is expected by hand takes NULL for a value
 )
 
 

@@ -11,8 +11,9 @@ import pytest
 from handmade import Release, detail, failed, handmade
 
 from dbdeid.engine import macros
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.verify import verify_bare, verify_file
+from dbdeid.verify import container, footer, verify_bare, verify_file
 
 KINDS = [".duckdb", ".parquet", ".csv"]
 
@@ -218,6 +219,19 @@ def test_a_view_instead_of_the_release(tmp_path: Path) -> None:
     assert found.promises == ()
 
 
+def test_nan_is_itself_in_statistics(tmp_path: Path) -> None:
+    from dbdeid.engine.relation import Column
+
+    release = handmade().replace(
+        "SELECT * REPLACE (CASE rowid WHEN 3 THEN 'nan' ELSE '0.5' END::DOUBLE AS dx) FROM ward"
+    )
+    release.sql("CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY ALL")
+    columns = (*release.declared.columns[:-1], Column("dx", "DOUBLE"))
+    for ending in KINDS:
+        found = release.promise(columns=columns).publish(tmp_path / f"ward{ending}")
+        assert found.verified, found.failures
+
+
 # -- .parquet ---------------------------------------------------------------------------------
 
 
@@ -264,7 +278,11 @@ def test_types_that_parquet_stores_otherwise(tmp_path: Path, kind: str) -> None:
     release = handmade().replace(f"SELECT * REPLACE (CAST({value} AS {kind}) AS dx) FROM ward")
     columns = (*release.declared.columns[:-1], Column("dx", kind))
     for ending in KINDS:
-        found = release.promise(columns=columns).publish(tmp_path / f"ward{ending}")
+        path = tmp_path / f"ward{ending}"
+        exact = "SELECT * REPLACE (CAST(dx AS DECIMAL(38, 0)) AS dx) FROM ward"
+        wide = kind == "HUGEINT" and ending == ".parquet"
+        again = [f"COPY ({exact}) TO '{path}'"] if wide else []
+        found = release.promise(columns=columns).publish(path, *again)
         assert found.verified, found.failures
 
 
@@ -274,7 +292,9 @@ def test_an_enum_column_leaves_its_traces_in_a_parquet_file(tmp_path: Path) -> N
         TO '{path}'"""
     found = handmade().publish(path, copy)
     assert failed(found) == {"metadata"}
-    assert detail(found, "metadata") == "values that do not occur in the dictionary of 'dx'"
+    told = detail(found, "metadata")
+    assert "values that do not occur in the dictionary of 'dx'" in told
+    assert "statistics of 'dx'" in told  # they count the members
 
 
 def test_categories_of_pandas_in_a_bare_parquet_file(tmp_path: Path) -> None:
@@ -338,8 +358,11 @@ def test_a_bare_file(tmp_path: Path, ending: str) -> None:
     assert found.verified, found.failures
     assert found.promises[0].found == 5
     assert failed(verify_bare(path, ("age", "zip", "sex"), 6)) == {"k_anonymity"}
-    with pytest.raises(DataError, match="did you mean 'zip'"):
+    with pytest.raises(DataError, match="no column 'zipp'") as refused:
         verify_bare(path, ("zipp",), 5)
+    # the first line of a text file may be a person's
+    likely = "look at the 6 names in its first line" if ending == ".csv" else "did you mean 'zip'"
+    assert likely in refused.value.hint
 
 
 def test_a_bare_file_of_a_working_database(tmp_path: Path) -> None:
@@ -367,6 +390,37 @@ def test_the_order_of_a_bare_file_is_only_reported(tmp_path: Path) -> None:
     found = verify_bare(path, ("a",), 2)
     assert found.verified
     assert detail(found, "order").startswith("reported only")
+
+
+@pytest.mark.parametrize(
+    ("rows", "misplaced"),
+    [
+        ("9,b\n10,a\n10,b\n", 0),  # numbers
+        ("-1.5,b\n-1,a\n1e3,b\n,b\n", 0),  # none are last
+        ("10,a\n9,a\nx,a\n", 0),  # one cell is no number: text
+        ("9,b\n10,b\n10,a\n", 1),
+        ("10,b\n9,b\nx,b\n11,a\n", 1),
+        ("2,b\n,b\n1,b\n10,b\n", 1),
+    ],
+)
+def test_cells_of_a_bare_text_file_are_in_order_as_numbers_or_as_text(
+    tmp_path: Path, rows: str, misplaced: int
+) -> None:
+    path = tmp_path / "any.csv"
+    path.write_text(f"a,b\n{rows}")
+    told = f"reported only: 'any.csv': {misplaced} of its rows are not in order"
+    assert detail(verify_bare(path, ("a",), 1), "order") == (told if misplaced else "")
+
+
+def test_the_order_of_a_wide_file_takes_no_long_statement(tmp_path: Path) -> None:
+    path, wide = tmp_path / "wide.csv", 2000
+    lines = [",".join(f"c{i}" for i in range(wide))]
+    lines += [
+        ",".join("xy"[i % 2] + str(n // 9) for i in range(wide - 1)) + f",{n % 9}"
+        for n in range(30)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    assert detail(verify_bare(path, ("c0",), 1), "order") == ""
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "notes.txt", "broken.parquet", "broken.duckdb"])
@@ -416,3 +470,35 @@ def test_notes_in_a_parquet_file_of_another_writer(
     assert metadata.holds == (not told)
     assert told in metadata.detail
     assert "Jane" not in metadata.detail
+
+
+def test_delta_encodings_of_a_bare_parquet_file(tmp_path: Path) -> None:
+    """As DuckDB writes them where it is asked for: a column of unlike texts has no dictionary."""
+    path = tmp_path / "later.parquet"
+    with duckdb.connect() as con:
+        rows = "SELECT '[20, 40)' || (i % 3) AS age, 'row' || i AS note FROM range(300) r(i)"
+        con.execute(f"COPY ({rows} ORDER BY ALL) TO '{path}' (FORMAT parquet, PARQUET_VERSION v2)")
+    with pq.ParquetFile(path) as file:
+        encodings = file.metadata.row_group(0).column(1).encodings
+    assert any("DELTA" in encoding for encoding in encodings)
+    found = verify_bare(path, ("age",), 3)
+    assert found.verified, found.failures
+
+
+@pytest.mark.parametrize("error", [OSError("Unknown encoding"), pa.ArrowInvalid("torn")])
+def test_columns_that_arrow_cannot_read_are_a_failed_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    path = tmp_path / "release.parquet"
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT 'a' AS age FROM range(100)) TO '{path}' (FORMAT parquet)")
+
+    def torn(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", torn)
+    assert "that Arrow cannot read" in footer.found_wrong(path)[0]
+    with Session.open(None, read_only=False) as session:
+        check = container.parquet(session, [path], ours=False)
+    assert not check.holds
+    assert "a schema or columns that Arrow cannot read" in check.detail

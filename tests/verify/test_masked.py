@@ -142,6 +142,22 @@ def test_other_values_than_the_means_are_found(change: str, rows: str, records: 
     assert found(verification) == TRUE | {"other_means": records}
 
 
+@pytest.mark.parametrize(("off", "wrong"), [(0, 0), (1, 6), (100, 6)])
+def test_large_numbers_hide_no_other_mean(off: int, wrong: int) -> None:
+    release = masked()
+    release.sql(
+        "CREATE OR REPLACE TABLE known AS "
+        "SELECT * REPLACE (age + 1000000000000000 AS age) FROM known",
+        "CREATE OR REPLACE TABLE masked AS SELECT * REPLACE (age + 1000000000000000 AS age, "
+        "age_ + 1000000000000000 AS age_) FROM masked",
+        f"UPDATE masked SET age_ = age_ + {off} WHERE grp < 3",
+        *WRITTEN,
+    )
+    verification = release.verify()
+    assert found(verification) == TRUE | {"other_means": wrong}
+    assert verification.verified == (not wrong)
+
+
 def test_rounding_is_no_other_mean() -> None:
     release = masked()
     release.sql(

@@ -20,6 +20,8 @@ from dbdeid.verify.places import PLACES, contains, leaves_of_places, placed
 NUMBERS = [str(n) for n in (3, 7, 12, 18, 19, 40, 41, 63, 99)]
 DECIMALS = ["0.25", "1.5", "2.75", "9.5", "11"]
 DAYS = ["2024-02-29", "2024-03-01", "2025-12-31", "2031-07-15"]
+LARGE = [str(2**60 + n) for n in (0, 1, 5, 12, 64, 99)]
+TINY = [f"-{10**27}.{n:010}" for n in (1, 4999999999, 5000000001, 9999999999)]
 WORDS = [["a", "x", "m"], ["b", "x", "m"], ["c", "y", "m"], ["d", "z", "n"], ["e", "z", "n"]]
 
 
@@ -35,6 +37,16 @@ HIERARCHIES = {
     "one wide": intervals.build("age", NUMBERS, scale(200), discrete=True),
     "decimals": intervals.build("age", DECIMALS, scale(1, 2, 4), discrete=False),
     "units": intervals.build("age", NUMBERS, scale(1, 10), discrete=True),
+    "past doubles": intervals.build("age", LARGE, scale(5, 10, 20), discrete=True),
+    "past doubles below 0": intervals.build(
+        "age", ["-" + n for n in LARGE], scale(5, 10, 20), discrete=True
+    ),
+    "decimals past doubles": intervals.build(
+        "age", TINY, intervals.Intervals((Fraction(1, 2), Fraction(1))), discrete=False
+    ),
+    "across 0": intervals.build(
+        "age", ["-0.75", "-0.25", "0.25"], intervals.Intervals((Fraction(1, 2),)), discrete=False
+    ),
     "days": dates.build(
         "age", DAYS, dates.Calendar(("month", "quarter", "year", "decade")), timed=False
     ),

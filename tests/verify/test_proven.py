@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
+from forging import forged
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
+from dbdeid.verify.content import EARLIER
 from dbdeid.verify.declared import Declared
 from dbdeid.verify.proven import Proven, proven, unchanged
 
@@ -61,6 +63,28 @@ def changed(con: duckdb.DuckDBPyConnection, then: Proven) -> str:
 
 def test_what_is_kept_is_read_again(con: duckdb.DuckDBPyConnection) -> None:
     assert Proven.of_dict(now(con).to_dict()) == now(con)
+    sides = now(con).to_dict()
+    assert [sides[name]["rows"] for name in ("source", "release")] == [3, 3]
+    assert len({sides[name]["sha256"] for name in sides}) == 2
+
+
+@pytest.mark.parametrize("then", [{"rows": 3, "digest": "27670116110564327424"}, None])
+def test_what_an_earlier_version_kept_is_not_believed(
+    con: duckdb.DuckDBPyConnection, then: dict[str, object] | None
+) -> None:
+    for kept in ({"source": then, "release": then}, now(con).to_dict() | {"source": then}):
+        assert changed(con, Proven.of_dict(kept)) == EARLIER
+
+
+def test_rows_of_the_same_sum_of_hashes_are_told(con: duckdb.DuckDBPyConnection) -> None:
+    true, false = forged()
+    for name, rows in (("told", true), ("forged", false)):
+        con.execute(f"CREATE TABLE {name} (age VARCHAR, dx VARCHAR)")
+        con.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+    con.execute("CREATE OR REPLACE TABLE public AS FROM told")
+    then = now(con)
+    con.execute("CREATE OR REPLACE TABLE public AS FROM forged")
+    assert changed(con, then) == "release"
 
 
 def test_neither_the_order_of_rows_nor_other_columns_change_it(

@@ -145,7 +145,7 @@ def test_a_file_must_hold_the_rows_that_were_verified(tmp_path: Path, kind: str)
     assert expected is not None
     beside = "ward_dictionary" if kind == ".duckdb" else path.with_name(f"ward_dictionary{kind}")
     assert verify_file(path, release.declared, dictionary=beside, same_as=expected).verified
-    other = replace(expected, digest=expected.digest + 1)
+    other = replace(expected, digest="0" * 64)
     found = verify_file(path, release.declared, dictionary=beside, same_as=other)
     assert failed(found) == {"content"}
     assert "other values" in detail(found, "content")
@@ -163,5 +163,5 @@ def test_equal_rows_do_not_cancel() -> None:
         missing = content(session, Relation("ward"), (Column("none", "VARCHAR"),))
     assert once is not None
     assert thrice is not None
-    assert (thrice.rows, thrice.digest) == (3 * once.rows, 3 * once.digest)
+    assert (thrice.rows, thrice.digest == once.digest) == (3 * once.rows, False)
     assert missing is None

@@ -18,7 +18,8 @@
     ) %}
   {% endif %}
   {% do deid.known_keys(gate, [
-    'quasi_identifiers', 'k', 'subject', 'l_diversity', 't_closeness', 'direct_identifiers'
+    'quasi_identifiers', 'k', 'subject', 'l_diversity', 't_closeness', 'released_as_is',
+    'direct_identifiers'
   ], where) %}
   {% for key in ['quasi_identifiers', 'k'] if gate.get(key) is none %}
     {% do deid.stop(
@@ -26,6 +27,7 @@
     ) %}
   {% endfor %}
   {% set direct = gate.get('direct_identifiers') or [] %}
+  {% set as_is = gate.get('released_as_is') or [] %}
   {% set subject = gate.get('subject') %}
   {{ return({
     'where': where,
@@ -34,6 +36,7 @@
     'subject': none if subject is none else deid.listed([subject], where ~ ', subject')[0],
     'l_diversity': deid.diversities(gate.get('l_diversity')),
     't_closeness': deid.closenesses(gate.get('t_closeness')),
+    'released_as_is': deid.listed(as_is, where ~ ', released_as_is') if as_is else [],
     'direct_identifiers': deid.listed(direct, where ~ ', direct_identifiers') if direct else [],
   }) }}
 {% endmacro %}
@@ -46,9 +49,15 @@
   {% set failures = [] %}
   {% set named = gate.quasi_identifiers + [gate.subject]
     + gate.l_diversity | map(attribute='column') | list
-    + gate.t_closeness | map(attribute='column') | list %}
+    + gate.t_closeness | map(attribute='column') | list + gate.released_as_is %}
   {% for name in named if name is not none and name | lower not in known %}
     {% do failures.append('there is no column ' ~ name) %}
+  {% endfor %}
+  {% set judged = deid.matching(columns, named | select | list + gate.direct_identifiers, []) %}
+  {% for name in columns if name not in judged %}
+    {% do failures.append(
+      'the gate does not name column ' ~ name ~ ': list it in released_as_is, or leave it out'
+    ) %}
   {% endfor %}
   {% for name in deid.matching(columns, gate.direct_identifiers, []) %}
     {% do failures.append('column ' ~ name ~ ' is a direct identifier') %}
