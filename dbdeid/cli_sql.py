@@ -81,14 +81,13 @@ def sql(
     dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
     """
     from dbdeid.engine.console import is_release, run_script
-    from dbdeid.release.install import install
-    from dbdeid.udfs import functions
+    from dbdeid.release.install import install, register_functions
 
     text = statement if statement is not None else _script(file)
     results = []
     released = is_release(target)
     # a release may be anyone's: its views must not call what reads and writes files
-    register = functions.register if released else install
+    register = register_functions if released else install
     made = run_script(target, text, options.settings, register, read_only=released, create=create)
     for result in made:
         results.append(result.to_dict() if options.json else None)

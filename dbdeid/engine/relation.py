@@ -118,6 +118,15 @@ def typed(held: Column, table: str | None = None) -> exp.Column:
     return reference
 
 
+def count_where(condition: exp.Expr) -> exp.Count:
+    """How many rows meet a condition: 0 of no rows, where COUNT_IF is NULL.
+
+    >>> count_where(column("age").is_(exp.null())).sql("duckdb")
+    'COUNT(CASE WHEN "age" IS NULL THEN 1 END)'
+    """
+    return exp.Count(this=exp.Case().when(condition, exp.convert(1)))
+
+
 def cast(value: exp.Expr, duckdb_type: str) -> exp.Cast:
     """A cast to a type as DuckDB spells it."""
     return exp.cast(value, exp.DataType.build(duckdb_type, dialect="duckdb"))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dbdeid.data.classes import SOURCE
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column, identifier
+from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column, count_where, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.numeric.permissible import on_grid
@@ -188,7 +188,7 @@ def _require_apart(session: Session, c: Column) -> None:
     """The values of a column of decimals are different doubles, which its type holds."""
     value, number = column(c.name), cast(column(c.name), "DOUBLE")
     back = exp.TryCast(this=number, to=exp.DataType.build(c.type, dialect="duckdb"))
-    lost = exp.CountIf(this=exp.and_(back.is_(exp.null()), exp.not_(value.is_(exp.null()))))
+    lost = count_where(exp.and_(back.is_(exp.null()), exp.not_(value.is_(exp.null()))))
     exact, told = (exp.Count(this=exp.Distinct(expressions=[v.copy()])) for v in (value, number))
     counts = session.row(exp.select(exact, told, lost).from_(SOURCE.table))
     if alike := int(counts[0]) - int(counts[1]) + int(counts[2]):

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from sqlglot import exp
 
 from dbdeid.data.ordered import Ordered, is_code
-from dbdeid.engine.relation import MEASURED, Column, cast, column
+from dbdeid.engine.relation import MEASURED, Column, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.release.bind import Bound, BoundColumn
@@ -211,7 +211,7 @@ def _require_values(
     bound: Bound, session: Session, rows: exp.Query, names: Sequence[str], population: str
 ) -> None:
     """Refuse NULL, which has no place in an order."""
-    counts = [exp.CountIf(this=column(name).is_(exp.null())) for name in names]
+    counts = [count_where(column(name).is_(exp.null())) for name in names]
     found = session.row(exp.select(*counts).from_(rows.subquery("found")))
     where = f"population {population!r}: " if population else ""
     for c, nulls in zip(bound.quasi_identifiers, found, strict=True):

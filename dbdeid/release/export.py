@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from dbdeid.engine.publish import write_database
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.relation import Relation, column, count_where, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, VerificationError
@@ -78,8 +78,8 @@ def _in_parquet(session: Session, table: Relation, path: Path) -> list[exp.Expr]
     columns = session.describe(table.table)
     wide = [c for c in columns if c.type in WIDE]
     beyond = [
-        exp.CountIf(
-            this=exp.and_(
+        count_where(
+            exp.and_(
                 exp.not_(column(c.name).is_(exp.null())),
                 exp.TryCast(this=column(c.name), to=_decimal()).is_(exp.null()),
             )

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.relation import Column, Relation, cast, column, count_where, identifier
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.query.answerable import Answerable
@@ -309,7 +309,7 @@ def _typed(session: Session, bound: Bound, found: _Fetched) -> Relation:
         kind = exp.DataType.build(kinds.get(c.name.lower()) or "VARCHAR", dialect="duckdb")
         cells[c.name] = exp.TryCast(this=column(c.name), to=kind)
     lost = [
-        exp.CountIf(this=exp.and_(cell.is_(exp.null()), column(n).is_(exp.null()).not_()))
+        count_where(exp.and_(cell.is_(exp.null()), column(n).is_(exp.null()).not_()))
         for n, cell in cells.items()
     ]
     counts = session.row(exp.select(*lost).from_(found.table.table))

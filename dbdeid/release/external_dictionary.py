@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine import arrow
-from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.relation import Relation, cast, column, count_where, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import SpecError
 from dbdeid.release.bind import Bound
@@ -134,12 +134,12 @@ def _rows(
     """
     cells = {name: _cell(dictionary, name) for name in (*REQUIRED, *OPTIONAL)}
     unread = [
-        exp.CountIf(this=exp.and_(column(c).is_(exp.null()).not_(), cells[c].is_(exp.null())))
+        count_where(exp.and_(column(c).is_(exp.null()).not_(), cells[c].is_(exp.null())))
         if dictionary.find(c)
         else exp.convert(0)
         for c in ("level", "leaves")
     ]
-    below = exp.CountIf(this=cells["level"] < 0)
+    below = count_where(cells["level"] < 0)
     found_wrong = session.row(exp.select(*unread, below).from_(dictionary.table))
     levels, lists, negative = (count or 0 for count in found_wrong)  # NULL where there is no level
     if count := levels + negative:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, column, identifier
+from dbdeid.engine.relation import Column, column, count_where, identifier
 from dbdeid.engine.session import Session
 from dbdeid.release.source_files import EVERY_LINE, is_text
 
@@ -81,7 +81,7 @@ def _looked_at(
         text = exp.Trim(this=column(c.name))
         counts.append(exp.Count(this=column(c.name)))
         counts += [
-            exp.CountIf(this=exp.func("regexp_full_match", text.copy(), exp.Literal.string(one)))
+            count_where(exp.func("regexp_full_match", text.copy(), exp.Literal.string(one)))
             for one in _PATTERNS
         ]
     found = [int(n) for n in session.row(exp.select(*counts).from_(rows))]

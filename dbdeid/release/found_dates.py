@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.release import column_names as names
 from dbdeid.release.detect import DAYS_OF_A_YEAR, FEW_RECORDS, FEW_VALUES, MOST, SURE, Found
@@ -59,8 +59,8 @@ def _days_vary(session: Session, table: Relation, typed: Sequence[Found]) -> Seq
     if not typed:
         return ()
     later = [
-        exp.CountIf(
-            this=exp.GT(
+        count_where(
+            exp.GT(
                 this=exp.func("date_part", exp.Literal.string("day"), column(f.name)),
                 expression=exp.convert(1),
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, cast, column
+from dbdeid.engine.relation import Column, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.release.source_files import TEXT_FILES
 
@@ -38,7 +38,7 @@ def of_other_centuries(
     counts: list[exp.Expr] = []
     for c in dated:
         after = exp.GT(this=cast(column(c.name, "source"), "DATE"), expression=last.copy())
-        counts += [exp.Count(this=column(c.name, "source")), exp.CountIf(this=after)]
+        counts += [exp.Count(this=column(c.name, "source")), count_where(after)]
     counted = session.row(exp.select(*counts).from_(rows.copy().subquery("source")))
     short = _two_digits(session, path)
     told = {}

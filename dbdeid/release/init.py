@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.relation import Relation, cast, column, count_where
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.release import column_names
@@ -162,7 +162,7 @@ def _require_header(session: Session, staged: Relation, source: Path) -> None:
     if not is_text(source):
         return
     own = (
-        exp.CountIf(this=cast(column(name), "VARCHAR").eq(exp.Literal.string(name)))
+        count_where(cast(column(name), "VARCHAR").eq(exp.Literal.string(name)))
         for name in staged.names
     )
     found = sum(bool(count) for count in session.row(exp.select(*own).from_(staged.table)))

@@ -34,9 +34,16 @@ def install(con: Any) -> None:
     register_udfs(con)
 
 
-def register_udfs(con: Any) -> None:
-    """Register the Python UDFs in a connection, without writing to its database."""
-    from dbdeid.udfs import functions, procedures
+def register_functions(con: Any) -> None:
+    """Register the UDFs that only compute: none of them reads or writes a file."""
+    from dbdeid.udfs import functions
 
     functions.register(con)
+
+
+def register_udfs(con: Any) -> None:
+    """Register the Python UDFs in a connection, without writing to its database."""
+    from dbdeid.udfs import procedures
+
+    register_functions(con)
     procedures.register(con)

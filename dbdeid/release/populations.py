@@ -16,7 +16,7 @@ from sqlglot import exp
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import as_rows
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import NUMBERS, Column, cast, column
+from dbdeid.engine.relation import NUMBERS, Column, cast, column, count_where
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError, HierarchyError, Mistake, SpecError
 from dbdeid.methods.full_domain import QuasiIdentifier
@@ -214,11 +214,9 @@ def _row_mistakes(bound: Bound, session: Session, one: _Described) -> Iterator[M
     people = _people(bound, columns)
     counted = column(people.name) if people else exp.convert(1)
     total = exp.Coalesce(this=exp.Sum(this=counted), expressions=[exp.convert(0)])
-    unknown = exp.CountIf(this=exp.Is(this=counted.copy(), expression=exp.null()))
-    below = exp.CountIf(this=exp.LT(this=counted.copy(), expression=exp.convert(0)))
-    unfit = [
-        exp.CountIf(this=_unfit(c, other)) for c, other in _pairs(bound.quasi_identifiers, columns)
-    ]
+    unknown = count_where(exp.Is(this=counted.copy(), expression=exp.null()))
+    below = count_where(exp.LT(this=counted.copy(), expression=exp.convert(0)))
+    unfit = [count_where(_unfit(c, other)) for c, other in _pairs(bound.quasi_identifiers, columns)]
     query = exp.select(exp.Count(this=exp.Star()), total, unknown, below, *unfit)
     plain = plain_values(rows, [other for _, other in _pairs(bound.quasi_identifiers, columns)])
     try:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.release import agreement, costs, ladders, whose
 from dbdeid.release import column_names as names
@@ -338,7 +338,7 @@ def _has_top(session: Session, table: Relation, found: Found) -> bool:
     if found.column.family not in ("text", "enum"):
         return False
     same = exp.EQ(this=cast(column(found.name), "VARCHAR"), expression=exp.convert(TOP))
-    return bool(session.row(exp.select(exp.CountIf(this=same)).from_(table.table))[0])
+    return bool(session.row(exp.select(count_where(same)).from_(table.table))[0])
 
 
 def _diversified(some: Sequence[Proposal]) -> Iterator[Proposal]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.relation import Relation, cast, column, count_where, identifier
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.release.bind import Bound, BoundColumn
@@ -58,11 +58,11 @@ def _unfit(bound: Bound, c: BoundColumn, session: Session) -> list[Mistake]:
     assert bound.subject is not None
     subject, place = column(bound.subject.name, "source"), ("columns", c.name)
     by_value = _per(bound, _text(c), subject)
-    shared = exp.CountIf(this=exp.and_(exp.column("others") > 1, _given("one")))
-    missing = exp.CountIf(this=exp.column("one").is_(exp.null()))
+    shared = count_where(exp.and_(exp.column("others") > 1, _given("one")))
+    missing = count_where(exp.column("one").is_(exp.null()))
     several, blank = session.row(exp.select(shared, missing).from_(by_value.subquery("found")))
     by_subject = _per(bound, subject, _text(c)).subquery("found")
-    split = session.row(exp.select(exp.CountIf(this=exp.column("others") > 1)).from_(by_subject))[0]
+    split = session.row(exp.select(count_where(exp.column("others") > 1)).from_(by_subject))[0]
     found = []
     if blank:
         found.append(

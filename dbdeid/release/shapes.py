@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column, count_where
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.release import check_digits
@@ -85,7 +85,7 @@ def _ends(session: Session, table: Relation, some: Sequence[Column]) -> dict[str
     for held in some:
         number = cast(column(held.name), "DOUBLE")
         odd = exp.NEQ(this=number.copy(), expression=exp.Floor(this=number.copy()))
-        wanted += [exp.Min(this=number), exp.Max(this=number.copy()), exp.CountIf(this=odd)]
+        wanted += [exp.Min(this=number), exp.Max(this=number.copy()), count_where(odd)]
     if not wanted:
         return {}
     row = session.row(exp.select(*wanted).from_(table.table))

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.relation import Column, Relation, column, count_where, identifier
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.verify.classes import as_text
@@ -157,7 +157,7 @@ def typed(
         kind_ = types_.get(c)
         cells[c] = exp.TryCast(this=column(c), to=kind_) if kind_ else column(c)
     unlike = [
-        exp.CountIf(this=exp.NullSafeNEQ(this=as_text(cell), expression=column(c)))
+        count_where(exp.NullSafeNEQ(this=as_text(cell), expression=column(c)))
         for c, cell in cells.items()
     ]
     counts = session.row(exp.select(*unlike).from_(text.table)) if unlike else ()

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.relation import Column, Relation, column, count_where, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.classes import STAR, as_text, companions, quoted
@@ -121,9 +121,7 @@ def definition(session: Session, tables: Sequence[Relation]) -> Check:
 def _hidden_bits(session: Session, table: Relation) -> Iterator[str]:
     """Columns with NaNs that hold more than that they are no number."""
     counts = {
-        c.name: exp.CountIf(
-            this=exp.and_(is_nan(column(c.name)), hides_bits(column(c.name), c.type))
-        )
+        c.name: count_where(exp.and_(is_nan(column(c.name)), hides_bits(column(c.name), c.type)))
         for c in table.columns
         if c.type in ("FLOAT", "DOUBLE")
     }
@@ -223,12 +221,10 @@ def _misplaced(value: str, before: str, kind: str | None, here: exp.Expr) -> exp
             exp.TryCast(this=cell, to=exp.DataType.build(kind)) for cell in (this, other)
         )
     nulls_last = exp.and_(other.is_(exp.null()), exp.not_(this.is_(exp.null())))
-    count = exp.CountIf(
-        this=exp.and_(here, exp.or_(exp.LT(this=this, expression=other), nulls_last))
-    )
+    count = count_where(exp.and_(here, exp.or_(exp.LT(this=this, expression=other), nulls_last)))
     if kind is None:
         return count
-    odd = exp.CountIf(this=exp.and_(this.is_(exp.null()), exp.not_(column(value).is_(exp.null()))))
+    odd = count_where(exp.and_(this.is_(exp.null()), exp.not_(column(value).is_(exp.null()))))
     return exp.Case().when(odd.eq(exp.convert(0)), count).else_(exp.null())
 
 

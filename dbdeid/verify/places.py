@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.relation import Relation, column, count_where
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.classes import as_text
@@ -124,7 +124,7 @@ def degree(
     total = exp.convert(float(sum(weights.get(n, 1.0) for n in declared.quasi_identifiers)))
     mean = exp.Div(this=exp.paren(_sum(terms)), expression=total)
     degrees = query.select(exp.alias_(mean, "degree")).subquery("degrees")
-    unknown = exp.CountIf(this=exp.Is(this=column("degree"), expression=exp.null()))
+    unknown = count_where(exp.Is(this=column("degree"), expression=exp.null()))
     largest, lost = session.row(exp.select(exp.Max(this=column("degree")), unknown).from_(degrees))
     return (None if largest is None else float(largest)), int(lost)
 

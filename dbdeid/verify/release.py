@@ -92,7 +92,7 @@ def verify_table(
     made = _described(session, crosswalk) if crosswalk else None
     drawn = _described(session, clusters) if clusters else None
     kept, checks = _written(session, written, declared, listed, counts, known)
-    whole = _complete(written, declared)
+    whole = all(written.find(c.name) for c in declared.columns)
     truth = of_people = None
     if source is not None and declared.synthesized is not None and whole:
         kept += clustered(session, written, declared, drawn, source)
@@ -246,10 +246,6 @@ def _described(session: Session, relation: Relation) -> Relation:
     schema, catalog = relation.schema or "main", relation.catalog or session.catalog
     bare = Relation(relation.name, (), schema, catalog)
     return replace(bare, columns=session.describe(bare.table))
-
-
-def _complete(table: Relation, declared: Declared) -> bool:
-    return all(table.find(c.name) for c in declared.columns)
 
 
 def _written(

@@ -395,7 +395,7 @@ def test_a_dropped_number_of_persons_tells_that_they_have_several_rows(stays: An
         run(given, stays)
     told = [m.message for m in refused.value.mistakes]
     assert any("dropped column 'mrn' repeats (300 of 360 values)" in text for text in told)
-    assert any("dropped column 'name' repeats" in text for text in told)
+    assert not any("dropped column 'name'" in text for text in told)  # many may share a name
 
 
 def test_names_are_shared_by_chance_where_each_row_has_a_person_of_its_own(stays: Any) -> None:

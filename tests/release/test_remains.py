@@ -424,7 +424,9 @@ def test_pages_manifest_and_notebook_begin_with_the_three_sentences(place: Path)
         manifest = json.loads((place / f"{audience}.json").read_text())
         assert list(manifest["sentences"]) == ["promised", "not_promised", "use"]
         verdict = head.split("promises verified", 1)[1]
-        assert re.match(r" [\d.]+% of the records unique over all 6 columns released", verdict)
+        when = r" on [\d-]+ [\d:]+ UTC" if audience == "internal" else ""  # of this verification
+        unique = rf"{when} [\d.]+% of the records unique over all 6 columns released"
+        assert re.match(unique, verdict)
         assert "accepted by you" not in head or audience == "internal"
         assert ("accepted by its owner" in head) == (audience == "public")
     assert json.loads((place / "internal.json").read_text())["sentences"] == told
