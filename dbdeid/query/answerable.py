@@ -23,6 +23,7 @@ class Answerable:
         weight: the column of `release` with the probability that a record is real; None: all are.
         truthful: whether each released record is a generalized record of the source, so that
             bounds hold; not so where records are synthetic, masked or moved.
+        told: whether names of columns may be told; those of a text file may be a row of data.
         tables: ordinary tables, with their columns, that a query may join the release with.
     """
 
@@ -33,6 +34,7 @@ class Answerable:
     dictionary: Relation | None
     weight: str | None = None
     truthful: bool = True
+    told: bool = True
     tables: tuple[Relation, ...] = ()
 
     def find(self, name: str) -> Column | None:

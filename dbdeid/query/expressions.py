@@ -135,16 +135,20 @@ class Named:
 
 @dataclass(frozen=True)
 class Range:
-    """One table of FROM: its qualifiers and the columns it shows, both in lower case."""
+    """One table of FROM: its qualifiers and the columns it shows, both in lower case.
+
+    `told`: whether an error may list its columns.
+    """
 
     qualifiers: frozenset[str]
     columns: Mapping[str, Named]
+    told: bool = True
 
     @classmethod
-    def of(cls, qualifiers: Sequence[str], columns: Sequence[Named]) -> Range:
+    def of(cls, qualifiers: Sequence[str], columns: Sequence[Named], told: bool = True) -> Range:
         """The range of named columns."""
         by_name = {column.name.lower(): column for column in columns}
-        return cls(frozenset(q.lower() for q in qualifiers), by_name)
+        return cls(frozenset(q.lower() for q in qualifiers), by_name, told)
 
 
 @dataclass(frozen=True)
@@ -217,9 +221,10 @@ class Scope:
             hint = "write the table's name before the column's"
             raise refused(f"{clause} names {written}, which several tables have", hint)
         if not found:
-            hint = did_you_mean(
-                reference.name, {c.name for r in ranges for c in r.columns.values()}
-            )
+            known = {c.name for r in ranges for c in r.columns.values()}
+            hint = f"look at the {len(known)} names in its first line"
+            if all(r.told for r in ranges):
+                hint = did_you_mean(reference.name, known)
             raise refused(f"{clause} names {written}, which is not released", hint)
         return found[0]
 

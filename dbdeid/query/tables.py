@@ -135,7 +135,7 @@ class _Reader:
             raise refused(f"FROM {name} is not the source{where}", self._source_hint)
         qualifiers = [alias] if alias else [*self.target.source_names, *_suffixes(table)]
         columns = [Named(c.name, typed(c)) for c in self.target.columns]
-        return Tables(Scope((Range.of(qualifiers, columns),)))
+        return Tables(Scope((Range.of(qualifiers, columns, self.target.told),)))
 
     @staticmethod
     def _named_view(table: exp.Expr, views: Mapping[str, _View]) -> _View | None:

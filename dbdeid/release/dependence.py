@@ -166,8 +166,11 @@ def _determining(prepared: Prepared, session: Session, roles: Sequence[str]) -> 
 
 
 def _much(told: Dependence, people: int) -> bool:
-    more_certain = told.certain - told.certain_by_chance
-    return told.told - told.by_chance >= MUCH or more_certain >= CERTAIN * people
+    return _nearly_all(told) or told.certain - told.certain_by_chance >= CERTAIN * people
+
+
+def _nearly_all(told: Dependence) -> bool:
+    return told.told - told.by_chance >= MUCH
 
 
 def _skewed(prepared: Prepared, session: Session) -> Iterator[str]:
@@ -269,14 +272,17 @@ def _determines(
         f"permuted: {told.by_chance:.0%}), and makes it certain for {told.certain:,} of "
         f"{people:,} {who} (permuted: {told.certain_by_chance:,.0f}{sample})"
     )
+    nearly = _nearly_all(told)
+    determines = f"nearly determines {target}" if nearly else f"makes {target} certain for some"
     if generalized:
         return (
-            f"{name} nearly determines {target} as the source has it: {measured}; only a model of "
-            f"{target} limits what its generalized values tell: do not accept homogeneity"
+            f"{name} {determines} as the source has it: {measured}; only a model of {target} "
+            "limits what its generalized values tell: do not accept homogeneity"
         )
+    away = f"gives {target} away{'' if nearly else ' for some'}"
     return (
-        f"{name} leaves as it is and gives {target} away: {measured}; no model looks at that: drop "
-        f"{name}, coarsen it in the source, or make it a quasi_identifier"
+        f"{name} leaves as it is and {away}: {measured}; no model looks at that: drop {name}, "
+        "coarsen it in the source, or make it a quasi_identifier"
     )
 
 

@@ -131,6 +131,7 @@ def _asked(
         for other in taken
     ]
     target = _answerable(session, held, (name, *taken), tables)
+    target = replace(target, told=files.kind(path) != files.TEXT)
     notes += _notes(held, target)
     return Exported(target, tuple(held.views), tuple(notes))
 

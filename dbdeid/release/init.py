@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, cast, column, count_where
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.release import column_names
 from dbdeid.release.detect import Found, detect
 from dbdeid.release.foreign_numbers import of_other_countries
 from dbdeid.release.future_dates import of_other_centuries
+from dbdeid.release.header_row import require_header
 from dbdeid.release.propose import (
     NONE_IS_KNOWN,
     OF_ONE_VALUE,
@@ -29,7 +29,7 @@ from dbdeid.release.propose import (
     propose,
     shown,
 )
-from dbdeid.release.source_files import file_query, is_text, reading_source, require_table
+from dbdeid.release.source_files import file_query, reading_source, require_table
 from dbdeid.release.sources import opened
 
 NO_QUASI_IDENTIFIER = (
@@ -50,7 +50,6 @@ HEAD = (
     "An empty reason is a question, too: answer it in your own words, which are published.\n"
     "Then: dbdeid check THIS_FILE, dbdeid run THIS_FILE"
 )
-LEAST_OWN = 2  # columns named like one of their values; a flag may be one
 WIDTH = 88  # characters of a line of names
 K = 5
 LIMIT = 0.05
@@ -122,7 +121,7 @@ def drafted(source: Path, table: str | None, settings: Settings | None = None) -
             staged = session.run(Step("deid_draft", query))
         if file_query(source) is not None:
             require_table(source, staged.names)
-            _require_header(session, staged, source)
+            require_header(session, staged, source)
         found = detect(session, staged)
         _require_rows(source, found)
         proposals = asking(propose(session, staged, found))
@@ -151,28 +150,6 @@ def _require_rows(source: Path, found: Sequence[Found]) -> None:
     """
     if not any(f.records for f in found):
         raise DataError(f"{source.name} has no rows", hint="there is nothing to draft from")
-
-
-def _require_header(session: Session, staged: Relation, source: Path) -> None:
-    """The first line of a text file is no row of data: few columns hold their own name as a value.
-
-    Raises:
-        DataError: it seems to be one.
-    """
-    if not is_text(source):
-        return
-    own = (
-        count_where(cast(column(name), "VARCHAR").eq(exp.Literal.string(name)))
-        for name in staged.names
-    )
-    found = sum(bool(count) for count in session.row(exp.select(*own).from_(staged.table)))
-    if found >= LEAST_OWN and found >= len(staged.names) / 3:
-        raise DataError(
-            f"{source.name}: its first line seems to be a row of data, for {found} of "
-            f"{len(staged.names)} columns hold their own name as a value",
-            hint="put a line with the names of the columns before it; if it is one, make a table "
-            "of the file in a database",
-        )
 
 
 def write_draft(path: Path, text: str) -> None:

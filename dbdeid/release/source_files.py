@@ -119,11 +119,21 @@ def require_table(path: Path, names: Sequence[str]) -> None:
     Raises:
         DataError: some lines have more or fewer cells than others, or a quote is open.
     """
-    if is_text(path) and len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
+    signs = [sign for sign in SEPARATORS if len(names) == 1 and sign in names[0]]
+    if is_text(path) and signs and not all(_one_cell(path, sign) for sign in signs):
         raise broken(path) or DataError(
             f"{path.name} reads as one column: some line has more or fewer cells than the first",
             hint=f"mend that line, {OTHERWISE}",
         )
+
+
+def _one_cell(path: Path, separator: str) -> bool:
+    """Whether the first line of a text file is one cell, in which the separator is quoted."""
+    try:
+        with _lines(path) as lines:
+            return len(next(csv.reader(_decoded(lines, [0, 0]), delimiter=separator), ())) == 1
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
+        return False
 
 
 def told_names(names: Sequence[str], declared: Sequence[str]) -> bool:
@@ -181,6 +191,11 @@ def _ragged(name: str, lines: IO[bytes]) -> DataError | None:
     first = lines.readline()
     if b"\0" in first or first.startswith(b"PK\x03\x04"):
         return DataError(f"{name} is no text", hint="save the table as CSV in UTF-8, and give that")
+    if not first.strip() and lines.readline():
+        return DataError(
+            f"{name}, line 1: it is empty, and the first line names the columns",
+            hint="delete the empty lines at the beginning of the file",
+        )
     separator = max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
     lines.seek(0)
     at = [0, 0]  # the line that is read, and the one that a row begins in

@@ -197,6 +197,14 @@ def test_a_name_that_nothing_tells_is_refused(release: Release, asked: str, why:
         dbdeid.query("out.duckdb", f"SELECT COUNT(*) {asked}")
 
 
+def test_names_of_a_text_file_are_counted_for_they_may_be_cells(place: Path) -> None:
+    Path("anon.csv").write_text("Zoe Kanari,angina\nFred Kanari,asthma\n", encoding="utf-8")
+    with pytest.raises(DataError, match="which is not released") as told:
+        dbdeid.query("anon.csv", "SELECT COUNT(*) FROM anon WHERE sex = 'F'")
+    assert "look at the 2 names in its first line" in str(told.value)
+    assert "Kanari" not in str(told.value)
+
+
 def test_of_several_releases_in_a_database_one_is_named(place: Path) -> None:
     made("owner.duckdb", PEOPLE)
     with pytest.raises(DataError, match="holds no release"):
