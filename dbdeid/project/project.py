@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dbdeid.engine.scratch import sweep
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.project import results, site, state
@@ -51,7 +52,9 @@ def project(
             f"{start}: no {NAME} in this folder, or in one above it",
             hint=f"put a {NAME} beside the folder `releases`; an empty one will do",
         )
-    return Project(read_project(found), database, settings)
+    opened = Project(read_project(found), database, settings)
+    sweep(opened.results_file.parent)  # what a killed run left of its results
+    return opened
 
 
 @dataclass(frozen=True)

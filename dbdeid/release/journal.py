@@ -30,7 +30,7 @@ from pathlib import Path
 
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile
-from dbdeid.engine.scratch import Scratch, abandoned
+from dbdeid.engine.scratch import Scratch, abandoned, sweep
 from dbdeid.errors import DataError
 
 # How file systems without hard links refuse one.
@@ -54,6 +54,8 @@ class Stage:
         """Where a file lies until its rename."""
         folder = final.parent.resolve()
         if folder not in self._folders:
+            if self.home is None:  # what was left there no book will ask for
+                sweep(folder)
             self._folders[folder] = Scratch.make(folder, self.home)
         return self._folders[folder].path / final.name
 

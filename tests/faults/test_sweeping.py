@@ -71,6 +71,30 @@ def test_what_another_book_may_want_stays(world: World) -> None:
     living.remove()
 
 
+def test_results_of_a_project_that_were_not_finished_are_gone_when_it_is_opened(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "dbdeid.yml").write_text("")
+    (tmp_path / "releases").mkdir()
+    results = dbdeid.project(tmp_path).results_file.parent
+    results.mkdir()
+    scratch = Scratch.make(results)
+    (scratch.path / "run_results.json").write_text("{")
+    scratch.leave()
+    dbdeid.project(tmp_path)
+    assert list(results.iterdir()) == []
+
+
+def test_a_page_that_was_not_finished_is_gone_when_another_is_written(world: World) -> None:
+    place = world.folder / "pages"
+    place.mkdir()
+    scratch = Scratch.make(place)
+    (scratch.path / "page.html").write_text("an unfinished page")
+    scratch.leave()
+    write_report(world.folder / "k5.yml", "internal", place / "page.html")
+    assert sorted(path.name for path in place.iterdir()) == ["page.html", "page.json"]
+
+
 def test_a_folder_that_cannot_be_written_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
