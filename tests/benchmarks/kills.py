@@ -197,7 +197,7 @@ def of_project(kills: int, seed: int, folder: Path) -> Counter[tuple[str, str, s
             run = server.run(place, "run", after=after, moment=more)
             assert run.code in (-signal.SIGKILL, 0), run
             now = standing()
-            assert server.run(place, "list").code == 0  # which opens the project
+            dbdeid.project(place)  # as every command on it does
             assert all(now[name] in (before[name], wanted) for name in RELEASES), (now, before)
             assert not list(place.rglob(".dbdeid-*"))
             new = sum(now[name] == wanted for name in RELEASES)
