@@ -72,7 +72,9 @@ def found(bound: Bound, session: Session) -> Mapping[str, Relation]:
         written, means = _read(session, SOURCE, name)
         if len({*means} - {None}) == len(written):
             continue
-        _require_drawn_alike(bound, name, len(written) - len({*means} - {None}))
+        if isinstance(bound.spec.method, Counterfeit):  # which draws and lists what is written
+            _require_uncounted(bound, name, len(written) - len({*means} - {None}))
+            continue
         columns = {"spelling": written, "meaning": means}
         tables[name] = session.upload(f"deid_spellings_{number}", columns)
     return tables
@@ -115,9 +117,8 @@ def _read(session: Session, rows: Relation, name: str) -> tuple[list[str], Seque
     return written, [meaning(value) for value in written]
 
 
-def _require_drawn_alike(bound: Bound, name: str, number: int) -> None:
-    if not isinstance(bound.spec.method, Counterfeit):
-        return
+def _require_uncounted(bound: Bound, name: str, number: int) -> None:
+    """No model counts a column whose counterfeit values are drawn as they are written."""
     if not any(name in target for target in targets(bound.models)):
         return
     mistake = bound.file.mistake(

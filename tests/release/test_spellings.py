@@ -238,3 +238,14 @@ def test_counterfeits_are_not_drawn_by_spelling_under_a_model(con: Any) -> None:
     with pytest.raises(dbdeid.SpecError, match="differ from another in their spelling only"):
         dbdeid.run(spec(diverse(2), **method), con)
     dbdeid.run(spec(diverse(2), **method, values="as_written"), con)
+
+
+@pytest.mark.parametrize("catalog", ["pool", "paper", "none"])
+def test_counterfeits_of_what_no_model_counts_are_listed_as_written(con: Any, catalog: str) -> None:
+    load(con, [(i * i // 90, SPELLED[i % 12]) for i in range(60)])
+    method = {"name": "counterfeit", "h": 0.8, "max_counterfeits": 0.5, "catalog": catalog}
+    asked = spec(method=method, seed=1)
+    asked["columns"]["illness"]["accept"] = "homogeneity"
+    made = dbdeid.run(asked, con)
+    assert made.verified
+    assert made.counterfeit_rows
