@@ -1,12 +1,39 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests, and the two tiers that they are run in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import tiers
+from hypothesis import settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the full tier be asked for."""
+    parser.addoption("--full", action="store_true", help="every case, see tests/TIERS.md")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the tier before tests are imported."""
+    config.addinivalue_line("markers", "full: only in the full tier (pytest --full)")
+    config.addinivalue_line("markers", "sampled(n): each n-th case in the default tier")
+    tiers.full = bool(config.getoption("--full"))
+    settings.register_profile("default tier", max_examples=25)
+    if not tiers.full:
+        settings.load_profile("default tier")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only the full tier runs, unless it is asked for by its name."""
+    if tiers.full or any("::" in argument for argument in config.args):
+        return
+    kept = list(tiers.default(items))
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
 
 
 @pytest.fixture(scope="session")

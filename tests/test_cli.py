@@ -186,6 +186,7 @@ def test_the_life_of_a_release(place: Path) -> None:
     assert [entry["release"] for entry in document("list", "a.duckdb")] == ["a"]
 
 
+@pytest.mark.full
 def test_the_same_in_words(place: Path) -> None:
     for words, said in (
         (["check", "a.yml"], "fits its data"),
@@ -250,6 +251,7 @@ def test_risk_counts_people_and_nulls_as_told(place: Path) -> None:
     assert re.search(r"subjects \(person\) +3\n", told)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -310,6 +312,7 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
 # -- errors ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "words",
     [
@@ -357,6 +360,7 @@ def test_bad_input_is_told_on_stderr_and_nothing_is_left(place: Path, words: lis
     assert prints() == before
 
 
+@pytest.mark.full
 def test_a_search_releases_nothing_and_draws_a_page(place: Path) -> None:
     owner = prints()["owner.duckdb"]
     found = document("search", "a.yml")

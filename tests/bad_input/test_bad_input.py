@@ -46,6 +46,7 @@ ROOMS = {
 ALL = [(room, case) for room, cases in ROOMS.items() for case in cases]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("room", "case"),
     ALL,

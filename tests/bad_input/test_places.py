@@ -65,6 +65,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.sampled(4)
 @root
 @pytest.mark.parametrize(
     ("words", "before"),
@@ -126,6 +127,7 @@ MODES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", MODES)
 def test_what_somebody_else_may_not_do(
     what: str, tmp_path: Path, template: Path, counted: Any

@@ -104,6 +104,7 @@ def test_a_lost_file_fails(template: Path, tmp_path: Path) -> None:
         check(BAD, tmp_path / "place", template, call)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "wrong",
     [

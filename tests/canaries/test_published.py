@@ -29,6 +29,7 @@ every_method = pytest.mark.parametrize(
 Released = Callable[[str, str, int], Release]
 
 
+@pytest.mark.sampled(3)
 @every_method
 def test_no_canary_leaves(
     dataset: str,
@@ -51,6 +52,7 @@ def test_no_canary_leaves(
     assert leaks == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("method", "dataset"),
     # what is padded shows the cells of the planted records, which are not those of another original
@@ -74,6 +76,7 @@ def test_another_original_of_the_same_release_changes_no_byte(
         tally.identical += 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("dataset", "method"),
     [("every_type", "full_domain"), ("every_type", "full_domain-known-bounds")],

@@ -143,6 +143,7 @@ def test_the_release_itself_leaks_nothing(
     assert scan(LEAK.canaries).search_all(opened(made.folder / name)) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "mutant"), [(name, mutant) for name in FILES for mutant in FILES[name]]
 )

@@ -84,6 +84,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_print_no_cell(
     name: str,
@@ -233,6 +234,7 @@ ERRORS: dict[str, Change] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_quote_no_cell(
     name: str,
@@ -274,6 +276,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_failed_verifications_quote_no_cell(
     name: str,
@@ -407,6 +410,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_errors_of_statements_quote_no_cell(
     name: str, place: Place, scan: Scan, tally: Tally, monkeypatch: pytest.MonkeyPatch

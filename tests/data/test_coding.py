@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.coding import Cell, code
 from dbdeid.data.hierarchy import from_rows, without_leaves
@@ -29,7 +30,7 @@ def test_null_is_blank_below_the_top_and_star_at_it() -> None:
     assert coding.cells(1)[2].leaves == ("beyond", "c")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(st.sampled_from("abc"), unique=True, max_size=3), st.booleans())
 def test_groups_are_dense_and_meet_in_order(values: list[str], null: bool) -> None:
     present: list[str | None] = [*sorted(values), *([None] if null else [])]

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.dates import Calendar, build, labelled, of_values
 from dbdeid.errors import HierarchyError
@@ -21,7 +22,7 @@ LABELS = {
 }
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(DAYS, st.sampled_from(sorted(LABELS)))
 def test_labels_and_bounds_hold_exactly_the_days_of_a_unit(days: list[date], unit: str) -> None:
     level = build("c", [d.isoformat() for d in days], Calendar((unit,)), timed=False).levels[1]
@@ -35,7 +36,7 @@ def test_labels_and_bounds_hold_exactly_the_days_of_a_unit(days: list[date], uni
         assert upper >= date(9998, 12, 31) or name(upper + timedelta(1)) != name(day)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(DAYS)
 def test_units_nest_and_loss_grows(days: list[date]) -> None:
     units = ("month", "quarter", "year", "decade")
@@ -88,7 +89,7 @@ def test_what_no_calendar_holds(unit: str, value: str) -> None:
     assert value not in str(refused.value).splitlines()[0]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     DAYS,
     st.sampled_from([("week",), ("month", "quarter", "year"), ("quarter", "decade")]),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.hierarchy import Order, as_rows, from_rows
 from dbdeid.errors import HierarchyError
@@ -76,7 +77,7 @@ def trees(draw: st.DrawFn) -> list[list[str]]:
     return paths
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(trees())
 def test_loss_counts_leaves_and_grows_to_one(rows: list[list[str]]) -> None:
     hierarchy = from_rows("c", "tree", rows, declared=True)

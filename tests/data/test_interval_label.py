@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.interval_label import Interval, bounds, read
 from dbdeid.engine.relation import Column
@@ -82,7 +83,7 @@ def inside(value: Any, low: Any, high: Any, ends: tuple[bool | None, bool | None
 TENTHS = st.integers(-200, 200).map(lambda n: F(n, 10))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(sorted(TWO_SIDED)), TENTHS, TENTHS)
 def test_bounds_of_whole_numbers_are_the_values_inside(form: str, a: F, b: F) -> None:
     found = read(form.format(float(a), float(b)))
@@ -92,7 +93,7 @@ def test_bounds_of_whole_numbers_are_the_values_inside(form: str, a: F, b: F) ->
     assert bounds(found, Column("x", "INTEGER")) == wanted
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(sorted(TWO_SIDED)), TENTHS, TENTHS)
 def test_bounds_of_decimals_end_where_the_next_begins(form: str, a: F, b: F) -> None:
     found = read(form.format(float(a), float(b)))
@@ -107,7 +108,7 @@ def test_bounds_of_decimals_end_where_the_next_begins(form: str, a: F, b: F) -> 
         assert [n for n in steps if F(told[0]) <= n < F(told[1])] == values
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(sorted(TWO_SIDED)), TENTHS, TENTHS)
 def test_bounds_of_floats_hold_their_ends(form: str, a: F, b: F) -> None:
     found = read(form.format(float(a), float(b)))
@@ -120,7 +121,7 @@ def test_bounds_of_floats_hold_their_ends(form: str, a: F, b: F) -> None:
     assert held == values
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.sampled_from(["[{}, {})", "[{},{}]", "]{}, {}]", "({}, {})", "{} - {}"]),
     st.integers(0, 9),

@@ -9,6 +9,7 @@ from math import ceil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.intervals import (
     Intervals,
@@ -63,7 +64,7 @@ def parsed(label: str) -> tuple[F | None, F | None]:
     return F(start), F(end)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(VALUES, SCALES)
 def test_every_label_is_the_exact_interval(values: list[str], drawn: tuple) -> None:
     scale = scale_of(drawn)
@@ -78,7 +79,7 @@ def test_every_label_is_the_exact_interval(values: list[str], drawn: tuple) -> N
             assert all("." in bound for bound in (level.lower[group], level.upper[group]) if bound)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(VALUES, SCALES)
 def test_levels_nest_and_loss_grows(values: list[str], drawn: tuple) -> None:
     hierarchy = build("c", values, scale_of(drawn), discrete=False)
@@ -89,7 +90,7 @@ def test_levels_nest_and_loss_grows(values: list[str], drawn: tuple) -> None:
     assert hierarchy.levels[-1].loss.tolist() == [1.0]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(WHOLE, SCALES)
 def test_whole_numbers_count_their_members(values: list[str], drawn: tuple) -> None:
     scale = scale_of(drawn)
@@ -147,7 +148,7 @@ def test_what_is_no_finite_number(value: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(VALUES, SCALES)
 def test_a_label_is_found_again(
     values: list[str], drawn: tuple[F, list[int], F, F | None, F | None]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.hierarchy import TOP, Order, from_rows
 from dbdeid.data.ordered import Ordered, is_code, labels, with_intervals
@@ -103,7 +104,7 @@ def cut(draw: st.DrawFn) -> tuple[Ordered, list[int]]:
     return Ordered(tuple(values), style, "any"), [0, *(s for s in starts if s < len(values))]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cut())
 def test_a_label_stands_for_one_interval(drawn: tuple[Ordered, list[int]]) -> None:
     """No two intervals read alike, a single value reads as itself, and no interval as a value."""
@@ -141,7 +142,7 @@ def test_what_is_a_code(value: str, code: bool) -> None:
 # -- the level of a hierarchy -------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cut())
 def test_intervals_are_a_level(drawn: tuple[Ordered, list[int]]) -> None:
     domain, starts = drawn

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine.relation import Relation
@@ -119,7 +120,9 @@ def releases(draw: st.DrawFn) -> tuple[list[Record], list[Group]]:
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(case=releases())
 def test_equal_their_definitions(session: Session, case: tuple[list[Record], list[Group]]) -> None:
@@ -203,6 +206,7 @@ def test_columns_may_be_called_as_ours(session: Session, name: str, place: int) 
     assert told == expected_truth(RECORDS, GROUPS)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*OWN, "weight", "class_ids", "SELECT"])
 def test_views_of_a_file_that_is_opened_elsewhere(name: str, tmp_path: Any) -> None:
     release, catalog = Relation(name), Relation(f"{name}_catalog")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import pytest
 from hospital import Project
 
 import dbdeid
@@ -70,6 +71,7 @@ SPEC: dict[str, Any] = {
 }
 
 
+@pytest.mark.full
 def test_dbt_makes_what_dbdeid_releases(project: Project) -> None:
     project.write("models/kinds.sql", f"SELECT {SOURCE} FROM range(600) AS numbers(i)")
     project.write("models/kinds.yml", "models: [{name: kinds, config: {materialized: table}}]\n")

@@ -13,6 +13,7 @@ import pytest
 from hospital import Project
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine import macros
 
@@ -89,7 +90,7 @@ RECORDS = st.lists(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -34,6 +34,7 @@ def test_a_build_passes_and_releases_sorted_rows_without_identifiers(built: Proj
     assert 500 < all_ < 600
 
 
+@pytest.mark.full
 def test_a_rare_record_closes_the_gate_and_the_table_before_stays(project: Project) -> None:
     before = everything(project, "wards_public")
     project.plant(OUTLIER)
@@ -157,6 +158,7 @@ def test_what_declares_no_sound_gate_is_refused(project: Project) -> None:
     assert project.tables == before
 
 
+@pytest.mark.full
 def test_a_gate_in_the_config_and_any_spelling_of_columns_hold(project: Project) -> None:
     gate = "{'quasi_identifiers': ['WARD', 'class size'], 'k': 5, 'subject': 'Who'}"
     project.write(
@@ -217,6 +219,7 @@ models:
 """
 
 
+@pytest.mark.full
 def test_failing_tests_tell_sizes_and_no_values(project: Project) -> None:
     project.write("models/raw.sql", "SELECT * FROM {{ ref('visits') }}")
     project.write("models/nothing.sql", "SELECT * FROM {{ ref('visits') }} WHERE ward = 'none'")
@@ -242,6 +245,7 @@ def test_failing_tests_tell_sizes_and_no_values(project: Project) -> None:
     assert done.status("none_left_out") == "pass"
 
 
+@pytest.mark.full
 def test_a_database_that_is_in_use_is_told_and_nothing_is_lost(project: Project) -> None:
     before = everything(project, "visits_public")
     with duckdb.connect(str(project.database)) as con:
@@ -261,6 +265,7 @@ def test_a_database_that_is_in_use_is_told_and_nothing_is_lost(project: Project)
     ).read_bytes()
 
 
+@pytest.mark.full
 def test_a_release_of_dbt_is_exported_and_verified_as_any_file(built: Project) -> None:
     exported = built.folder / "visits_public.parquet"
     built.rows(f"COPY visits_public TO '{exported}'")
@@ -285,6 +290,7 @@ def test_the_plugin_gives_models_the_macros_and_functions(project: Project) -> N
     assert (k >= 5, diverse) == (True, 2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("module", ["dbdeid", "dbdeid.cli"])
 def test_dbdeid_works_without_dbt(module: str) -> None:
     code = f"import sys, {module}; assert not any(n.split('.')[0] == 'dbt' for n in sys.modules)"

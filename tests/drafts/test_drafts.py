@@ -49,6 +49,7 @@ def test_the_bench_is_wide_enough() -> None:
     assert len(real) >= 14
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("review", REVIEWS.values(), ids=REVIEWS)
 def test_reviews_are_about_their_tables(review: Review, sources: Mapping[str, Path]) -> None:
     with duckdb.connect() as con:
@@ -62,6 +63,7 @@ def test_reviews_are_about_their_tables(review: Review, sources: Mapping[str, Pa
         assert tuple(column.concept for column in review.columns.values()) == CONCEPTS
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("review", REVIEWS.values(), ids=REVIEWS)
 def test_reviews_mark_what_determines_the_subject(
     review: Review, sources: Mapping[str, Path]
@@ -104,6 +106,7 @@ def test_direct_identifiers_are_decided_rightly_or_not_at_all(judged: tuple[Judg
     assert [str(column) for column in direct if column.wrong] == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("language", SPOKEN)
 def test_enough_is_decided(judged: tuple[Judged, ...], language: str) -> None:
     counted = count(
@@ -115,6 +118,7 @@ def test_enough_is_decided(judged: tuple[Judged, ...], language: str) -> None:
     assert counted.share_decided >= (DECIDED_ENGLISH if language == "English" else DECIDED)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("concept", CONCEPTS)
 def test_a_column_has_the_same_role_in_each_language(
     judged: tuple[Judged, ...], concept: str

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine import sqltext
 from dbdeid.engine.relation import Relation
@@ -81,7 +82,7 @@ def spelled(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(table=HOSTILE, names=st.lists(HOSTILE, min_size=1, max_size=3, unique_by=str.lower))
 def test_names_never_become_sql(table: str, names: list[str]) -> None:
     relation = Relation(table)

@@ -51,6 +51,7 @@ def _wait_until_it_listens(run: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("layout", ["target", "inside"])
 def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
             before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_an_interrupt_of_synthesis_leaves_no_trace(tmp_path: Path) -> None:
     world = World.make(tmp_path / "world", "small", "target")
@@ -109,6 +111,7 @@ def test_an_interrupt_of_synthesis_leaves_no_trace(tmp_path: Path) -> None:
             break
 
 
+@pytest.mark.full
 def test_an_interrupt_waits_for_the_files_once_the_run_is_booked(tmp_path: Path) -> None:
     world = World.make(tmp_path / "world", "small", "target")
     with Server(tmp_path / "told") as server:

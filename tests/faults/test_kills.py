@@ -4,7 +4,7 @@ Every kill is a SIGKILL of a real process: after a random time, right before one
 the file system, or while it commits. What stands then is looked at by readers, which complete or
 remove what was left, and the next kill starts from there. More kills, from other seeds:
 
-    DBDEID_KILLS=10 DBDEID_KILLS_SEED=7 pytest -s tests/faults/test_kills.py
+    DBDEID_KILLS=10 DBDEID_KILLS_SEED=7 pytest -s --full tests/faults/test_kills.py
 """
 
 from __future__ import annotations
@@ -92,12 +92,7 @@ def moments(
         ("at the commit", draw.uniform(0, 0.012), {"commit": True})
         for _ in range(many // 2 * TIMES)
     ]
-    # every fifth one, so that five seeds see all
-    numbers = (
-        range(draw.randint(1, 5), steps + 1, 5)
-        if all_
-        else draw.choices(range(1, steps + 1), k=many // 2)
-    )
+    numbers = range(1, steps + 1) if all_ else draw.choices(range(1, steps + 1), k=many // 2)
     found += [("step of the run", None, {"step": n}) for n in numbers]
     draw.shuffle(found)
     return found
@@ -111,6 +106,7 @@ WORLDS = [
 ]
 
 
+@pytest.mark.full
 def test_the_old_release_stands_or_the_new_one(tmp_path: Path) -> None:
     """Two worlds at a time, for there are two processors."""
 
@@ -146,6 +142,7 @@ def survive(size: str, layout: str, many: int, server: Server, folder: Path) -> 
     assert world.judge(finished=True) == other(standing)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["target", "inside"])
 def test_the_first_release_is_there_or_nothing_is(
     layout: str, server: Server, tmp_path: Path

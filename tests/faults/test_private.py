@@ -77,6 +77,7 @@ def test_modes_at_every_moment(tmp_path: Path) -> None:
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.full
 def test_a_log_that_a_kill_leaves_is_private(tmp_path: Path) -> None:
     world = World.make(tmp_path / "world", "small", "target")
     log = world.folder / "out.private.duckdb.wal"
@@ -117,6 +118,7 @@ def wide(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("beside", [True, False])
 def test_what_does_not_fit_is_spilled_in_private_and_removed(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import dbdeid
 from dbdeid.methods.downcoding import Downcoded, of_blocks, of_levels
@@ -85,7 +86,7 @@ def fillings(names: list[str], mark: Marks, number: int) -> Iterator[Table]:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_of_blocks_that_follows_what_is_so_in_all_worlds(data: st.DataObject) -> None:
     names = data.draw(st.lists(st.sampled_from(sorted(TREES)), min_size=1, max_size=2))
     least = [data.draw(st.integers(0, 1)) for _ in names]
@@ -141,6 +142,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("names", "rows", "k"), TABLES)
 def test_of_levels_that_follows_what_is_so_in_all_worlds(
     names: list[str], rows: Table, k: int

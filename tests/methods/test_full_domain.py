@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import dbdeid
 import dbdeid.release.result
@@ -89,7 +90,7 @@ def best_scores(
     return min(scores, default=None)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=25),
     st.integers(1, 4),

@@ -183,6 +183,7 @@ def drawn(seed: int, people: int) -> tuple[list[int], list[int]]:
     return ages.tolist(), values.tolist()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_read_of_dealing_is_what_is_counted_by_hand(seed: int) -> None:
     ages, values = drawn(seed, 60)

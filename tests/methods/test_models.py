@@ -18,6 +18,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_full_domain import generalized, spec
+from tiers import examples
 
 import dbdeid
 
@@ -184,13 +185,13 @@ def outcomes(rows: list[Key], case: Case) -> dict[Key, tuple[float, Counter[Key]
     return found
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=14), cases)
 def test_a_release_is_the_best_that_its_models_allow(rows: list[Key], case: Case) -> None:
     _judge_release(rows, case)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(ROW, min_size=4, max_size=14),
     cases,

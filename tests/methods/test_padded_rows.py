@@ -79,6 +79,7 @@ def make(session: Session, *, uniform: bool = False) -> Relation:
     return session.run(Step(padded_rows.COUNTERFEITS.name, query))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_deficits_quotas_and_slots(session: Session, seed: int) -> None:
     stage(session, seed)

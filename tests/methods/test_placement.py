@@ -48,6 +48,7 @@ def tables(places: Places, code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return real, drawn
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(40))
 def test_bounds_hold_and_nothing_else_changes(seed: int) -> None:
     places = random_places(seed, 40, 4, 6)

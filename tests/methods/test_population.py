@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_full_domain import generalized, spec
+from tiers import examples
 
 import dbdeid
 from dbdeid.methods import population as module
@@ -44,6 +45,7 @@ def labelled(sizes: tuple[int, ...], cells: int, classes: int, seed: int) -> tup
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("most", [1 << 62, 100])
 @pytest.mark.parametrize("scanned", [0, 6])
 @pytest.mark.parametrize("sizes", [(3,), (2, 5, 4), (9, 9, 9, 9), (1,) * 5])
@@ -79,6 +81,7 @@ def test_keys_beyond_64_bits() -> None:
     assert not population.fitting((0,) * 6, codes).any()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("models", "subject", "convex"),
     [
@@ -237,7 +240,7 @@ def releases(rows: list[Key], town: list[Key], case: Case) -> dict[Key, tuple[fl
     return found
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=16), st.lists(PERSON, min_size=1, max_size=60), CASES)
 def test_a_release_is_the_best_that_its_population_allows(
     rows: list[Key], town: list[Key], case: Case

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.session import Session
 from dbdeid.methods import sql_dealing
@@ -54,7 +55,7 @@ def in_database(
     return pieces(sql_dealing.deal(session, taxonomy, demands, objective=cost, settled=settled))
 
 
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(deadline=None, derandomize=True, max_examples=examples(25))
 @given(problem=problems(), cost=st.sampled_from(COSTS))
 def test_the_database_deals_the_same_blocks(problem: Problem, cost: Cost, session: Session) -> None:
     assume(problem.units.subjects is None)

@@ -13,6 +13,7 @@ import pytest
 import tennessee
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.session import Session
 from dbdeid.methods.sql_policies import SqlGauge, upload_cells
@@ -83,7 +84,7 @@ def judged(cells: Cells, bits: Bits) -> dict[str, float]:
     return found
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(deadline=None, derandomize=True, max_examples=examples(40))
 @given(cells=problems(), seed=st.integers(0, 1000))
 def test_all_measures_add_up_to_the_same(cells: Cells, seed: int, session: Session) -> None:
     bits = random_policy(cells, seed)

@@ -31,6 +31,7 @@ def by_hand(held: np.ndarray, drawn: np.ndarray, k: int) -> float:
     return float(chance.max() / worlds)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_risk_is_that_of_all_sets_of_records(seed: int) -> None:
     rng = np.random.default_rng(seed)

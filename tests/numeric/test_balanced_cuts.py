@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.numeric.bisection import bisect
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(
     k=st.integers(2, 40),
     n=st.integers(2, 900),
@@ -27,6 +28,7 @@ def test_clusters_hold_k_to_2k_minus_1(k: int, n: int, m: int, distinct: int, se
     assert sizes.sum() == n
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("k", [5, 10, 50, 100, 250, 500])
 def test_clusters_stay_near_k(k: int) -> None:
     points = np.random.default_rng(0).normal(size=(20_000, 3))

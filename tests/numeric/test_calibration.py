@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recipients import TABLES, Table, leaves, recipient, shuffled
+from tiers import examples
 
 from dbdeid.errors import DataError
 from dbdeid.numeric.calibration import Cell, Model, Swapped, calibrate
@@ -80,6 +81,7 @@ def columns(table: Table, values: Floats) -> Floats:
     return np.column_stack(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", TABLES)
 def test_models_are_those_of_the_originals(shared: Path, name: str, seed: int) -> None:
@@ -144,7 +146,7 @@ def small(seed: int, n: int, cluster: int, kinds: tuple[str, ...] = ()) -> Small
     return Small(kept, clusters, synthetic)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(450, 700),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_records import tables
+from tiers import examples
 
 from dbdeid.numeric.condensation import condense
 from dbdeid.numeric.records import Attribute, Condensed, Floats, Recipe, Records
@@ -56,7 +57,7 @@ def check(records: Records, recipe: Recipe, made: Condensed) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_clusters_strata_and_constants_hold(variant: str, data: st.DataObject) -> None:
     k = data.draw(st.integers(2, 12))
@@ -73,7 +74,7 @@ def test_clusters_strata_and_constants_hold(variant: str, data: st.DataObject) -
     check(records, recipe, condense(records, recipe, np.random.default_rng(1)))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_recipient_keeps_the_counts_of_every_cluster(data: st.DataObject) -> None:
     k = data.draw(st.integers(2, 12))
@@ -91,7 +92,7 @@ def test_recipient_keeps_the_counts_of_every_cluster(data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("variant", ["recipient", "improved"])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.data())
 def test_exact_time_is_that_of_every_cluster(variant: str, data: st.DataObject) -> None:
     k = data.draw(st.integers(2, 12))
@@ -124,6 +125,7 @@ def test_a_seed_gives_one_result(variant: str, shared: Path) -> None:
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("n", [10, 19])
 def test_too_few_records_for_two_clusters_are_one(variant: str, n: int) -> None:
@@ -135,6 +137,7 @@ def test_too_few_records_for_two_clusters_are_one(variant: str, n: int) -> None:
     assert not made.members.any()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("response", [None, 0])
 def test_equal_records_stay_what_they_are(variant: str, response: int | None) -> None:
@@ -152,6 +155,7 @@ def test_equal_records_stay_what_they_are(variant: str, response: int | None) ->
         assert np.array_equal(attribute.values, values, equal_nan=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_more_columns_than_records_of_a_cluster(variant: str, exact: bool) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.numeric.nearest_clusters import fill, kmeans, nearest_groups
 
@@ -22,7 +23,7 @@ def filled_one_by_one(
     return labels
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(
     k=st.integers(2, 9),
     number=st.integers(1, 12),

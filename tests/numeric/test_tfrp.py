@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import microaggregation
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("k", [2, 3, 7])
 @pytest.mark.parametrize("levels", [(), (3,), (2, 5)], ids=["numbers", "one", "two"])
 def test_it_is_what_was_published(k: int, levels: tuple[int, ...]) -> None:

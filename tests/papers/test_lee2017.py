@@ -112,6 +112,7 @@ FEWEST = {**PADDED, "objective": "counterfeits"}
 BORROWED = {"name": "counterfeit", "recoding": "borrow"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("h", "k", "node", "counterfeits", "loss", "error"),
     [

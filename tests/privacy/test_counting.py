@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judge import judge
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
@@ -197,7 +198,7 @@ tables = st.lists(
 TYPES = "a INTEGER, b VARCHAR, c DOUBLE, p INTEGER"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(records=tables, policy=st.sampled_from(POLICIES), people=st.booleans(), k=st.integers(1, 4))
 def test_counting_agrees_with_the_definitions(
     session: Session, records: list[tuple[Any, ...]], policy: NullPolicy, people: bool, k: int

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
@@ -190,7 +191,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(tables, st.sampled_from(["own_category", "exclude"]), st.booleans(), st.booleans())
 def test_every_number_by_brute_force(
     session: Session, rows: list[Row], policy: Any, people: bool, ordered: bool

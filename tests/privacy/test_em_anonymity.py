@@ -15,6 +15,7 @@ from brute import Counts, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tiers import examples
 
 from dbdeid.engine.session import Session
 from dbdeid.privacy.histogram import Histogram, Whole
@@ -63,6 +64,7 @@ def of(epsilon: float, m: int) -> Any:
     return model("em_anonymity", column="s", epsilon=epsilon, m=m)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("sql_type", "epsilon", "values", "m"),
     [
@@ -107,6 +109,7 @@ def test_the_worst_class_counts_and_an_empty_table_holds(session: Session) -> No
     assert of(1, 3).holds(None)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "bad",
     [{"m": 1}, {"m": 2.5}, {"epsilon": -1.0}, {"epsilon": float("nan")}, {"epsilon": 1e19}],
@@ -122,7 +125,7 @@ classes = st.dictionaries(CELLS.map(str) | st.none(), st.integers(1, 3), min_siz
 
 
 @given(st.lists(classes, min_size=1, max_size=3), st.sampled_from([0, 0.1, 1, 2.5]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_type_is_counted_as_the_definition_says(
     session: Session, drawn: list[dict[Any, int]], epsilon: float
 ) -> None:
@@ -142,7 +145,7 @@ def test_every_type_is_counted_as_the_definition_says(
     st.sampled_from([0, 0.1, 1, 2.5, 6]),
     st.integers(2, 4),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_necessary_is_kept_as_classes_merge(
     drawn: list[dict[Any, int]], epsilon: float, m: int
 ) -> None:

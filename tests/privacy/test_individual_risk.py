@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
@@ -140,7 +141,7 @@ cells = st.one_of(st.none(), st.integers(0, 2))
 weights = st.integers(1, 9).map(float)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(cells, cells, cells, weights), max_size=12))
 def test_weighted_classes_by_brute_force(
     session: Session, rows: list[tuple[int | None, int | None, int | None, float]]
@@ -187,7 +188,7 @@ def integral(f: int, p: float) -> float:
     return p * total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 40), st.floats(1e-6, 0.999))
 def test_the_exact_risk_is_the_integral(f: int, p: float) -> None:
     (risk,) = individual_risk(np.array([f]), np.array([f / p]))
@@ -200,7 +201,7 @@ def test_a_class_that_is_sampled_as_a_whole_is_a_prosecutors() -> None:
     assert list(individual_risk(f, f.astype(float), approximate=True)) == [1, 1 / 2, 1 / 3, 1 / 10]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 10_000), st.floats(1e-7, 1))
 def test_a_risk_lies_between_the_shares_of_sample_and_population(f: int, p: float) -> None:
     frequency, weight = np.array([f]), np.array([f / p])

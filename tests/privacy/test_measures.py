@@ -15,6 +15,7 @@ from brute import Counts, Record, counts, histogram, judge, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -158,7 +159,7 @@ def session() -> Iterator[Session]:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_three_ways_to_the_same_verdict(session: Session, data: st.DataObject) -> None:
     case = data.draw(cases())
     asked = data.draw(models(joint=case.joint))
@@ -196,7 +197,7 @@ def _as_text(asked: Any) -> Any:
 
 
 @given(case=cases())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_what_is_found_is_what_the_definition_gives(session: Session, case: Case) -> None:
     measured, whole = Measured(session, case), case.whole
     held = [case.held(c) for c in case.released]
@@ -241,7 +242,7 @@ def test_what_is_found_is_what_the_definition_gives(session: Session, case: Case
 
 
 @given(case=cases())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_risks_are_of_one_over_the_size(session: Session, case: Case) -> None:
     measured = Measured(session, case)
     held = {c: case.held(c).size for c in case.released}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
@@ -126,7 +127,7 @@ tables = st.integers(1, 5).flatmap(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(tables, st.integers(1, 5), st.booleans())
 def test_minimal_sample_uniques_by_brute_force(
     session: Session, rows: list[Row], largest: int, nulls_match: bool

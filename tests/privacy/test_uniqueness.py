@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tiers import examples
 
 from dbdeid.privacy import pitman, slide_binomial
 from dbdeid.privacy.risk import SizeCount
@@ -24,6 +25,8 @@ from dbdeid.privacy.uniqueness import (
     sample_uniqueness,
     zayatz,
 )
+
+pytestmark = pytest.mark.sampled(2)
 
 Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -48,6 +51,7 @@ def histogram(*sizes: int) -> Histogram:
 # -- ARX's values --------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("fraction", "expected", "model"),
     [
@@ -90,6 +94,7 @@ def test_near_a_census_the_search_of_arx_arrives_beside_the_solution(adult: Hist
 # -- the rule ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("fraction", "pitman", "zayatz", "snb", "expected"),
     [
@@ -119,7 +124,7 @@ def hypergeometric(population: int, marked: int, drawn: int) -> Fraction:
     return Fraction(ways, math.comb(population, drawn))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.floats(0.05, 1))
 def test_zayatz_is_bayes_rule(sizes: list[int], fraction: float) -> None:
     drawn = sum(sizes)
@@ -169,6 +174,7 @@ def binomial_model(alpha: float, beta: float, fraction: float) -> tuple[float, f
     return ones, twos
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("alpha", "beta", "fraction"),
     [(0.2, 0.1, 0.2), (0.17, 0.6, 0.05), (1.5, 0.4, 0.5), (4.0, 0.9, 0.11), (0.05, 0.02, 0.9)],
@@ -202,7 +208,7 @@ def test_an_empty_table() -> None:
     assert sample_uniqueness(*histogram()) == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=40),
     st.one_of(st.floats(1e-9, 1), st.sampled_from([0.1, 1.0])),

@@ -17,6 +17,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*")}
 
 
+@pytest.mark.full
 def test_a_folder_of_targets_holds_nothing_private(tmp_path: Path) -> None:
     home = lay_out(tmp_path / "home", {"a": {}, "b": {"target": "../out/other.duckdb"}})
     (home / "out").mkdir()
@@ -29,6 +30,7 @@ def test_a_folder_of_targets_holds_nothing_private(tmp_path: Path) -> None:
     assert dbdeid.project(home).run().exit_code == 0
 
 
+@pytest.mark.full
 def test_its_runs_are_found_from_everywhere_and_held_against_each_other(tmp_path: Path) -> None:
     home = lay_out(tmp_path / "home", {"a": {}, "b": {}})
     dbdeid.project(home).run()

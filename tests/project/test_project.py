@@ -47,6 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_a_failure_keeps_the_old_release_and_is_mended(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {"tags": ["last"]}, "c": {"depends_on": ["a"]}})
     assert call("run")["exit_code"] == 0
@@ -175,6 +176,7 @@ def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) ->
     assert {p.name for p in folder.iterdir()} == {"index.html", "a.html", "a.json", "mine.html"}
 
 
+@pytest.mark.full
 def test_the_public_site_has_nothing_that_failed_its_last_test(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {}})
     call("run")
@@ -193,6 +195,7 @@ def test_the_public_site_has_nothing_that_failed_its_last_test(home: Path) -> No
     assert {p.name for p in public.glob("*.html")} == {"index.html", "a.html"}
 
 
+@pytest.mark.full
 def test_the_public_site_is_of_what_verifies_now(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {}})
     call("run")
@@ -252,6 +255,7 @@ DEFAULTED = {
 }
 
 
+@pytest.mark.full
 def test_a_database_that_another_process_has_open_loses_nothing(home: Path) -> None:
     """As while dbt works on it."""
     lay_out(home, {"a": {"target": None}, "b": {"target": None}}, {"database": "owner.duckdb"})

@@ -10,6 +10,7 @@ import pytest
 from folders import PROJECT, lay_out, spec, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.errors import DataError, SpecError
 from dbdeid.project.releases import Release, load
@@ -100,7 +101,7 @@ def test_what_only_looks_like_it_does_not(tmp_path: Path, b: dict[str, Any]) -> 
 names = st.sampled_from("abcdefg")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.dictionaries(names, st.sets(names, max_size=3), min_size=1))
 def test_any_dependencies_have_an_order_or_a_circle(
     tmp_path_factory: pytest.TempPathFactory, edges: dict[str, set[str]]

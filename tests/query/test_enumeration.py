@@ -22,13 +22,16 @@ from leaf_worlds import (
     counted,
     worlds,
 )
+from tiers import examples
 
 from dbdeid.engine.session import Session
 from dbdeid.query import records
 from dbdeid.query.answerable import Answerable
 
 RANDOM = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

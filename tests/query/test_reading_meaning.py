@@ -14,6 +14,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from raw_tables import ACCEPTED, COLUMNS, PEOPLE, REGIONS, answered, filled, meaning
 from sqlglot import exp
+from tiers import examples
 
 from dbdeid.errors import DataError
 from dbdeid.query.reading import parse
@@ -112,7 +113,7 @@ def sources(draw: st.DrawFn) -> str:
     return text + draw(join)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=queries())
 def test_random_queries_are_read_as_duckdb_reads_them(
     text: str, raw: duckdb.DuckDBPyConnection

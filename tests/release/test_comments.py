@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patients import Patient, fill
+from tiers import examples
 from typer.testing import CliRunner
 
 import dbdeid
@@ -36,7 +37,7 @@ VALUES = st.one_of(
 KEYS = st.sampled_from(["hierarchy", "type", "reason", "accept", "weight"])
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, VALUES, max_size=3), st.sampled_from(["", "Age. ", 'It\'s "so". ']))
 def test_what_is_written_is_read(keys: dict[str, Any], people: str) -> None:
     role = {"role": "quasi_identifier", **keys}

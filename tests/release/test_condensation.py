@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 from typer.testing import CliRunner
 
 import dbdeid
@@ -423,7 +424,9 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], int, dict
 
 
 @settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(15),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(tables())
 def test_any_small_table_is_refused_or_released_whole(

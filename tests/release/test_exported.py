@@ -416,6 +416,7 @@ def test_means_are_what_they_are(release: Release, shelf: Path) -> None:
         assert (found[0], found[3]) == pytest.approx(truth)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", KINDS)
 def test_counterfeits_are_weighed_by_the_catalog(release: Release, shelf: Path, file: str) -> None:
     made_of = release("padded")

@@ -185,6 +185,7 @@ def unhidden(privacy: list[dict[str, Any]], born: Any = BORN, **given: Any) -> d
             **given}  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("privacy", VAIN, ids=lambda models: models[0]["model"])
 @pytest.mark.parametrize("verb", [check, run])
 def test_models_that_promise_nothing_hide_nobody(
@@ -229,6 +230,7 @@ def test_what_the_written_table_tells_is_refused_though_a_model_promises_somethi
     assert ("public",) not in patients.execute("SELECT table_name FROM duckdb_tables()").fetchall()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "model",
     [
@@ -287,6 +289,7 @@ def test_a_column_is_counted_once(monkeypatch: pytest.MonkeyPatch, con: Any) -> 
     assert len(counted) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -352,6 +355,7 @@ def test_a_plan_refuses_of_quasi_identifiers_what_a_run_refuses(stays: Any) -> N
     assert plan(general, stays).gate["quasi_identifiers"] == ["age"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["full_domain", "local_recoding"])
 def test_record_numbers_do_not_leave_as_quasi_identifiers(method: str, stays: Any) -> None:
     given = STAYS if method == "full_domain" else {**STAYS, "method": method}

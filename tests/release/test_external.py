@@ -13,6 +13,7 @@ import pytest
 from foreign import QI, absent, check, make, method, promise, spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import dbdeid
 from dbdeid.release.existing import export_release
@@ -158,7 +159,7 @@ PERSON = st.tuples(st.integers(0, 9), st.sampled_from("ab"))
 RECORD = st.tuples(st.integers(0, 9), st.integers(0, 4), st.sampled_from("ab"))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.lists(PERSON, min_size=4, max_size=12), st.lists(RECORD, min_size=4, max_size=12))
 def test_overlapping_values_are_matched_as_by_hand(
     people: list[tuple[int, str]], drawn: list[tuple[int, int, str]]

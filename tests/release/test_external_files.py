@@ -89,6 +89,7 @@ QUESTIONS = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OURS)
 def test_a_release_of_ours_is_asked_as_one_of_others(name: str) -> None:
     """By a recipient, who has the exported files, and no original and no book."""

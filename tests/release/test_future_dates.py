@@ -52,6 +52,7 @@ def told(source: str = "people.csv", role: str = "quasi_identifier") -> list[str
     return found[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["{day}.02.{year}", "{day}/02/{year}", "{day}.02.{year} 10:00:00"])
 def test_two_digit_years_of_a_file_are_told(form: str) -> None:
     written(form)

@@ -42,6 +42,7 @@ def names(folder: str) -> set[str]:
     return {path.name for path in Path(folder).rglob("*")}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("more", "files"),
     [
@@ -159,6 +160,7 @@ def test_a_report_of_what_is_in_no_file_tells_no_files() -> None:
     assert "files" not in told["content"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", ["render", "manifest"])
 def test_a_page_and_its_manifest_are_written_both_or_none(
     part: str, monkeypatch: pytest.MonkeyPatch

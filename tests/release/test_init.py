@@ -32,6 +32,7 @@ def asked(path: Path) -> tuple[Mistake, ...]:
     return ()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "name",
     [
@@ -192,6 +193,7 @@ def test_a_draft_without_quasi_identifiers_says_what_to_do(tmp_path: Path) -> No
     assert "No column looked like" not in draft(source, None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("columns", "asked"),
     [

@@ -87,6 +87,7 @@ def source() -> list[tuple[Any, ...]]:
 # -- what holds -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(12)
 @every_algorithm
 def test_every_class_holds_every_model_and_each_value_is_listed(method: dict[str, Any]) -> None:
     result = dbdeid.run(spec(method))
@@ -211,6 +212,7 @@ def test_labels_that_mean_something_else_on_another_level_are_told_apart() -> No
     assert meanings["old@2"] == (2, 30)
 
 
+@pytest.mark.full
 def test_levels_stay_within_their_limits() -> None:
     columns = small()["columns"] | {
         "age": {
@@ -248,6 +250,7 @@ def test_other_columns_stay_with_their_records() -> None:
     assert rows("SELECT wage, illness FROM people_public ORDER BY ALL") == before
 
 
+@pytest.mark.full
 def test_several_sensitive_columns_hold_each_and_together() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("ALTER TABLE people ADD COLUMN ward VARCHAR")
@@ -268,6 +271,7 @@ def test_several_sensitive_columns_hold_each_and_together() -> None:
             assert max(ill.values()) <= 0.7 * ill.total()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("attacker", ["prosecutor", "marketer"])
 def test_a_limited_risk_is_within_its_threshold(attacker: str) -> None:
     privacy = [{"model": "max_risk", "attacker": attacker, "threshold": 0.15}]
@@ -277,6 +281,7 @@ def test_a_limited_risk_is_within_its_threshold(attacker: str) -> None:
     assert (len(sizes) / 200 if attacker == "marketer" else 1 / min(sizes)) <= 0.15
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "method",
     [{}, {"algorithm": "paper"}, {"algorithm": "mondrian"}],
@@ -302,6 +307,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
 # -- the same again -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "models",
     [
@@ -325,6 +331,7 @@ def test_dealt_in_the_database_it_is_the_same_release(models: list[dict[str, Any
     assert {name: Path(name).read_bytes() for name in files} == first
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "method",
     [ALGORITHMS[name] for name in ("dealing", "paper", "conditional_entropy", "mondrian")],
@@ -403,6 +410,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=list(TAMPERED))
 def test_a_later_verification_finds_what_was_changed(change: str) -> None:
     made = spec(target=None)
@@ -434,6 +442,7 @@ def test_an_export_made_later_is_the_same() -> None:
 # -- what cannot be -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @every_algorithm
 def test_what_no_block_can_hold_is_said_and_nothing_is_written(method: dict[str, Any]) -> None:
     models = [*MODELS[:2], {"model": "l_diversity", "column": "illness", "l": 3, "kind": "entropy"}]

@@ -123,6 +123,7 @@ def test_each_planted_column_is_named_with_its_reason_and_no_other_is(
         assert value not in note
 
 
+@pytest.mark.full
 def test_direct_identifiers_are_refused_and_withheld_by_their_contents(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -137,6 +138,7 @@ def test_direct_identifiers_are_refused_and_withheld_by_their_contents(
     assert not set(DIRECT) & set(result.to_df())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ["Emergency_Contact", "Attending_Md", "Hausarzt", "medecin_traitant"]
 )
@@ -203,6 +205,7 @@ TABLES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_no_false_alarm(shared: Path, name: str) -> None:
     named, unnamed = looked_into(shared / "data" / name)
@@ -236,6 +239,7 @@ def test_an_answer_settles_it(con: duckdb.DuckDBPyConnection) -> None:
     assert any("last is released as declared: the last drug" in w for w in warnings)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "sql"),
     [

@@ -67,6 +67,7 @@ def spec(objective: str, **more: Any) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("objective", SUMMED)
 @pytest.mark.parametrize(
     "more",
@@ -151,6 +152,7 @@ def test_the_sql_engine_refuses_what_it_does_not_count(con: Any, objective: str)
         dbdeid.run(spec(objective, method={"engine": "sql"}), con)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "more",
     [
@@ -195,6 +197,7 @@ def entropy(things: Sequence[Any]) -> float:
     return sum(n / len(things) * log2(len(things) / n) for n in Counter(things).values())
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "more",
     [
@@ -313,6 +316,7 @@ def test_metrics_that_levels_that_differ_do_not_have(con: Any, name: str) -> Non
         dbdeid.run(asked, con)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["strict", "relaxed"])
 def test_a_locally_recoded_release_has_what_applies(con: Any, kind: str) -> None:
     asked = spec("loss")

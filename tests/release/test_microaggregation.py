@@ -105,6 +105,7 @@ def moded(values: list[Any]) -> Any:
     return min(counted, key=lambda v: (-counted[v], v is None, v if v is not None else 0))
 
 
+@pytest.mark.sampled(2)
 @every_algorithm
 def test_each_record_reads_the_means_of_its_group(algorithm: str) -> None:
     result = dbdeid.run(spec(algorithm))
@@ -157,6 +158,7 @@ def lost(found: dict[Row, list[int]], source: dict[int, Row]) -> float:
     return 100 * fmean(shares)
 
 
+@pytest.mark.sampled(2)
 @every_algorithm
 def test_the_order_of_the_source_changes_nothing(algorithm: str, place: Path) -> None:
     # equal quasi-identifiers many times over: which of them are in which group is drawn
@@ -255,6 +257,7 @@ def told(**more: Any) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
+@pytest.mark.sampled(2)
 @every_algorithm
 def test_a_run_by_command_line_is_verified(algorithm: str) -> None:
     code, output = told(algorithm=algorithm)
@@ -313,6 +316,7 @@ def test_values_that_doubles_cannot_tell_apart_are_refused(kind: str, value: str
     assert "subtract from all of them what they have in common" in output
 
 
+@pytest.mark.sampled(6)
 @every_algorithm
 @pytest.mark.parametrize("start", [1e15, -4e15, 2.0**51])
 def test_large_numbers_lose_what_small_ones_do(algorithm: str, start: float) -> None:

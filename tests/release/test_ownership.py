@@ -73,6 +73,7 @@ def test_a_release_that_was_moved_is_still_known(place: Path, tmp_path: Path) ->
     place.mkdir()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("other", ["others", "OUT"])
 def test_a_target_belongs_to_one_release(other: str) -> None:
     dbdeid.run(spec(target="out.duckdb"))
@@ -177,6 +178,7 @@ def start(*names: str) -> list[tuple[int, str]]:
     return [(run.returncode, text) for run, text in zip(runs, told, strict=True)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("case", ["inside", "target", "two specs"])
 def test_runs_at_once_end_whole(case: str, first: bool) -> None:
@@ -203,6 +205,7 @@ def test_runs_at_once_end_whole(case: str, first: bool) -> None:
 HOLD = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('held', flush=True); input()"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("held", ["owner.duckdb", "out.private.duckdb"])
 def test_a_database_that_another_process_holds(held: str) -> None:
     wanted = spec(target="out.duckdb")
@@ -287,6 +290,7 @@ def fill(path: Path) -> None:
         os.close(file)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ["target", "export", "book", "database", "temporary"])
 def test_a_full_disk_changes_nothing(
     case: str, tiny: Path, monkeypatch: pytest.MonkeyPatch

@@ -148,6 +148,7 @@ def test_pseudonyms_that_would_link_people_are_refused(
     assert "shared" not in str(refused.value).replace("share", "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pseudonym", ["patient", "mrn"])
 def test_everything_that_is_done_with_a_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pseudonym: str
@@ -312,6 +313,7 @@ def test_the_steps_are_shown_with_subjects(tmp_path: Path, linked: bool) -> None
 DIABETES = ("race", "gender", "age", "medical_specialty", "admission_type_id")
 
 
+@pytest.mark.full
 def test_encounters_of_real_patients(shared: Path) -> None:
     """Rows hide that 82 classes of five or more encounters are of fewer than five patients."""
     path = shared / "data" / "ehr" / "diabetes130.parquet"

@@ -218,6 +218,7 @@ def test_the_frontier_is_an_antichain_in_order_of_risk(con: Any) -> None:
     assert [c["bits"] for c in found["columns"]] == [109, 12, 1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("population", [True, False])
 def test_the_release_is_the_recoding_that_the_policy_says(con: Any, population: bool) -> None:
     given = spec() if population else alone(con)
@@ -238,6 +239,7 @@ def test_the_release_is_the_recoding_that_the_policy_says(con: Any, population: 
     assert dbdeid.verify(given, con).verified
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("utility", "metric"),
     [
@@ -308,12 +310,14 @@ def chosen(con: Any, given: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[
     return told["points"], point
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("most", [1.0, 0.5, 0.01])
 def test_least_loss_within_a_risk(con: Any, most: float) -> None:
     points, point = chosen(con, spec(method={"choose": {"max_risk": most}}))
     assert point["loss"] == min(p["loss"] for p in points if p["risk"] <= most)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("most", [1.0, 0.5, 0.05])
 def test_least_risk_within_a_loss(con: Any, most: float) -> None:
     points, point = chosen(con, spec(method={"choose": {"max_loss": most}}))
@@ -383,6 +387,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize(
     ("model", "population"),
     [(m, True) for m in (*KS, *OTHERS)]
@@ -477,6 +482,7 @@ def test_small_areas_are_pooled_with_a_neighbour(con: Any) -> None:
         assert con.execute(query).fetchone()[0] >= 20_000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("search_", "budget"), [("random_chain", 9000), ("bisect", 4000)])
 def test_a_policy_that_dominates_safe_harbor(con: Any, search_: str, budget: int) -> None:
     con.execute("UPDATE town SET people = people * 100")
@@ -649,6 +655,7 @@ KEPT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", [dbdeid.frontier, dbdeid.run])
 def test_the_frontier_is_kept_beside_the_database(place: Path, command: Any) -> None:
     given = in_files()
@@ -706,6 +713,7 @@ def test_somebody_elses_table_is_refused_and_untouched(con: Any, theirs: str, co
 # -- again ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_equal_seeds_give_equal_bytes_whatever_the_order_and_threads(place: Path) -> None:
     given = in_files()
     names = ("out.duckdb", "out.parquet", "out.csv", "copy.duckdb")
@@ -728,6 +736,7 @@ def test_without_a_seed_other_policies_are_drawn(con: Any) -> None:
     assert first != second
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "failing"),
     [
@@ -744,6 +753,7 @@ def test_a_later_verification_finds_what_was_changed(con: Any, change: str, fail
     assert failing in {p.model for p in found.promises if not p.holds}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "change",
     ["DELETE FROM ward WHERE rowid < 100", "UPDATE ward SET age = (age + 40) % 97"],
@@ -847,6 +857,7 @@ def test_more_combinations_of_values_than_can_be_numbered_are_refused() -> None:
             dbdeid.frontier(wide, con)
 
 
+@pytest.mark.full
 def test_no_released_value_tells_the_least_or_the_greatest_of_the_source(con: Any) -> None:
     grown = {"sql": "SELECT * FROM ward WHERE age BETWEEN 18 AND 80", "name": "ward"}
     least, greatest = 18, 80

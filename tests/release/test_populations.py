@@ -90,6 +90,7 @@ def test_what_is_found_is_counted_by_hand(con: Any) -> None:
     assert {k: v for k, v in found(con, given).items() if k in expected} == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_a_population_is_a_table_or_a_view_or_a_file(con: Any, tmp_path: Path, ending: str) -> None:
     con.execute(f"CREATE VIEW everyone AS {UNCOUNTED}")
@@ -314,6 +315,7 @@ def test_a_public_report_names_no_population(con: Any) -> None:
 # -- a real one --------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["modelled", "synthetic"])
 def test_a_state_around_its_census_records(shared: Path, kind: str) -> None:
     folder = shared / "data" / "population"

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.session import Step
 from dbdeid.release.check import check
@@ -61,6 +62,7 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
     assert made["charge_exact"].why.endswith("100% of the records have a value nobody else has")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "value",
     [
@@ -187,6 +189,7 @@ LANGUAGES = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("what", "texts"), [(k, v) for k, some in LANGUAGES.items() for v in some])
 def test_lists_know_seven_languages(tmp_path: Path, what: str, texts: str) -> None:
     """Whatever the column is called, and however it is typed."""
@@ -400,7 +403,8 @@ SOME = st.one_of(
 NAMES = st.sampled_from(["age", "race", "zip", "salary", "id", "x", "birth", "city", "value", "y"])
 
 
-@settings(max_examples=12, deadline=None)
+@pytest.mark.full
+@settings(max_examples=examples(12), deadline=None)
 @given(st.dictionaries(NAMES, SOME, min_size=2, max_size=4))
 def test_any_table_gets_a_draft_that_says_what_to_do(
     tmp_path_factory: pytest.TempPathFactory, columns: dict[str, list[object]]

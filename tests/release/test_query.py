@@ -55,6 +55,7 @@ def prints() -> dict[str, str]:
 # -- answers -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("where", [{}, {"target": "out.duckdb"}])
 def test_answers_lie_about_the_truth_and_nothing_is_written(where: dict[str, Any]) -> None:
     made_of = spec(method=EXACT, **where)
@@ -120,6 +121,7 @@ def test_records_kept_as_stars_are_not_missing() -> None:
     assert (found.rows, found.suppressed, found.notes) == (((200.0, 200, 200),), 0, ())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("method", "why"),
     [
@@ -215,6 +217,7 @@ def test_moments_with_a_time_zone_are_those_of_utc() -> None:
         assert lower <= 20 <= upper
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
@@ -270,6 +273,7 @@ def test_what_was_run_can_be_run_by_anybody() -> None:
             assert con.execute(found.sql).fetchall() == list(found.rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", ["spark", "postgres"])
 def test_other_engines_read_plain_names(dialect: str) -> None:
     made_of = spec(target="out.duckdb")

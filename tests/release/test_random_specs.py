@@ -22,12 +22,14 @@ ONCE = (122, 705, 20104, 20282, 20340)
 FIRST = 3000
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("number", ONCE)
 def test_a_case_that_once_failed(number: int) -> None:
     found = fuzz.outcome(number)
     assert found["outcome"] not in fuzz.FOUND, found["text"]
 
 
+@pytest.mark.full
 def test_random_specifications_keep_what_they_say_or_are_refused_with_a_reason() -> None:
     found = [fuzz.outcome(number) for number in range(FIRST, FIRST + 14)]
     assert [f for f in found if f["outcome"] in fuzz.FOUND] == []

@@ -138,6 +138,7 @@ def forge(*statements: str, ordered: bool = True) -> None:
 # -- what is honest -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "more",
     [
@@ -316,6 +317,7 @@ def copied(honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return folder
 
 
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_forged_dictionary_is_caught_though_the_book_agrees(copied: Path, mutant: str) -> None:
     statements, told = MUTANTS[mutant]

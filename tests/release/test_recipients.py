@@ -142,6 +142,7 @@ def test_a_pseudonym_is_no_covariate(patients: Any, monkeypatch: pytest.MonkeyPa
         run(spec, patients)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
@@ -336,6 +337,7 @@ OTHERS: dict[str, Spec] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", list(OTHERS))
 def test_a_release_of_any_method_is_evaluated(patients: Any, tmp_path: Path, name: str) -> None:
     """What a run measures is measured again of what it wrote."""

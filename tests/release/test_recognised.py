@@ -74,6 +74,7 @@ SAME = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("how", SAME)
 def test_the_same_records_of_another_name_are_compared(folder: Path, how: str) -> None:
     change(folder, *SAME[how].split("; "))
@@ -87,6 +88,7 @@ def test_the_same_records_of_another_name_are_compared(folder: Path, how: str) -
         assert (found["source"], found["records"]) == ("patients", found["shared"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_of_the_table_is_compared_with_it(folder: Path, ending: str) -> None:
     change(folder, f"COPY patients TO '{folder}/other.{ending}'")
@@ -187,6 +189,7 @@ LACKING: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", LACKING)
 def test_a_copy_that_lacks_an_identifier_is_recognised(tmp_path: Path, how: str) -> None:
     rows, left = LACKING[how]

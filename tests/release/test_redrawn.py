@@ -78,6 +78,7 @@ def test_counterfeits_of_another_k_are_told_by_who_has_both_and_refused(
 LEVELS = [((0, 2), (2, 0)), ((1, 1), (0, 2)), ((1, 1), (1, 1))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("one", "other"), LEVELS)
 def test_what_two_releases_expose_is_what_is_counted_row_by_row(
     con: duckdb.DuckDBPyConnection, one: tuple[int, int], other: tuple[int, int]
@@ -123,6 +124,7 @@ def test_of_another_source_nothing_is_counted(con: duckdb.DuckDBPyConnection) ->
     assert (found["exposed"], found["exposed_before"]) == (0, None)
 
 
+@pytest.mark.full
 def test_a_plain_release_beside_one_with_counterfeits_tells_them_too(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_plain_release_beside_one_with_counterfeits_tells_them_too(
     assert not dbdeid.run(counterfeit(4), con).rerelease[-1]["redrawn"]  # the same records again
 
 
+@pytest.mark.full
 def test_synthetic_records_that_are_drawn_otherwise_are_told_and_refused(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

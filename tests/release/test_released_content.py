@@ -69,6 +69,7 @@ FROM given, (
 )"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", [SWAPPED, "SELECT * REPLACE ('flu' AS illness) FROM given"])
 def test_false_diagnoses_in_an_exported_file(change: str) -> None:
     given = made()
@@ -83,6 +84,7 @@ def test_a_file_that_is_written_again_is_the_same() -> None:
     assert failed(given) == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", ["['secret'] AS leaves", "'0' AS lower, '9' AS upper"])
 def test_the_dictionary_of_a_file(change: str) -> None:
     given = made()
@@ -133,6 +135,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_every_type_is_verified_in_every_file(kind: str) -> None:
     at = "(row_number() OVER (ORDER BY name) % 7)"
@@ -207,6 +210,7 @@ def test_the_public_is_told_of_published_tables_only() -> None:
     assert len(told - set(given_away.values())) == 2  # the release and its dictionary
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("key", "value"),
     [("source_rows", None), ("padding", 1), ("weighed", "x"), ("synthetic", {"a": 1})],

@@ -273,6 +273,7 @@ def first(text: str) -> list[str]:
     return [line[2:15].strip() for line in text.splitlines()[1:] if line[2:15].strip()]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", METHODS)
 def test_the_figures_of_each_method_are_those_of_the_released_file(name: str) -> None:
     asked = spec(**METHODS[name])
@@ -296,6 +297,7 @@ def vars_of(told: Sentences) -> tuple[tuple[str, ...], ...]:
     return told.promised, told.not_promised, told.use
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_figures_under_each_model_are_those_of_the_released_file(name: str) -> None:
     models, method, words = MODELS[name]

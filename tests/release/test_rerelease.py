@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patients import EVERYTHING, Patient, candidates, counted, fill, isolated, spec, view
+from tiers import examples
 
 import dbdeid
 from dbdeid import words
@@ -44,6 +45,7 @@ def only(result: Any) -> dict[str, Any]:
 # -- what is found, against an attacker --------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("first", "second", "seed"),
     [((2, 1), (1, 2), 1), ((1, 1), (1, 1), 2), ((3, 0), (1, 1), 3), ((1, 2), (2, 2), 4)],
@@ -75,7 +77,7 @@ CLASSES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CLASSES, st.integers(1, 5))
 def test_sizes_of_joint_classes_tell_what_trying_everybody_tells(
     people: list[tuple[int, int]], k: int
@@ -157,6 +159,7 @@ METHODS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", METHODS)
 def test_the_classes_that_are_kept_are_those_of_the_release(
     con: duckdb.DuckDBPyConnection, name: str
@@ -245,6 +248,7 @@ def test_releases_in_files_of_their_own_know_of_each_other(tmp_path: Path) -> No
     assert dbdeid.run(staff).rerelease == ()
 
 
+@pytest.mark.full
 def test_files_are_told_apart_however_they_are_read(tmp_path: Path) -> None:
     for name, seed in (("a", 11), ("b", 12)):
         with duckdb.connect() as con:
@@ -345,6 +349,7 @@ def test_values_that_both_releases_leave_alone_are_told(con: duckdb.DuckDBPyConn
     assert first["values"] is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("values", ["normalized", "as_written"])
 def test_spellings_of_a_value_are_one_in_joint_classes(
     con: duckdb.DuckDBPyConnection, values: str
@@ -379,6 +384,7 @@ def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(
     assert 0 < exposed["exposed"] <= exposed["counterfeits"] == other.counterfeit_rows
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [2**70, None])
 def test_the_same_counterfeits_again_are_no_news(
     con: duckdb.DuckDBPyConnection, seed: int | None

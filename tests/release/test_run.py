@@ -38,6 +38,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # every other one; the search itself is held against all of them
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("entry", ORACLE[1::2], ids=[e["id"] for e in ORACLE[1::2]])
 def test_run_finds_the_optimum_of_an_independent_program(entry: dict[str, Any]) -> None:
     result = dbdeid.run(spec_of(entry, SHARED))
@@ -269,6 +270,7 @@ def test_the_order_of_the_source_changes_no_byte(
     assert digests[0] == digests[1]
 
 
+@pytest.mark.full
 def test_neither_threads_nor_order_change_a_file_of_many_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

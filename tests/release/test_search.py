@@ -70,6 +70,7 @@ def ran(**more: Any) -> dbdeid.release.result.RunResult:  # type: ignore[name-de
         return dbdeid.run(small(**more), con)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_search_finds_what_a_run_chooses_and_writes_nothing(people: Path, engine: str) -> None:
     before = prints()
@@ -99,6 +100,7 @@ def test_a_file_is_looked_at_before_its_first_run_makes_a_database(people: Path)
     assert Path("new.duckdb").exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_demand_of_a_grid_is_what_a_run_of_its_own_finds(people: Path, engine: str) -> None:
     grid = Grid((10, 3, 500), (0.1, 0.0))
@@ -246,6 +248,7 @@ def test_a_time_limit_counts_when_there_is_something_whatever_the_search(people:
     assert search(spec(**method(search="gives_up", time_limit=60)))["loss"] < 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_levels_of_samples_are_released_when_the_time_is_up(
     engine: str, monkeypatch: pytest.MonkeyPatch
@@ -309,6 +312,7 @@ def test_what_a_run_would_ask_is_told(people: Path) -> None:
     assert told.startswith("a run will ask, columns.note: sensitive column 'note' has no diversity")
 
 
+@pytest.mark.full
 def test_too_many_transformations_for_a_proof_are_told(tmp_path: Path) -> None:
     names = [f"c{i}" for i in range(33)]
     with duckdb.connect() as con:
@@ -326,6 +330,7 @@ def test_too_many_transformations_for_a_proof_are_told(tmp_path: Path) -> None:
         assert not any("too many" in w for w in found["warnings"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str) -> None:
     best, found = ran(), ran(**method(engine=engine, time_limit=1e-9))
@@ -339,6 +344,7 @@ def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str)
     assert best.search["gap"] == 0
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", sorted(SEARCHES))
 def test_every_search_makes_releases_and_claims_no_more_than_is_so(name: str, engine: str) -> None:

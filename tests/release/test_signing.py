@@ -84,6 +84,7 @@ def refused(file: str = FILE, *, manifest: str = OURS, key: str = "owner.pub") -
 # -- what holds ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", ["out.parquet", "out.csv", "patients.duckdb"])
 def test_a_recipient_checks_file_dictionary_and_promises_alone(sent: Path, file: str) -> None:
     found = received(file)
@@ -228,6 +229,7 @@ def into_a_header(file: str) -> None:
     Path(file).write_bytes(data)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("file", "change"),
     [
@@ -702,6 +704,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_signed_and_received(method: str, tmp_path: Path, made: Path) -> None:
     with duckdb.connect(str(tmp_path / "hospital.duckdb")) as con:
@@ -727,6 +730,7 @@ def test_every_method_is_signed_and_received(method: str, tmp_path: Path, made: 
             assert "k_anonymity" in {p["model"] for p in found["promises"]}
 
 
+@pytest.mark.full
 def test_values_of_every_type_are_received_as_they_were(tmp_path: Path, made: Path) -> None:
     kinds = {
         "h": "(1152921504606846976 + number)::HUGEINT",

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from tiers import examples
 
 from dbdeid.errors import SpecError
 from dbdeid.release.specfile import read
@@ -108,7 +109,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(place=st.sampled_from(places(VALID)), junk=JUNK)
 @example(place=("privacy", 0, "model"), junk=[1])
 @example(place=("evaluate", "metrics"), junk=3)

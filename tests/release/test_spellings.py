@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import dbdeid
 from dbdeid.data.spelling import meaning
@@ -44,7 +45,7 @@ def test_other_values_stay_apart_and_blanks_say_nothing() -> None:
 
 
 @given(st.text(max_size=8) | st.text("aA \u0430\u0410\u03bd\u00df\u0130\u200b\u2011-'\u2019"))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_methods_and_verifier_read_every_text_alike(text: str) -> None:
     read = meaning(text)
     assert Speller()(text) == read
@@ -118,6 +119,7 @@ def known(con: duckdb.DuckDBPyConnection) -> list[set[str]]:
     return list(found.values())
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_a_class_needs_values_that_say_different_things(con: Any, method: dict[str, Any]) -> None:
     # of every twelve years the first three records are HIV, "HIV " and NULL
@@ -158,6 +160,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))
 def test_no_model_is_met_by_spellings(con: Any, model: dict[str, Any]) -> None:
     """Half of the ages are HIV in four spellings, which as they are written spread well."""
@@ -179,6 +182,7 @@ def test_no_model_is_met_by_spellings(con: Any, model: dict[str, Any]) -> None:
         assert sum(held) / len(held) <= 0.75
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [["d", "e"], ["e", "d"]])
 def test_listed_values_are_read_as_each_column_counts_them(con: Any, columns: list[str]) -> None:
     """`d` counts as written, `e` by meaning: two of four have `HIV` in each, as each counts."""

@@ -40,6 +40,7 @@ def recipient(shared: Path, table: str, folder: Path, **method: Any) -> Path:
     return path
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("table", REFERENCE)
 def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Path) -> None:
     result = dbdeid.run(recipient(shared, table, tmp_path))
@@ -56,6 +57,7 @@ def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Pa
     assert 0 < metrics["exact_hits.unique"] <= metrics["exact_hits"] < 0.5
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("variant", ["improved", "original"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_every_variant_holds_what_it_promises(
@@ -70,6 +72,7 @@ def test_every_variant_holds_what_it_promises(
     assert "category_counts" not in names
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("time", ["exact", "stratified"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: str, k: int) -> None:
@@ -99,6 +102,7 @@ def test_a_source_that_changed_is_seen(shared: Path, tmp_path: Path) -> None:
     assert "clusters" in found.source_changed.not_compared
 
 
+@pytest.mark.full
 def test_the_public_report_tells_nothing_of_clusters_and_attacks(
     shared: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patients import EVERYTHING, Patient, fill, spec
+from tiers import examples
 
 import dbdeid
 from dbdeid.errors import Unsatisfiable
@@ -92,7 +93,7 @@ def histories(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[int], list[i
     return classes, k, persons
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(), st.booleans())
 def test_who_is_isolated_is_who_an_attacker_finds_that_has_every_release(
     history: tuple[list[tuple[int, ...]], list[int], list[int]], several: bool
@@ -172,6 +173,7 @@ def test_three_releases_leave_three_people_where_each_two_leave_nine(tmp_path: P
     assert any("3 people are left" in w for w in third.warnings)
 
 
+@pytest.mark.full
 def test_without_what_would_have_to_be_withdrawn_a_strict_release_passes(tmp_path: Path) -> None:
     wards(tmp_path)
     for kept in ("a", "b", "ab"):
@@ -193,6 +195,7 @@ def test_without_what_would_have_to_be_withdrawn_a_strict_release_passes(tmp_pat
     assert after["people"] == 0
 
 
+@pytest.mark.full
 def test_three_releases_leave_one_value_where_each_two_leave_two(tmp_path: Path) -> None:
     wards(tmp_path)
     for kept in "abc":
@@ -207,6 +210,7 @@ def test_three_releases_leave_one_value_where_each_two_leave_two(tmp_path: Path)
     assert len(result.together["withdraw"]) == 1
 
 
+@pytest.mark.full
 def test_a_run_is_excused_by_no_release_that_promises_less(tmp_path: Path) -> None:
     """k = 2 of a fourth release does not make three people of three others enough."""
     wards(tmp_path)
@@ -227,6 +231,7 @@ METHODS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("several", [False, True])
 def test_people_of_all_methods_are_counted_as_by_trying_everybody(several: bool) -> None:
     draw = random.Random(3)

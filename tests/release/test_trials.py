@@ -86,6 +86,7 @@ def test_nothing_is_kept_of_a_trial_to_compare_later_runs_with() -> None:
             assert con.execute("SELECT count(*) FROM deid.releases").fetchone() == (runs,)
 
 
+@pytest.mark.full
 def test_a_trial_is_held_against_what_was_published_before_it() -> None:
     dbdeid.run("out.yml")
     add(3)
@@ -120,6 +121,7 @@ def snapshot(folder: str = ".") -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["target", "database", "file"])
 def test_a_trial_leaves_everything_that_is_published_as_it_was(kind: str) -> None:
     exports: Any = {"output": {"export": ["out.csv"]}}
@@ -228,6 +230,7 @@ def test_a_withdrawn_run_is_not_exported_and_nothing_is_said_of_trials() -> None
         assert "--trial" not in told
 
 
+@pytest.mark.full
 def test_levels_that_were_published_are_tried_again() -> None:
     with pytest.raises(dbdeid.DataError, match="nothing to reuse"):
         dbdeid.run("out.yml", reuse=True, trial=True)
@@ -296,6 +299,7 @@ def test_a_trial_does_not_change_how_counterfeits_are_drawn() -> None:
     assert (found["exposed"], found["counterfeits"]) == (0, first.counterfeit_rows)
 
 
+@pytest.mark.full
 def test_trials_of_a_project_stay_out_of_its_public_site(tmp_path: Path) -> None:
     home = tmp_path / "project"
     (home / "releases").mkdir(parents=True)
@@ -368,6 +372,7 @@ def test_a_withdrawn_run_is_compared_no_more_and_stays_in_the_book() -> None:
     assert states() == ["published", "withdrawn"]
 
 
+@pytest.mark.full
 def test_runs_that_show_the_same_are_withdrawn_one_by_one() -> None:
     """Both are kept under one number, and the earlier one left the house."""
     dbdeid.run("out.yml")
@@ -378,6 +383,7 @@ def test_runs_that_show_the_same_are_withdrawn_one_by_one() -> None:
     assert states() == ["published", "withdrawn", "published"]
 
 
+@pytest.mark.full
 def test_which_run_is_withdrawn_can_be_said() -> None:
     for levels in ((2, 2), (3, 1), (1, 3)):
         write("out", levels)
@@ -389,6 +395,7 @@ def test_which_run_is_withdrawn_can_be_said() -> None:
     assert states() == ["withdrawn"] * 3
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -76,6 +76,7 @@ def test_a_release_of_nothing_says_so_before_all_else() -> None:
     assert "useless" in done._repr_html_().partition("<table")[0]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("method", "why"),
     [

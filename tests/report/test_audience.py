@@ -74,6 +74,7 @@ def test_a_key_nobody_thought_of_is_not_shown() -> None:
     assert "canary" not in str(public(record))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "secret",
     [

@@ -75,6 +75,7 @@ def told(page: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_is_one_self_contained_well_formed_file(name: str) -> None:
     page = render(DOCUMENTS[name])
@@ -159,6 +160,7 @@ def test_names_and_labels_are_escaped_everywhere() -> None:
     assert any(HOSTILE in text for text in told(page)["texts"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chains", [1, 3])
 def test_the_policies_of_all_points_can_be_told_from_what_the_script_reads(chains: int) -> None:
     found = document(TENNESSEE, chains)

@@ -61,6 +61,7 @@ def test_the_frontier_is_drawn_from_what_the_record_keeps() -> None:
     assert "policy" not in record()["frontier"]["points"][0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("secret", ["Safe Harbor", "people.parquet", "frontier", "15,011", "6,400"])
 def test_the_public_sees_nothing_of_the_frontier(secret: str) -> None:
     assert secret in text("internal") + render(record(), "internal")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cells import cells, random_cells
+from tiers import examples
 
 from dbdeid.search.bisection import Bisection, bisected
 from dbdeid.search.frontier import Log, explore
@@ -14,7 +15,7 @@ from dbdeid.search.policies import Cells, Gauge
 
 
 @given(cells(), st.integers(0, 10_000), st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_it_is_the_best_of_all_the_chain(found: Cells, seed: int, data: st.DataObject) -> None:
     gauge = Gauge(found)
     space = gauge.space

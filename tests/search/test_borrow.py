@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import Mixed, problems
 from realdata import load, reordered
+from tiers import examples
 
 from dbdeid.search import decoys
 from dbdeid.search.borrow import borrow
@@ -111,7 +112,7 @@ def holds(tuples: Tuples, recoding: Recoding, class_: int, condition: Mixed) -> 
     return len(counts) >= condition.distinct and counts.max() <= condition.share * len(value)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     problems(most_rows=25),
     st.sampled_from([0.2, 0.4, 0.6, 1.0]),
@@ -170,7 +171,7 @@ def test_what_it_promises(
         assert padded[alike].any()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(problems(most_rows=25), st.integers(2, 5), st.integers(0, 1), st.randoms())
 def test_order_does_not_matter(
     problem: tuple[Lattice, Tuples], k: int, more: int, random: object
@@ -386,6 +387,7 @@ def adult(shared: Path) -> Adult:
     return lattice, tuples, under_
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("h", "k", "most"), [(0.3, 3, 10), (0.3, 5, 45), (0.35, 5, 5)])
 def test_adult_needs_few_counterfeits(adult: Adult, h: float, k: int, most: int) -> None:
     lattice, tuples, nodes = adult

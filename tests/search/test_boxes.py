@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_problem, ruled_problems
+from tiers import examples
 
 from dbdeid.search.boxes import Boxes
 from dbdeid.search.checker import NumpyChecker
@@ -36,9 +37,10 @@ def held(boxes, packing):
     return [packing.node(p) for nodes in boxes.nodes() for p in nodes]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems(), st.floats(0, 1), st.integers(0, 99), st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_node_that_may_be_best_is_lost(name, drawn, share, seed, most):
     lattice, tuples, rule = drawn
     if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
@@ -63,7 +65,7 @@ def test_no_node_that_may_be_best_is_lost(name, drawn, share, seed, most):
 
 
 @given(problems(), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_sample_is_of_what_is_held(drawn, seed):
     lattice, tuples = drawn
     problem = problem_of("loss", lattice, tuples, Rule(3), 0.1)
@@ -95,7 +97,7 @@ def test_splitting_and_refining_stop_at_single_nodes():
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_is_known_does_not_fall_upwards(name, drawn):
     lattice, tuples = drawn
     problem = problem_of(name, lattice, tuples, Rule(2), 0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from padded_problems import Padded, padded_problems
 from random_problems import Mixed, random_problem, random_values
 from realdata import load_valued
+from tiers import examples
 
 from dbdeid.search import ceiling as module
 from dbdeid.search.ceiling import Ceiling
@@ -46,9 +47,10 @@ def ceilings(draw: st.DrawFn, problem: Padded, ceiling: Ceiling) -> float:
     return draw(st.one_of(of_nodes, st.floats(0, 1)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @given(problem=padded_problems(), data=st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_search_finds_what_looking_everywhere_finds(objective, problem, data):
     ceiling = Ceiling(problem.padding)
     everywhere = needs(ceiling)
@@ -81,6 +83,7 @@ def test_the_search_finds_what_looking_everywhere_finds(objective, problem, data
     assert found.fewest == min(few, default=None)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(6))
 def test_larger_lattices(objective, seed):
@@ -102,7 +105,7 @@ def test_larger_lattices(objective, seed):
 
 
 @given(padded_problems(), st.sampled_from(OBJECTIVES), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_search_without_time_claims_no_more_than_it_has_seen(problem, objective, data):
     ceiling = Ceiling(problem.padding)
     h = data.draw(st.one_of(st.none(), ceilings(problem, ceiling)))
@@ -123,6 +126,7 @@ def test_a_search_without_time_claims_no_more_than_it_has_seen(problem, objectiv
         assert found.lower_bound <= whole.lower_bound + 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("h", [0.5, None])
 def test_more_time_loses_nothing(objective, h, monkeypatch):

@@ -16,6 +16,7 @@ from random_problems import (
     ruled_problems,
 )
 from realdata import reordered
+from tiers import examples
 
 from dbdeid.search import columns, counter, grouping
 from dbdeid.search.check import Check, Lost
@@ -46,7 +47,7 @@ def same(found: Check, expected: Check) -> bool:
 
 
 @given(problems(), st.integers(1, 9))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_check_is_what_counting_finds(problem, k):
     lattice, tuples = problem
     expected = CounterChecker(lattice, tuples, Rule(k))
@@ -56,7 +57,7 @@ def test_a_check_is_what_counting_finds(problem, k):
 
 
 @given(ruled_problems())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_every_rule_keeps_what_its_definition_keeps(problem):
     lattice, tuples, rule = problem
     found, expected = NumpyChecker(lattice, tuples, rule), RecordChecker(lattice, tuples, rule)
@@ -65,7 +66,7 @@ def test_every_rule_keeps_what_its_definition_keeps(problem):
 
 
 @given(ruled_problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_is_suppressed_at_least_only_becomes_less_above(problem):
     lattice, tuples, rule = problem
     checker = NumpyChecker(lattice, tuples, rule)
@@ -78,7 +79,7 @@ def test_what_is_suppressed_at_least_only_becomes_less_above(problem):
 
 
 @given(ruled_problems())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_a_value_code_of_a_class_is_one_of_its_own(problem):
     lattice, tuples, _ = problem
     seen = []
@@ -122,6 +123,7 @@ PATHS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("path", PATHS)
 def test_all_paths_find_the_same(path, monkeypatch):
     for name, value in PATHS[path].items():

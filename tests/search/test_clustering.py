@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import attributes
+from tiers import examples
 
 from dbdeid.methods.conditions import Sensitive
 from dbdeid.privacy import AlphaK, LDiversity, SensitiveModel, TCloseness
@@ -216,7 +217,7 @@ def one_by_one(problem: Problem, way: tuple[Algorithm, Objective], weight: float
 
 
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(problem=problems(models=False), weight=st.sampled_from([0.5, 1.0, 2.0]))
 def test_a_block_takes_the_record_that_costs_least(
     way: tuple[Algorithm, Objective], problem: Problem, weight: float
@@ -262,7 +263,7 @@ def test_equals_are_drawn_by_record() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(problem=problems(), seed=st.integers(0, 3))
 def test_blocks_hold_and_no_record_is_lost(
     way: tuple[Algorithm, Objective], problem: Problem, seed: int

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_problem, ruled_problems
 from test_optimal import checker_of
+from tiers import examples
 
 from dbdeid.search import coarse
 from dbdeid.search.checker import NumpyChecker
@@ -45,7 +46,7 @@ def samples_of(lattice, tuples, rule, share, *shares):
 
 @pytest.mark.parametrize("name", EXACT)
 @given(problems(), st.integers(1, 8), st.floats(0, 0.5), st.lists(st.floats(0.1, 0.9), max_size=2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_without_time_it_is_the_top_only_where_nothing_else_is_feasible(name, made, k, share, of):
     lattice, tuples = made
     problem = problem_of(lattice, tuples, Rule(k), share)
@@ -68,7 +69,7 @@ def test_without_time_it_is_the_top_only_where_nothing_else_is_feasible(name, ma
 
 
 @given(problems(), st.integers(1, 8), st.floats(0, 0.5), st.lists(st.floats(0.1, 0.9), max_size=2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_it_is_no_worse_than_datafly(made, k, share, of):
     lattice, tuples = made
     problem = problem_of(lattice, tuples, Rule(k), share)
@@ -92,9 +93,10 @@ def test_samples_give_levels_no_worse_than_datafly_in_few_checks(seed, shares):
     assert exploration.seen(lattice.top) is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems(), st.floats(0, 1), st.lists(st.floats(0.1, 0.9), max_size=2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_levels_of_a_sample_change_nothing_of_what_is_proven(name, made, share, of):
     lattice, tuples, rule = made
     if rule.linked and name in ("discernibility", "average_class_size"):

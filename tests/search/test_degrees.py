@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_problem
 from realdata import load
+from tiers import examples
 
 from dbdeid.errors import DbdeidError
 from dbdeid.search.degrees import TooManyNodes, degrees
@@ -28,7 +29,7 @@ def degree(lattice: Lattice, tuples: Tuples, index: int) -> float:
 
 
 @given(problems())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_degree_of_every_node_is_that_of_its_worst_record(problem):
     lattice, tuples = problem
     expected = [degree(lattice, tuples, i) for i in range(lattice.size)]
@@ -52,7 +53,7 @@ def uneven_problems(draw: st.DrawFn) -> tuple[Lattice, Tuples]:
 
 
 @given(uneven_problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_records_that_are_worst_in_turn(problem):
     lattice, tuples = problem
     expected = [degree(lattice, tuples, i) for i in range(lattice.size)]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interrupting import interrupted
 from random_problems import problems, random_problem
+from tiers import examples
 
 from dbdeid.search import exploration as exploring
 from dbdeid.search.checker import NumpyChecker
@@ -77,7 +78,7 @@ def test_a_bound_at_the_score_still_lets_a_tie_win():
 
 
 @given(problems(), st.integers(0, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_whenever_time_is_up_the_bound_holds(drawn, seconds):
     lattice, tuples = drawn
     problem = problem_of(lattice, tuples)

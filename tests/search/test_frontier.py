@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cells import cells, random_cells
+from tiers import examples
 
 from dbdeid.search.frontier import Frontier, Log, Spent, Weighed, dominates, explore
 from dbdeid.search.policies import Cells, Gauge
@@ -35,7 +36,7 @@ def hypervolume(points: list[tuple[float, float]]) -> float:
 
 
 @given(POINTS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_what_is_kept_is_what_nothing_dominates(points: list[tuple[float, float, int]]) -> None:
     frontier = frontier_of(points)
     kept = {(p.risk, p.loss, p.policy) for p in frontier}
@@ -49,7 +50,7 @@ def test_what_is_kept_is_what_nothing_dominates(points: list[tuple[float, float,
 
 
 @given(POINTS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_it_is_an_antichain_that_covers_all(points: list[tuple[float, float, int]]) -> None:
     frontier = frontier_of(points)
     pairs = list(zip(frontier.risks, frontier.losses, strict=True))
@@ -63,7 +64,7 @@ def test_it_is_an_antichain_that_covers_all(points: list[tuple[float, float, int
 
 
 @given(POINTS, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_the_order_does_not_matter(points: list[tuple[float, float, int]], random: object) -> None:
     found = frontier_of(points)
     shuffled = list(points)
@@ -74,7 +75,7 @@ def test_the_order_does_not_matter(points: list[tuple[float, float, int]], rando
 
 
 @given(POINTS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_add_says_whether_the_policy_is_kept(points: list[tuple[float, float, int]]) -> None:
     frontier = Frontier()
     for risk, loss, policy in points:
@@ -83,7 +84,7 @@ def test_add_says_whether_the_policy_is_kept(points: list[tuple[float, float, in
 
 
 @given(POINTS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_the_area_is_one_less_the_hypervolume(points: list[tuple[float, float, int]]) -> None:
     pairs = sorted({(risk, loss) for risk, loss, _ in points})[:9]
     frontier = frontier_of([(risk, loss, 0) for risk, loss in pairs])
@@ -110,7 +111,7 @@ def spread(log: Log, rng: np.random.Generator) -> None:
 
 
 @given(cells(), st.integers(1, 60), st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_log_covers_all_that_it_evaluated(found: Cells, budget: int, seed: int) -> None:
     gauge = Gauge(found)
     log = explore(spread, gauge, budget, np.random.default_rng(seed))

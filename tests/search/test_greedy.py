@@ -8,6 +8,7 @@ import tennessee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_problems import SPARSE, cells_of, gauges, policies
+from tiers import examples
 
 from dbdeid.search.frontier import Frontier, Log, explore
 from dbdeid.search.greedy import FEW, descend, greedy
@@ -26,8 +27,9 @@ def frontier_of(gauge, rows):
     return frontier
 
 
+@pytest.mark.full
 @given(gauges(sparse=False, most=4))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_it_finds_the_frontier_of_a_small_space(gauge):
     assert gauge.space.length <= FEW
     log = explore(greedy, gauge, 2 << gauge.space.length, RNG)
@@ -36,7 +38,7 @@ def test_it_finds_the_frontier_of_a_small_space(gauge):
 
 
 @given(gauges(), st.integers(0, 600))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_every_point_is_the_policy_s(gauge, budget):
     log = explore(greedy, gauge, budget, RNG)
     assert log.spent <= budget
@@ -72,7 +74,7 @@ def test_it_draws_nothing():
 
 
 @given(gauges())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_a_guess_is_an_order_of_all_bits(gauge):
     slices = gauge.space.slices
     bits = [slices[attribute].start + cut for attribute, cut in guessed(gauge)]
@@ -80,7 +82,7 @@ def test_a_guess_is_an_order_of_all_bits(gauge):
 
 
 @given(gauges(sparse=False, most=5), st.integers(0, 9))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_a_descent_weighs_all_first_merges_and_ends_at_the_top(gauge, seed):
     space = gauge.space
     bits = np.random.default_rng(seed).random(space.length) < 0.7
@@ -102,6 +104,7 @@ def test_domains_of_one_value_and_wide_ones(sizes):
     assert len(log.frontier) >= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "areas"),
     [("synthetic", {100: 0.095, 1000: 0.090}), ("modelled", {100: 0.100, 1000: 0.0945})],

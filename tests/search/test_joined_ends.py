@@ -36,6 +36,7 @@ def test_ends_without_records_are_one_with_the_next_value() -> None:
     assert found.joined([False]).domains == found.domains
 
 
+@pytest.mark.sampled(3)
 @every_measure
 @given(found=cells(), seed=st.integers(0, 1000))
 def test_a_policy_has_the_risk_and_loss_that_it_has_over_all_values(
@@ -58,6 +59,7 @@ def test_no_policy_cuts_values_off_that_no_record_has(found: Cells, seed: int) -
         assert group[there[-1]] == group[-1]
 
 
+@pytest.mark.sampled(4)
 @every_measure
 @given(found=cells(), seed=st.integers(0, 1000))
 def test_merges_and_divisions_know_the_joined_ends(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cells import cells, random_cells
+from tiers import examples
 
 from dbdeid.search.measures import LOSSES, RISKS, Domain, Floats, Ints, Measure
 from dbdeid.search.monotone import violations
@@ -19,7 +20,7 @@ from dbdeid.search.policies import Cells, Gauge
     st.sampled_from([*LOSSES.values()]),
     st.integers(0, 10_000),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_our_own_measures_are_monotone(
     found: Cells, risk: Measure, loss: Measure, seed: int
 ) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.search.nonoverlap import Pruned
 from dbdeid.search.policies import Bits
@@ -35,7 +36,7 @@ def policies(length: int) -> list[Bits]:
 
 
 @given(sublattices(), st.integers(0, 99))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_outside_is_what_brute_force_says(problem: tuple[int, list[Sublattice]], seed: int) -> None:
     length, found = problem
     pruned = Pruned(length)

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_problems import CounterChecker, problems, ruled_problems
 from realdata import load
+from tiers import examples
 
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.objectives import (
@@ -45,7 +46,7 @@ def test_the_node_values_are_those_of_arx(shared):
 
 
 @given(problems(most_rows=15), st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_loss_is_the_mean_over_all_cells(problem, k):
     lattice, tuples = problem
     checker = CounterChecker(lattice, tuples, Rule(k))
@@ -71,7 +72,7 @@ def cell_by_cell(lattice, tuples, node, k):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_node_scores_less_than_its_bounds(name, problem):
     lattice, tuples, rule = problem
     assume(not (rule.linked and OBJECTIVES[name] in COUNTING_CLASSES))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_problems import Around, problems, random_problem, ruled_problems
 from realdata import load, reordered
+from tiers import examples
 
 from dbdeid.search import boxes as boxes_module
 from dbdeid.search import exploration as exploring
@@ -35,6 +36,7 @@ ENTRIES = (
 ARX_METRICS = {"dm": "discernibility", "aecs": "average_class_size", "height": "height"}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
 def test_the_optimum_is_that_of_arx(entry, shared):
     lattice, tuples = load(shared, entry["dataset"], tuple(entry["qis"]))
@@ -75,9 +77,10 @@ def suppressed_class_is_large(check):
     return check.suppressed == 0 or check.suppressed >= 4
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems(), st.integers(1, 12), st.floats(0, 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share, picky):
     lattice, tuples = problem
     limit = int(share**2 * tuples.records)
@@ -93,9 +96,10 @@ def test_the_search_finds_what_looking_everywhere_finds(name, problem, k, share,
         assert (found.node is None) == (checker.check(lattice.top).suppressed > limit)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems(), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_search_is_right_under_every_rule(name, problem, share):
     lattice, tuples, rule = problem
     if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
@@ -110,9 +114,10 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
     assert found.checked <= lattice.size
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_without_suppression_what_holds_for_parts_is_inherited(name, problem):
     lattice, tuples, rule = problem
     assume(tuples.subjects is None)
@@ -155,6 +160,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
     assert found.check.suppressed == 30
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize(("seed", "share"), [(0, 0), (1, 0.05), (2, 0.05)])
 def test_larger_lattices(name, seed, share):
@@ -245,11 +251,14 @@ def nothing_is_listed(monkeypatch):
     monkeypatch.setattr(guide, "RATED_ROUGHLY", 8)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.usefixtures("nothing_is_listed")
 @given(ruled_problems(), st.floats(0, 1), st.booleans())
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_what_cannot_be_listed_is_searched_alike(name, problem, share, picky):
     lattice, tuples, rule = problem
@@ -307,7 +316,7 @@ def test_a_time_limit_holds_between_checks(slow, monkeypatch):
 
 
 @given(problems(), st.integers(1, 12), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_windows_as_large_as_the_lattice_find_the_optimum(problem, k, share):
     lattice, tuples = problem
     checker = NumpyChecker(lattice, tuples, Rule(k))
@@ -320,6 +329,7 @@ def test_windows_as_large_as_the_lattice_find_the_optimum(problem, k, share):
     assert not found.proven_optimal or found.node is None or found.checked == lattice.size
 
 
+@pytest.mark.full
 def test_nodes_that_do_not_fit_64_bits():
     lattice, tuples = random_problem(seed=3, width=18, rows=600)
     assert not Packing.fits(lattice)

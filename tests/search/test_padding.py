@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from padded_problems import need, padded_problems, shared_out
 from random_problems import Mixed, random_problem, random_values
+from tiers import examples
 
 from dbdeid.search import columns, counter, grouping
 from dbdeid.search.lattice import Attribute, Lattice
@@ -31,7 +32,7 @@ def same(found: Need, expected: Need) -> bool:
 
 
 @given(padded_problems())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_node_needs_what_its_records_need(problem):
     padding = problem.padding
     for node in problem.lattice.nodes():
@@ -39,7 +40,7 @@ def test_a_node_needs_what_its_records_need(problem):
 
 
 @given(padded_problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_is_claimed_of_other_nodes_is_so(problem):
     padding = problem.padding
     nodes = [*problem.lattice.nodes()]
@@ -124,7 +125,7 @@ def _mean_error(lattice: Lattice, tuples: Tuples, node: tuple[int, ...]) -> floa
     st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any),
     st.integers(0, 60),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_quotas_are_the_largest_remainders(real, total):
     found = quotas(np.array(real), total)
     expected = shared_out(Counter({s: n for s, n in enumerate(real) if n}), total)

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_problems import gauges
+from tiers import examples
 
 from dbdeid.search.programme import divide, tabulate
 from dbdeid.search.surrogate import units
 
 
 @given(gauges(sparse=False, most=7), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_no_division_of_the_attribute_is_better(gauge, data):
     space = gauge.space
     attribute = data.draw(st.integers(0, len(space.sizes) - 1))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cells import cells, random_cells
+from tiers import examples
 
 from dbdeid.search.frontier import explore
 from dbdeid.search.policies import Cells, Gauge
@@ -15,7 +16,7 @@ from dbdeid.search.walk import Walk
 
 
 @given(cells(), st.integers(0, 10_000))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_chains_lead_from_the_bottom_to_the_top(found: Cells, seed: int) -> None:
     gauge = Gauge(found)
     space = gauge.space

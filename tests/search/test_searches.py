@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_problems import problems, random_problem, ruled_problems
 from realdata import load
 from test_optimal import ARX_METRICS, ENTRIES, checker_of, suppressed_class_is_large
+from tiers import examples
 
 from dbdeid.search.best_first import best_first
 from dbdeid.search.checker import NumpyChecker
@@ -69,9 +70,10 @@ def no_better(problem, *names):
             assert (found.node, found.check) == (expected.node, expected.check)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems(), st.integers(1, 12), st.floats(0, 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_k_anonymity(name, made, k, share, picky):
     lattice, tuples = made
     asked = {"limit": int(share**2 * tuples.records), "objective": OBJECTIVES[name]}
@@ -83,9 +85,10 @@ def test_k_anonymity(name, made, k, share, picky):
     no_better(problem, *HEURISTIC)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems(), st.floats(0, 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_rule(name, made, share, picky):
     lattice, tuples, rule = made
     if rule.linked and OBJECTIVES[name] in COUNTING_CLASSES:
@@ -101,7 +104,7 @@ def test_every_rule(name, made, share, picky):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_what_holds_for_parts_is_inherited(name, made):
     lattice, tuples, rule = made
     if tuples.subjects is not None or any(p.least for p in rule.populations):
@@ -146,6 +149,7 @@ def reference(shared, key):
     return problem, explore(SEARCHES["optimal"], problem)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
 @pytest.mark.parametrize("name", ["best_first", "flash", "lbs"])
 def test_the_optimum_is_that_of_arx(name, key, shared):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cells import cells, random_cells
+from tiers import examples
 
 from dbdeid.search.frontier import Frontier, Log, explore
 from dbdeid.search.nonoverlap import Pruned
@@ -28,7 +29,7 @@ def undominated(points: list[tuple[int, int]], risk: float, loss: float) -> bool
 
 
 @given(st.lists(st.tuples(COORDINATE, COORDINATE), max_size=8), CORNERS, CORNERS)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_promise_is_the_share_of_the_box_that_is_not_dominated(
     points: list[tuple[int, int]], risks: list[int], losses: list[int]
 ) -> None:
@@ -58,7 +59,7 @@ def test_without_a_frontier_all_is_promised() -> None:
 
 
 @given(cells(), st.integers(0, 10_000))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_every_policy_of_a_sublattice_is_in_its_box(found: Cells, seed: int) -> None:
     gauge, rng = Gauge(found), np.random.default_rng(seed)
     if not gauge.space.length:
@@ -77,7 +78,7 @@ def test_every_policy_of_a_sublattice_is_in_its_box(found: Cells, seed: int) -> 
 
 
 @given(st.integers(1, 8), st.integers(0, 10_000))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_sublattices_have_nothing_in_common_with_those_pruned(values: int, seed: int) -> None:
     """All are pruned that are drawn, until none is left."""
     space, rng = Space((values,)), np.random.default_rng(seed)

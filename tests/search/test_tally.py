@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from random_problems import RecordChecker, ruled_problems
 from realdata import load
+from tiers import examples
 
 from dbdeid.search.checker import NumpyChecker
 from dbdeid.search.lattice import Attribute, Lattice
@@ -55,7 +56,7 @@ def judged(lattice, tuples, rule, node):
 
 
 @given(ruled_problems(most_rows=15))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_score_is_what_its_definition_says(problem):
     lattice, tuples, rule = problem
     for node in [*lattice.nodes()][:: max(lattice.size // 6, 1)]:

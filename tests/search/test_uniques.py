@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.search import uniques
 from dbdeid.search.checker import NumpyChecker
@@ -95,7 +96,7 @@ def attribute(name: str) -> Attribute:
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(ROWS.filter(lambda rows: len(rows) > 2), st.integers(2, 3))
 def test_costs_are_bounded_by_what_all_transformations_would_win(
     rows: list[tuple[int, ...]], k: int

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_problems import SPARSE, cells_of, gauges
+from tiers import examples
 
 from dbdeid.search.measures import Domain
 from dbdeid.search.places import Places
@@ -27,7 +28,7 @@ def attribute_of(space, bit):
 
 
 @given(gauges(), st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.integers(0, 9))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_a_walk_is_where_the_data_says_it_is(gauge, density, seed):
     rng = np.random.default_rng(seed)
     bits = start(gauge, density, rng)
@@ -48,7 +49,7 @@ def test_a_walk_is_where_the_data_says_it_is(gauge, density, seed):
 
 
 @given(gauges(), st.sampled_from([0.2, 0.7, 1.0]), st.integers(0, 9))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_neighbours_are_what_merges_lead_to(gauge, density, seed):
     rng = np.random.default_rng(seed)
     bits = start(gauge, density, rng)
@@ -67,7 +68,7 @@ def test_neighbours_are_what_merges_lead_to(gauge, density, seed):
 
 
 @given(gauges(), st.integers(0, 9))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_no_merge_raises_the_risk_or_lowers_the_loss(gauge, seed):
     rng = np.random.default_rng(seed)
     walk = Walk(gauge)
@@ -81,7 +82,7 @@ def test_no_merge_raises_the_risk_or_lowers_the_loss(gauge, seed):
 
 
 @given(gauges(), st.integers(0, 9))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_a_copy_goes_its_own_way(gauge, seed):
     rng = np.random.default_rng(seed)
     walk = Walk(gauge)

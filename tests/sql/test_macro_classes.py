@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine import macros
 
@@ -99,7 +100,7 @@ def shelf() -> Any:
         yield connection
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(records=tables, k=st.integers(1, 6), names=st.sampled_from([["a"], ["b", "a"], ["k", "b"]]))
 def test_macros_agree_with_a_counter(
     shelf: Con, records: list[tuple[Any, ...]], k: int, names: list[str]
@@ -355,6 +356,7 @@ def test_columns_named_like_aliases_and_parameters_do_not_interfere(hostile: Con
     check_all(hostile, "h", ["age"], [2, 3])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_such_a_column_can_be_a_quasi_identifier(hostile: Con, name: str) -> None:
     check_all(hostile, "h", [name], [1, 1, 1, 1, 1])

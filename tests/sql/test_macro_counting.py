@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judge import judge
+from tiers import examples
 
 from dbdeid.engine import macros
 from dbdeid.privacy import Counting, NullPolicy
@@ -99,7 +100,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(records=tables, counted=st.sampled_from(COUNTINGS), k=st.integers(1, 4))
 def test_macros_agree_with_the_definitions(
     shelf: Con, records: list[tuple[Any, ...]], counted: tuple[NullPolicy, str], k: int
@@ -287,6 +288,7 @@ def test_columns_named_like_ours_do_not_interfere(hostile: Con, policy: str, sub
     assert sized(hostile, ["age"], how) == BY_AGE[policy, subject]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_such_a_column_can_be_the_subject_and_a_quasi_identifier(hostile: Con, name: str) -> None:
     literal = name.replace("'", "''")

@@ -16,6 +16,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine import macros
 
@@ -205,7 +206,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(records=tables, policy=st.sampled_from(["own_category", "exclude"]), people=st.booleans())
 def test_macros_agree_with_the_definitions(
     shelf: Con, records: list[tuple[Any, ...]], policy: str, people: bool
@@ -393,6 +394,7 @@ def test_columns_named_like_ours_do_not_interfere(hostile: Con) -> None:
         assert everything(hostile, ["age"], "dx", how) == pytest.approx(BY_AGE)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*ALIASES, *OTHERS])
 def test_such_a_column_can_be_anything(hostile: Con, name: str) -> None:
     assert everything(hostile, ["age"], "dx", f", subject := '{name}'") == pytest.approx(BY_AGE)
@@ -447,7 +449,7 @@ def test_numbers_that_are_equal_are_one_value(shelf: Con) -> None:
 # -- divergence ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     truth=st.lists(st.tuples(cells, cells), min_size=1, max_size=20),
     estimate=st.lists(st.tuples(cells, cells), min_size=1, max_size=20),

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data.intervals import decimal
 from dbdeid.engine import macros
@@ -130,7 +131,7 @@ def test_wrong_arguments_are_errors(con: Con, call: str, message: str) -> None:
         value(con, call)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     number=st.decimals(-1000, 1000, places=2),
     width=st.decimals(Decimal("0.01"), 50, places=2),
@@ -149,7 +150,7 @@ def test_bins_and_labels_agree_with_exact_fractions(
     assert value(con, f"deid.interval_label({doubles})") == label
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0")), n=st.integers(0, 8))
 def test_a_prefix_keeps_length_and_start(con: Con, text: str, n: int) -> None:
     assert value(con, "deid.keep_prefix(?, ?)", text, n) == text[:n] + "*" * (len(text) - n)

@@ -13,6 +13,7 @@ from dbdeid.udfs.overlap import overlap
 from dbdeid.udfs.rce import rce
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 Con = duckdb.DuckDBPyConnection
 
@@ -33,7 +34,7 @@ def outcome(con: Con, query: str, arguments: list[Any]) -> object:
     return ("value", found)
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=examples(70), deadline=None)
 @given(names, values, levels)
 def test_generalize(con: Con, name: str | None, value: str | None, level: int | None) -> None:
     macro = "SELECT deid.generalize($2::VARCHAR, $1::VARCHAR, $3::INTEGER)"
@@ -42,7 +43,7 @@ def test_generalize(con: Con, name: str | None, value: str | None, level: int | 
     assert outcome(con, udf, arguments) == outcome(con, macro, arguments)
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=examples(70), deadline=None)
 @given(names, st.one_of(st.none(), st.lists(values, max_size=4)))
 def test_lca(con: Con, name: str | None, leaves: list[str | None] | None) -> None:
     arguments = [name, leaves]
@@ -50,7 +51,7 @@ def test_lca(con: Con, name: str | None, leaves: list[str | None] | None) -> Non
     assert udf == outcome(con, "SELECT deid.lca($1::VARCHAR, $2::VARCHAR[])", arguments)
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=examples(70), deadline=None)
 @given(names, labels)
 def test_loss(con: Con, name: str | None, label: str | None) -> None:
     arguments = [name, label]
@@ -74,7 +75,7 @@ texts = st.one_of(
 bounds = st.one_of(st.none(), ends.map(float))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, bounds, bounds)
 def test_overlap(con: Con, label: str | None, lower: float | None, upper: float | None) -> None:
     query = """SELECT deid.overlap($1::VARCHAR, $2::DOUBLE, $3::DOUBLE),
@@ -97,7 +98,7 @@ counts = st.one_of(st.none(), st.lists(st.one_of(st.none(), st.integers(-1, 50))
 natural = st.lists(st.integers(0, 10**6), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.one_of(counts, natural))
 def test_entropy_l(con: Con, given_counts: list[int | None] | None) -> None:
     macro = about(con, "SELECT deid.entropy_l($1::BIGINT[])", [given_counts])
@@ -118,7 +119,7 @@ pairs = st.lists(st.tuples(amounts, amounts), min_size=1, max_size=9).map(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.one_of(st.tuples(shares, shares), pairs),
     st.sampled_from(["equal", "ordered", "ordered", "Equal", None]),
@@ -142,7 +143,7 @@ domains = st.lists(st.integers(1, 10**6), min_size=1, max_size=9)
 chances = st.one_of(st.floats(0, 1), st.sampled_from([None, 0.0, 1.0, -0.1, 1.1, math.nan]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.one_of(sizes, domains), chances, st.sampled_from([True, False, None]))
 def test_rce(con: Con, leaves: list[int | None] | None, p: float | None, real: bool | None) -> None:
     arguments = [leaves, p, real]

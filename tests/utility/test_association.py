@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats.contingency import association as scipys
 from scipy.stats.contingency import crosstab
+from tiers import examples
 
 from dbdeid.utility.association import association, cramers_v
 from dbdeid.utility.levels import coded
@@ -36,7 +37,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(rows, rows)
 def test_of_values_it_is_scipys(source: list[Any], released: list[Any]) -> None:
     before, after = [*zip(*source, strict=True)], [*zip(*released, strict=True)]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from tiers import examples
 
 from dbdeid.utility import classification as module
 from dbdeid.utility.classification import Classified, Learned, classification
@@ -122,7 +123,7 @@ def test_what_cannot_be_explained_is_left_out() -> None:
     assert CATEGORIES == 50
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 2)), min_size=1), st.integers(1, 5))
 def test_answers_are_judged_as_sklearn_does(answers: list[Any], missing: int) -> None:
     truth, told = (np.array(column) for column in zip(*answers, strict=True))

@@ -11,6 +11,7 @@ from both_sides import Both, Pieces, compared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
+from tiers import examples
 
 from dbdeid.utility.distribution import distribution
 
@@ -41,7 +42,7 @@ intervals = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(values, intervals, st.data())
 def test_intervals_of_whole_numbers_are_spread_over_their_members(
     source: list[int], known: list[tuple[int, int]], data: st.DataObject

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -86,7 +87,9 @@ ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=25)
 
 @given(ROWS, st.sets(st.integers(0, 24)), st.booleans())
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_is_what_counting_finds(
     session: Session, source: list[Row], removed: set[int], generalized: bool

@@ -7,6 +7,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.utility import propensity as module
 from dbdeid.utility.levels import Coded, Ints, indicators
@@ -81,7 +82,7 @@ def test_it_is_that_of_a_logistic_regression() -> None:
     assert found.ratio == pytest.approx(error / snoke, rel=1e-3)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 40))
 def test_it_is_between_nothing_and_all(seed: int, before: int, after: int) -> None:
     rng = np.random.default_rng(seed)

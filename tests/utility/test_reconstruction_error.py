@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import dbdeid
 from dbdeid.data.weights import WEIGHT, weighted
@@ -121,7 +122,9 @@ RECORDS = st.lists(
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(records=RECORDS, removed=st.integers(1, 3))
 def test_equals_its_definition(session: Session, records: list[Record], removed: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from both_sides import Both, compared
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.utility.side_by_side import (
     FEW,
@@ -91,7 +92,7 @@ def test_what_lies_beyond_the_source_counts_with_the_last_bin() -> None:
 numbers = st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(source=numbers, released=numbers, data=st.data())
 def test_shares_of_each_side_are_one_together(
     source: list[Any], released: list[Any], data: st.DataObject

@@ -21,6 +21,7 @@ from forging import SUM_OF_HASHES, forged
 from handmade import detail, failed, handmade
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -109,7 +110,7 @@ CELLS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_is_what_its_description_says(data: st.DataObject) -> None:
     types = data.draw(st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=4))
@@ -127,7 +128,7 @@ def test_many_rows_in_many_passes() -> None:
             assert digest(rows) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.tuples(st.none() | texts, st.none() | texts), min_size=1, max_size=6),
     st.randoms(use_true_random=False),
@@ -236,7 +237,7 @@ def test_columns_that_are_missing_or_of_other_types_have_none() -> None:
 
 @example([])
 @given(st.lists(st.integers(-(10**38) + 1, 10**38 - 1), max_size=4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_is_the_same_in_a_file_that_has_no_such_type(numbers: list[int]) -> None:
     rows = [(n,) for n in numbers]
     with table(rows, ["DECIMAL(38,0)"]) as session:

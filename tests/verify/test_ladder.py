@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.data import dates, intervals
 from dbdeid.data.hierarchy import Hierarchy, Order, as_rows, from_rows
@@ -43,7 +44,7 @@ numbers = st.integers(-(10**7), 10**7).map(lambda n: Fraction(n, 1000))
 limits = st.none() | numbers
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_intervals(session: Session, data: st.DataObject) -> None:
     whole = data.draw(st.booleans())
@@ -80,7 +81,7 @@ units = st.sampled_from([("week",)]) | st.lists(
 ).map(lambda given: tuple(sorted(given, key=["month", "quarter", "year", "decade"].index)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_dates(session: Session, data: st.DataObject) -> None:
     timed = data.draw(st.booleans())
@@ -121,7 +122,7 @@ DOMAINS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_neighbours(session: Session, data: st.DataObject) -> None:
     style = data.draw(st.sampled_from(list(DOMAINS)))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -143,7 +144,7 @@ tables = st.lists(
     by_subject=st.booleans(),
     as_written=st.booleans(),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_what_is_found_is_what_the_definition_gives(
     rows: list[Row], epsilon: float, by_subject: bool, as_written: bool
 ) -> None:

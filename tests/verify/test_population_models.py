@@ -13,6 +13,7 @@ from handmade import Release, failed, handmade
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
+from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -190,7 +191,7 @@ CLASSES = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 400)), max_size=
 SHARES = st.sampled_from([0.0, 0.001, 0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 1.0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(CLASSES, st.integers(1, 60), SHARES, SHARES)
 def test_a_measure_holds_where_the_predicate_does_for_each_class(
     classes: list[tuple[int, int]], k: int, one: float, other: float
@@ -215,7 +216,7 @@ def test_a_measure_holds_where_the_predicate_does_for_each_class(
             assert (necessary | ~asked.satisfied(sizes, people)).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(CLASSES, CLASSES, st.integers(1, 60), SHARES, SHARES)
 def test_what_is_necessary_stays_as_classes_meet(
     classes: list[tuple[int, int]],

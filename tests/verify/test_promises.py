@@ -12,6 +12,7 @@ import pytest
 from handmade import failed, handmade
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -47,7 +48,7 @@ def in_order(rows: list[tuple[str | None, ...]]) -> bool:
 
 
 @given(table=tables(), data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_k_and_order_are_those_of_a_counter(
     table: tuple[list[str], list[tuple[str | None, ...]]], data: st.DataObject
 ) -> None:
@@ -66,7 +67,7 @@ def test_k_and_order_are_those_of_a_counter(
 
 
 @given(table=tables())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_a_file_makes_no_class_larger(
     table: tuple[list[str], list[tuple[str | None, ...]]],
 ) -> None:
@@ -109,7 +110,7 @@ def raw(names: list[str], rows: list[tuple[str | None, ...]]) -> Declared:
 
 
 @given(table=tables(), data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_truthfulness_is_multiset_containment(
     table: tuple[list[str], list[tuple[str | None, ...]]], data: st.DataObject
 ) -> None:

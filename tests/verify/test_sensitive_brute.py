@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -75,7 +76,7 @@ rows = st.lists(st.tuples(cells, cells, values, values, st.integers(1, 5)), min_
     exclude=st.booleans(),
     as_written=st.sampled_from([(), ("class",), ("class", "value")]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_what_is_found_is_what_the_definition_gives(
     rows: list[Row],
     data: st.DataObject,
