@@ -273,13 +273,15 @@ def _determines(
         f"{people:,} {who} (permuted: {told.certain_by_chance:,.0f}{sample})"
     )
     nearly = _nearly_all(told)
-    determines = f"nearly determines {target}" if nearly else f"makes {target} certain for some"
+    determines = (
+        f"nearly determines {target}" if nearly else f"makes {target} certain for some {who}"
+    )
     if generalized:
         return (
             f"{name} {determines} as the source has it: {measured}; only a model of {target} "
             "limits what its generalized values tell: do not accept homogeneity"
         )
-    away = f"gives {target} away{'' if nearly else ' for some'}"
+    away = f"gives {target} away{'' if nearly else f' for some {who}'}"
     return (
         f"{name} leaves as it is and {away}: {measured}; no model looks at that: drop {name}, "
         "coarsen it in the source, or make it a quasi_identifier"

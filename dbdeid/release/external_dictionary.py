@@ -140,8 +140,8 @@ def _rows(
         for c in ("level", "leaves")
     ]
     below = count_where(cells["level"] < 0)
-    found_wrong = session.row(exp.select(*unread, below).from_(dictionary.table))
-    levels, lists, negative = (count or 0 for count in found_wrong)  # NULL where there is no level
+    query = exp.select(*unread, below).from_(dictionary.table)
+    levels, lists, negative = session.row(query)
     if count := levels + negative:
         raise _mistake(bound, f"has {count} levels that are none", "whole numbers from 0, or NULL")
     if lists:

@@ -43,7 +43,7 @@ def of_other_centuries(
     short = _two_digits(session, path)
     told = {}
     for c, known, later in zip(dated, counted[::2], counted[1::2], strict=True):
-        of = f"{later or 0:,} of {known:,} dates lie{'s' * (later == 1)} after today"
+        of = f"{later:,} of {known:,} dates lie{'s' * (later == 1)} after today"
         if short[c.family] and known:
             read = f"they were {TWO_DIGITS}" if later else f"its dates were {TWO_DIGITS}"
             told[c.name] = f"{of}; {read}; {_MEND}" if later else f"{read}; {_MEND}"

@@ -13,19 +13,21 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Relation, cast, column, count_where
 from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError
 from dbdeid.release.detect import HALF
 from dbdeid.release.persons import LOOKED_AT, is_person, is_single_name, is_street
+from dbdeid.release.shapes import staged as values_of
 from dbdeid.release.source_files import is_text
 
 LEAST = 2  # columns: one may be a flag named like its value, or a word that is a name, too
 
 
 def require_header(session: Session, staged: Relation, source: Path) -> None:
-    """The first line of a text file is no row of data.
+    """Refuse a text file whose first line is a row of data.
 
-    Few columns hold their own name as a value, and few are named as a person is, a street or an
-    address, as those are that stand below.
+    It is one if several columns hold their own name as a value, or if a column's name is that of a
+    person, a street or an e-mail address, and its values are as well.
 
     Args:
         session: where the table is.
@@ -41,8 +43,8 @@ def require_header(session: Session, staged: Relation, source: Path) -> None:
     if own >= LEAST and own >= len(staged.names) / 3:
         why = f"{own} of {len(staged.names)} columns hold their own name as a value"
     elif of_persons := _of_persons(session, staged):
-        are = "is what its column holds" if of_persons == 1 else "are what their columns hold"
-        why = f"{of_persons} of its {len(staged.names)} cells {are}, of persons or addresses"
+        are = "is a name or an address" if of_persons == 1 else "are names or addresses"
+        why = f"{of_persons} of its {len(staged.names)} cells {are}, like the values below"
     else:
         return
     raise DataError(
@@ -59,17 +61,17 @@ def _own(session: Session, staged: Relation) -> int:
 
 
 def _of_persons(session: Session, staged: Relation) -> int:
-    """How many columns are named as a person, a street or an address that stand in them are."""
+    """How many columns have the name of a person, a street or an address, and such values."""
+    like = {c: rules for c in staged.columns if (rules := [r for r in _RULES if r(c.name)])}
+    if not like:
+        return 0
+    with values_of(session, staged, [*like]) as values:
+        texts = dict(session.rows(step("value_texts", {"rel": values}, values={"most": LOOKED_AT})))
     found: dict[Callable[[str], bool], int] = dict.fromkeys(_RULES, 0)
-    for held in staged.columns:
-        rules = [rule for rule in _RULES if held.family == "text" and rule(held.name)]
-        if not rules:
-            continue
-        value = column(held.name)
-        some = exp.select(value).distinct().from_(staged.table)
-        texts = session.rows(some.where(value.is_(exp.null()).not_()).limit(LOOKED_AT))
+    for place, rules in enumerate(like.values()):
+        held = texts.get(place, ())
         for rule in rules:
-            found[rule] += bool(texts) and sum(rule(t) for (t,) in texts) >= HALF * len(texts)
+            found[rule] += bool(held) and sum(map(rule, held)) >= HALF * len(held)
     single = found.pop(is_single_name)
     return max(*found.values(), single if single >= LEAST else 0)
 
