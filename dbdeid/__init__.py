@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         withdraw,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # In a checkout, `sql` and `udfs` lie beside this folder; an installed package has them inside.
 _checkout = Path(__file__).parent.parent

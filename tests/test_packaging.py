@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
+
+import dbdeid
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -17,6 +20,15 @@ def test_every_package_on_disk_is_listed() -> None:
     }
     listed = set(PROJECT["tool"]["setuptools"]["packages"])
     assert found | {"dbdeid.sql", "dbdeid.udfs"} == listed
+
+
+def test_every_place_states_the_version_of_the_package() -> None:
+    parts = {
+        "sql/dbt/dbt_project.yml": f"version: {dbdeid.__version__}",
+        "tests/dbt/project/seeds/visits_public_policy.csv": f"dbdeid {dbdeid.__version__}",
+    }
+    for place, stated in parts.items():
+        assert stated in re.split(r"[\n,]", (ROOT / place).read_text(encoding="utf-8")), place
 
 
 def test_no_generic_top_level_name_is_claimed() -> None:

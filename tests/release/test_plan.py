@@ -52,7 +52,7 @@ def test_a_policy_is_what_was_declared_at_the_levels_found(database: Path) -> No
     assert found.transformation == LEVELS
     assert found.policy.splitlines()[:2] == [
         "place,column_name,rule,argument,label,lower_end,upper_end",
-        "0,*,policy,dbdeid 0.1.0,release people_public,inclusive,exclusive",
+        "0,*,policy,dbdeid 0.2.0,release people_public,inclusive,exclusive",
     ]
     assert rules(found.policy, "age") == [("intervals", "0 10", "", "", "")]
     assert rules(found.policy, "zip") == [("prefix", "3", "", "", "")]

@@ -38,7 +38,7 @@ def minimal() -> Release:
     return {
         "release": "adult_public",
         "method": "full_domain",
-        "version": "0.1.0",
+        "version": "0.2.0",
         "created": "2026-02-03T10:15:42Z",
         "source": "/home/owner/adult.parquet",
         "source_rows": 30162,

@@ -148,7 +148,7 @@ def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:
     head = re.sub(r"\s+", " ", head)
     assert "28,816 of 30,162 records of /home/owner/adult.parquet released" in head
     assert "under k-anonymity (k = 5) by full-domain generalization; suppressed: 1,346" in head
-    assert "✓ promises verified on 2026-02-03 10:15 UTC dbdeid 0.1.0" in head
+    assert "✓ promises verified on 2026-02-03 10:15 UTC dbdeid 0.2.0" in head
     assert "✗ promises not verified" in re.sub(r"<[^>]+>", "", render(failing()))
 
 
