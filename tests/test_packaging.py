@@ -7,6 +7,8 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 import dbdeid
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +31,15 @@ def test_every_place_states_the_version_of_the_package() -> None:
     }
     for place, stated in parts.items():
         assert stated in re.split(r"[\n,]", (ROOT / place).read_text(encoding="utf-8")), place
+
+
+def test_every_supported_python_is_tested_on_a_hosted_machine() -> None:
+    prefix = "Programming Language :: Python :: 3."
+    supported = [c for c in PROJECT["project"]["classifiers"] if c.startswith(prefix)]
+    jobs = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
+    tested = jobs["default"]["strategy"]["matrix"]["python"]
+    assert [c.removeprefix("Programming Language :: Python :: ") for c in supported] == tested
+    assert PROJECT["project"]["requires-python"] == f">={tested[0]}"
 
 
 def test_no_generic_top_level_name_is_claimed() -> None:
