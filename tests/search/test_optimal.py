@@ -30,8 +30,12 @@ from dbdeid.search.suppression import Rule
 from dbdeid.search.tuples import Tuples
 
 ORACLE = Path(__file__).resolve().parents[3] / "shared" / "oracle" / "full_domain.json"
+# Where there are none: one that no test comes to look at, as each is skipped for want of `shared`.
+_MISSING = {"id": "no reference data", "dataset": "adult.csv", "qis": [], "metric": "loss"}
 ENTRIES = (
-    [e for e in json.loads(ORACLE.read_text()) if e["model"] == "k"] if ORACLE.is_file() else []
+    [e for e in json.loads(ORACLE.read_text()) if e["model"] == "k"]
+    if ORACLE.is_file()
+    else [_MISSING | {"k": 5, "suppression": 0}]
 )
 ARX_METRICS = {"dm": "discernibility", "aecs": "average_class_size", "height": "height"}
 
