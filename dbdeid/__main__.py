@@ -16,7 +16,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     # What a command makes it mostly needs to its end: looking for garbage as often as a server does
     # finds little.
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(400_000, 20, 100)
     # The threads that numpy starts for its linear algebra cost more than all of ours there is.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dbdeid.cli import main as run
@@ -25,23 +25,27 @@ def main() -> None:
         run()
     except SystemExit as ended:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if ended.code == INTERRUPTED:
-            _end()
+        if ended.code is None or isinstance(ended.code, int):
+            _end(ended.code or 0)
         raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but to end
 
 
-def _end() -> None:
-    """End with the code of an interrupt, not by its signal.
+def _end(code: int) -> None:
+    """End with a code at once, all that was written flushed; a stream that fails is left to Python.
 
-    Where the interrupt met Python code that an extension module ran, Python holds it for unhandled
-    whatever was done about it, and would end by the signal.
+    Taking the loaded libraries apart piece by piece, as Python does, takes as long as a small
+    release does. And where an interrupt met Python code that an extension module ran, Python holds
+    it for unhandled whatever was done about it, and would end by the signal.
     """
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(INTERRUPTED)
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def become(order: dict[str, Any]) -> None:
     main()
 
 
-container._shipped_texts()  # what every run asks once
+container._published_texts()  # what every run asks once
 for line in sys.stdin:
     process = os.fork()
     if process == 0:

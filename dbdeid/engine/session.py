@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from dbdeid.engine.apart import most_spilled
 from dbdeid.engine.failure import no_cells, require_open, require_unshadowed, require_usual
-from dbdeid.engine.opening import attach, attached_as, connect, current_of, swept
+from dbdeid.engine.opening import MEMORY, attach, attached_as, connect, current_of, swept
 from dbdeid.engine.process import private_files, uninterrupted
 from dbdeid.engine.relation import Column, Relation, identifier, without_members
 from dbdeid.engine.scratch import Scratch, spill_folder
@@ -61,11 +61,11 @@ class Step:
     @cached_property
     def statement(self) -> str:
         """The step as it is executed; many times over it is written only once."""
-        return sql(_create_temp(self.name, self.query))
+        return sql(_create_temp(self.name, self.query), own=True)
 
     def text(self) -> str:
         """The step as it is executed, laid out for reading."""
-        return sql(_create_temp(self.name, self.query), pretty=True)
+        return sql(_create_temp(self.name, self.query), pretty=True, own=True)
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class Session:
         catalog: the attached database that holds the owner's tables.
         sealed: names are looked up beside the database, not in it: what has no catalog is never
             found there, neither tables nor macros.
+        new: the database was made with the connection, just now: it has no macros to look for.
 
     Raises:
         DataError: not sealed, and a macro of the database stands for a function that DuckDB has
@@ -116,7 +117,12 @@ class Session:
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, catalog: str, *, sealed: bool = False
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        catalog: str,
+        *,
+        sealed: bool = False,
+        new: bool = False,
     ) -> None:
         self._cursor = connection.cursor()
         self.catalog = catalog
@@ -125,7 +131,11 @@ class Session:
         self._attached: list[str] = []
         self._private: set[str] = set()
         self._home = str(self.row("SELECT system.main.current_database()")[0])
-        if not sealed:
+        if sealed:
+            return
+        if new:
+            self._use(catalog)
+        else:
             self.enter()
 
     # -- opening and closing ---------------------------------------------------------------
@@ -172,7 +182,10 @@ class Session:
             connection = connect(config | (_NO_EXTENSIONS if sealed else {}))
             undo.callback(connection.close)
             with no_cells():
-                session = cls._over(connection, database, read_only=read_only, sealed=sealed)
+                if database is None:
+                    session = cls(connection, MEMORY, sealed=sealed, new=True)
+                else:
+                    session = cls._over(connection, database, read_only=read_only, sealed=sealed)
                 if sealed:
                     session._seal(scratch.path)
             undo.pop_all()

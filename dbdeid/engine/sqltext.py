@@ -133,10 +133,12 @@ def statements(script: str) -> list[exp.Expr | None]:
         logger.disabled = before
 
 
-def sql(query: exp.Expr, *, pretty: bool = False) -> str:
+def sql(query: exp.Expr, *, pretty: bool = False, own: bool = False) -> str:
     """DuckDB text of a syntax tree; its comments only where it is laid out for reading.
+
+    Writing a tree changes it, so a copy is written unless it is the caller's own to give away.
 
     DuckDB turns Unicode spaces outside of quotes into blanks, and takes an apostrophe in a comment
     for the start of a quote: names and values that hold such a space would no longer be the same.
     """
-    return query.sql(dialect="duckdb", pretty=pretty, comments=pretty)
+    return query.sql(dialect="duckdb", pretty=pretty, comments=pretty, copy=not own)

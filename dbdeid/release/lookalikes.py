@@ -29,7 +29,7 @@ from dbdeid.release.detect import (
     Found,
     Kind,
 )
-from dbdeid.release.shapes import staged
+from dbdeid.release.shapes import looked_for, staged
 
 FEW_WORDS = 8  # different words that may be names; fewer are rather kinds of something
 _SOME_TEXTS = {"most": persons.LOOKED_AT}
@@ -294,7 +294,7 @@ def look(session: Session, table: Relation, found: Sequence[Found]) -> Look:
     if not some:
         return {}
     with staged(session, table, [f.column for f in some]) as values:
-        rows = session.rows(step("lookalikes", {"rel": values}))
+        rows = session.rows(looked_for(session, "lookalikes", values))
         texts = dict(session.rows(step("value_texts", {"rel": values}, values=_SOME_TEXTS)))
     return {
         some[place].name: {n: float(v or 0) for n, v in zip(_NAMES, row, strict=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def _shapes(
     with staged(session, table, some) as values:
         found = {
             some[place].name: dict(zip(_SHAPES, row, strict=True))
-            for place, *row in session.rows(step("value_shapes", {"rel": values}))
+            for place, *row in session.rows(looked_for(session, "value_shapes", values))
         }
     nothing: Mapping[str, Any] = dict.fromkeys(_SHAPES)
     return {held.name: found.get(held.name, nothing) for held in some}
@@ -141,6 +142,48 @@ def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterato
 
 
 _STAGED = "deid_values_seen"
+
+
+def looked_for(session: Session, name: str, values: Relation) -> exp.Expr:
+    """A step that looks for patterns in staged values.
+
+    Patterns with the letters of all scripts take longer to prepare than a small table to be looked
+    through: where all values are ASCII, its letters are the same question.
+
+    Args:
+        session: where the values are.
+        name: of the step, with `__rel__` for the values.
+        values: as `staged` yields them.
+    """
+    query = step(name, {"rel": values})
+    size = exp.Anonymous(this="strlen", expressions=[column("value")])  # in bytes
+    beyond = count_where(exp.NEQ(this=size, expression=exp.func("length", column("value"))))
+    if session.row(exp.select(beyond).from_(values.table)) == (0,):
+        for text in query.find_all(exp.Literal):
+            if text.is_string:
+                text.set("this", in_ascii(text.this))
+    return query
+
+
+def in_ascii(pattern: str) -> str:
+    r"""A pattern, or a part of one, that finds the same in ASCII text without other letters.
+
+    >>> in_ascii(r"\p{Lu}[\p{L}'-]+[\[(]")
+    "[A-Z][A-Za-z'-]+[\\[(]"
+    """
+    inside = False  # of brackets
+    found = []
+    for token in _TOKENS.findall(pattern):
+        if token in _LETTERS:
+            found.append(_LETTERS[token] if inside else f"[{_LETTERS[token]}]")
+            continue
+        inside = token != "]" and (inside or token == "[")
+        found.append(token)
+    return "".join(found)
+
+
+_LETTERS = {r"\p{L}": "A-Za-z", r"\p{Lu}": "A-Z", r"\p{Ll}": "a-z"}
+_TOKENS = re.compile(r"\\p\{\w+\}|\\.|.", re.DOTALL)
 
 
 def _counted(table: Relation, place: int, name: str) -> exp.Select:

@@ -34,7 +34,7 @@ from dbdeid.engine.opening import MEMORY
 from dbdeid.engine.relation import Relation, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
-from dbdeid.verify import footer, noted
+from dbdeid.verify import footer
 from dbdeid.verify.classes import quoted
 from dbdeid.verify.declared import Check
 
@@ -82,34 +82,41 @@ def public_macros() -> tuple[str, ...]:
 
 
 def _altered_macros(session: Session) -> list[str]:
-    """Macros of the file whose text, defaults included, is not the shipped one."""
-    shipped = _shipped_texts()
-    written = _stored_texts(session, session.catalog)
-    return sorted(name for name, texts in written.items() if texts - shipped.get(name, set()))
+    """Macros of the file whose text, defaults included, is not the shipped one.
+
+    Storage for older readers changes it: `lambda x: …` comes back as `x -> …`. So a published file
+    has the texts of one; those of a new database are made only for a file that has others.
+    """
+    left = _stored_texts(session, session.catalog)
+    for shipped in (_published_texts, _new_texts):
+        texts = shipped() if left else {}
+        kept = {name: found - texts.get(name, set()) for name, found in left.items()}
+        left = {name: found for name, found in kept.items() if found}
+    return sorted(left)
 
 
 @cache
-def _shipped_texts() -> dict[str, set[str]]:
-    """The shipped macros as a new database shows them, and as a published and reopened file does.
-
-    Storage for older readers changes their text: `lambda x: …` comes back as `x -> …`.
-    """
+def _published_texts() -> dict[str, set[str]]:
+    """The shipped macros as a published and reopened file shows them."""
     with (
         Session.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,
     ):
-        script = macros.script(private=False)
-        fresh.execute(script)
-        texts = _macro_texts(fresh, MEMORY)
         path = Path(folder) / "shipped.duckdb"
         name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
-        fresh.execute(script)
+        fresh.execute(macros.script(private=False))
         fresh.execute(f"USE {sql(identifier(MEMORY))}")
         fresh.detach(name)
-        for macro, stored in _stored_texts(fresh, fresh.attach(path, read_only=True)).items():
-            texts[macro] |= stored
-    return texts
+        return _stored_texts(fresh, fresh.attach(path, read_only=True))
+
+
+@cache
+def _new_texts() -> dict[str, set[str]]:
+    """The shipped macros as a new database shows them."""
+    with Session.open(None, read_only=False) as fresh:
+        fresh.execute(macros.script(private=False))
+        return _macro_texts(fresh, MEMORY)
 
 
 def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
@@ -123,7 +130,7 @@ def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
         session.execute(f"DETACH {names[1]}")
 
 
-def _macro_texts(session: Session, database: str) -> defaultdict[str, set[str]]:
+def _macro_texts(session: Session, database: str) -> dict[str, set[str]]:
     """The CREATE statements of each macro, from EXPORT DATABASE, which alone shows defaults."""
     with TemporaryDirectory(dir=session.scratch) as folder:
         target = sql(exp.Literal.string(folder))
@@ -201,6 +208,8 @@ def parquet(session: Session, paths: Sequence[Path], *, ours: bool) -> Check:
         if ours:
             wrong += footer.found_wrong(path)
         else:
+            from dbdeid.verify import noted  # patterns that only files of others need
+
             wrong += noted.found_wrong(path)
             told += [] if by_duckdb else ["not written by DuckDB"]
         if ours and size != accounted:
