@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,16 +68,39 @@ RUN_KEYS = {
 }
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An owner's database, a spec with a target (a.yml), one without (b.yml), a workload."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries" / "sex.sql").write_text(QUERY)
+def lay_out() -> None:
+    """An owner's database, a spec with a target (a.yml), one without (b.yml), a workload: here."""
+    Path("queries").mkdir()
+    Path("queries/sex.sql").write_text(QUERY)
     with duckdb.connect("owner.duckdb") as con:
         con.execute(PEOPLE)
     write("a", database="owner.duckdb", target="a.duckdb", evaluate={"queries": "queries/*.sql"})
     write("b", database="owner.duckdb", release="inside")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which nothing was run."""
+    monkeypatch.chdir(tmp_path)
+    lay_out()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which both specs were run, once for all tests that begin with that."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        lay_out()
+        assert call("run", "a.yml", "b.yml").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def released(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the folder in which both specs were run."""
+    monkeypatch.chdir(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
     return tmp_path
 
 
@@ -414,8 +438,7 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()
 
 
-def test_a_release_answers_what_its_source_was_asked(place: Path) -> None:
-    assert call("run", "a.yml", "b.yml").returncode == 0
+def test_a_release_answers_what_its_source_was_asked(released: Path) -> None:
     before = prints()
     found = document("query", "a.yml", QUERY)
     assert set(found) == {"columns", "rows", "sql", "notes", "suppressed"}
@@ -442,8 +465,7 @@ def test_a_release_answers_what_its_source_was_asked(place: Path) -> None:
     assert now.keys() - before.keys() == {"asked.sql", "moved.yml"}
 
 
-def test_a_workload_of_which_nothing_was_answered_is_a_mistake(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_a_workload_of_which_nothing_was_answered_is_a_mistake(released: Path) -> None:
     for query in Path("queries").glob("*.sql"):
         query.write_text("SELECT median(age) FROM people")
     found = call("evaluate", "a.yml", "--json")
@@ -452,8 +474,7 @@ def test_a_workload_of_which_nothing_was_answered_is_a_mistake(place: Path) -> N
     assert "no query of the workload was answered" in found.stderr
 
 
-def test_the_sql_of_a_question_is_shown_and_not_run(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_the_sql_of_a_question_is_shown_and_not_run(released: Path) -> None:
     asked = ("query", "a.yml", QUERY)
     found = json.loads(call(*asked, "--json").stdout)
     assert call(*asked, "--explain").stdout.rstrip("\n") == found["sql"]
@@ -558,8 +579,7 @@ def test_values_are_named_on_request_and_never_those_of_a_withheld_column(place:
 # -- verification ------------------------------------------------------------------------------
 
 
-def test_a_tampered_target_is_caught_and_named(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_a_tampered_target_is_caught_and_named(released: Path) -> None:
     with duckdb.connect("a.duckdb") as con:
         con.execute("DELETE FROM a WHERE rowid = 0")
     done = process("verify", "a.yml")
@@ -749,8 +769,7 @@ def test_sql_reads_a_published_release_and_changes_no_byte(place: Path, file: st
     assert call("run", "a.yml").returncode == 0
 
 
-def test_macros_are_not_installed_in_a_published_release(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_macros_are_not_installed_in_a_published_release(released: Path) -> None:
     before = prints()
     done = process("macros", "install", "a.duckdb")
     assert (done.returncode, done.stdout) == (2, "")

@@ -84,6 +84,7 @@ def test_a_compressed_file_and_a_release(con: Con, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

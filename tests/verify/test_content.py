@@ -187,6 +187,7 @@ def test_no_two_rows_are_written_alike(alike: list[Row]) -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
