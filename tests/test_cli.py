@@ -1,4 +1,4 @@
-"""The command line as a subprocess: documents, exit codes, streams, and what is left behind."""
+"""The command line, also as a process: documents, exit codes, streams, and what is left."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from dbdeid.cli import app
 from dbdeid.commands import interruptible
 
 QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
+Call = Callable[..., subprocess.CompletedProcess[str]]
 RUN_KEYS = {
     "release",
     "trial",
@@ -66,16 +68,39 @@ RUN_KEYS = {
 }
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An owner's database, a spec with a target (a.yml), one without (b.yml), a workload."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries" / "sex.sql").write_text(QUERY)
+def lay_out() -> None:
+    """An owner's database, a spec with a target (a.yml), one without (b.yml), a workload: here."""
+    Path("queries").mkdir()
+    Path("queries/sex.sql").write_text(QUERY)
     with duckdb.connect("owner.duckdb") as con:
         con.execute(PEOPLE)
     write("a", database="owner.duckdb", target="a.duckdb", evaluate={"queries": "queries/*.sql"})
     write("b", database="owner.duckdb", release="inside")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which nothing was run."""
+    monkeypatch.chdir(tmp_path)
+    lay_out()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which both specs were run, once for all tests that begin with that."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        lay_out()
+        assert call("run", "a.yml", "b.yml").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def released(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the folder in which both specs were run."""
+    monkeypatch.chdir(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
     return tmp_path
 
 
@@ -94,7 +119,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 running: Server
 
 
-def call(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def process(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own, which is spared loading dbdeid where it reads nothing."""
     if stdin is None:
         ended = running.run(Path.cwd(), *words)
@@ -107,13 +132,17 @@ def call(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[s
     return done
 
 
-def inside(*words: str) -> Any:
-    """The command in this process, where none of its own is needed."""
-    return CliRunner().invoke(app, words)
+def call(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command in this process, where none of its own is needed."""
+    ended = CliRunner().invoke(app, words)
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
+    assert "Traceback" not in ended.stderr
+    assert "defect" not in ended.stderr
+    return subprocess.CompletedProcess(words, ended.exit_code, ended.stdout, ended.stderr)
 
 
-def document(*words: str, code: int = 0) -> Any:
-    done = call(*words, "--json")
+def document(*words: str, code: int = 0, run: Call = call) -> Any:
+    done = run(*words, "--json")
     assert done.returncode == code, done.stderr
     return json.loads(done.stdout)
 
@@ -128,12 +157,12 @@ def prints(path: Path = Path()) -> dict[str, str]:
 
 
 def test_the_life_of_a_release(place: Path) -> None:
-    checked = document("check", "a.yml")
+    checked = document("check", "a.yml", run=process)
     assert {"release", "source_rows", "lattice_size", "risk", "columns", "warnings"} <= set(checked)
     assert prints().keys() == {"a.yml", "b.yml", "owner.duckdb"}
 
     owner = prints()["owner.duckdb"]
-    made = document("run", "a.yml")
+    made = document("run", "a.yml", run=process)
     assert set(made) == RUN_KEYS
     assert {"lattice_size", "checked", "proven_optimal", "lower_bound"} <= set(made["search"])
     assert made["search"]["name"] == "optimal"
@@ -142,7 +171,7 @@ def test_the_life_of_a_release(place: Path) -> None:
     assert made["source_rows"] == made["released_rows"] + made["suppressed_rows"] == 200
     assert prints()["owner.duckdb"] == owner
 
-    verified = document("verify", "a.yml")
+    verified = document("verify", "a.yml", run=process)
     assert set(verified) == {
         "verified",
         "promises",
@@ -156,13 +185,15 @@ def test_the_life_of_a_release(place: Path) -> None:
     }
     assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
 
-    evaluated = document("evaluate", "a.yml")
+    evaluated = document("evaluate", "a.yml", run=process)
     assert set(evaluated) == {
         *("recoding", "metrics", "queries", "models", "models_overall", "unpublishable")
     }
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
 
-    made = document("workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1")
+    made = document(
+        "workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1", run=process
+    )
     assert set(made) == {
         "directory",
         "queries",
@@ -175,15 +206,19 @@ def test_the_life_of_a_release(place: Path) -> None:
     }
     assert sorted(p.name for p in Path("drawn").iterdir()) == ["q001.sql", "q002.sql", "q003.sql"]
 
-    exported = document("export", "a.yml", "out.csv")["exported"]
+    exported = document("export", "a.yml", "out.csv", run=process)["exported"]
     assert exported == ["out.csv", "out_dictionary.csv"]
-    assert call("export", "a.yml", "out.csv").returncode == 2
-    assert document("verify", "out.csv", "--qi", "age", "--qi", "sex", "--k", "2")["verified"]
+    assert process("export", "a.yml", "out.csv").returncode == 2
+    assert document("verify", "out.csv", "--qi", "age", "--qi", "sex", "--k", "2", run=process)[
+        "verified"
+    ]
 
     for audience in ("internal", "public"):
-        page = document("report", "a.yml", "--audience", audience, "-o", f"{audience}.html")
+        page = document(
+            "report", "a.yml", "--audience", audience, "-o", f"{audience}.html", run=process
+        )
         assert Path(page["report"]).read_text().startswith("<!")
-    assert [entry["release"] for entry in document("list", "a.duckdb")] == ["a"]
+    assert [entry["release"] for entry in document("list", "a.duckdb", run=process)] == ["a"]
 
 
 @pytest.mark.full
@@ -199,10 +234,10 @@ def test_the_same_in_words(place: Path) -> None:
         (["macros", "print"], "CREATE OR REPLACE MACRO deid.risk"),
         (["macros", "install", "owner.duckdb"], "macros in schema deid"),
     ):
-        done = call(*words)
+        done = process(*words)
         assert (done.returncode, done.stderr) == (0, "")
         assert said in done.stdout
-        assert call(*words, "--quiet").stdout == ""
+        assert process(*words, "--quiet").stdout == ""
 
 
 def test_two_runs_give_one_list(place: Path) -> None:
@@ -211,7 +246,9 @@ def test_two_runs_give_one_list(place: Path) -> None:
 
 
 def test_risk_as_json(place: Path) -> None:
-    found = document("risk", "owner.duckdb", "people", "--qi", "age", "--qi", "sex", "--k", "3")
+    found = document(
+        "risk", "owner.duckdb", "people", "--qi", "age", "--qi", "sex", "--k", "3", run=process
+    )
     assert set(found) == {
         "histogram",
         "null_policy",
@@ -354,7 +391,7 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
 )
 def test_bad_input_is_told_on_stderr_and_nothing_is_left(place: Path, words: list[str]) -> None:
     before = prints()
-    done = call(*words)
+    done = process(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "rror" in done.stderr
     assert prints() == before
@@ -363,7 +400,7 @@ def test_bad_input_is_told_on_stderr_and_nothing_is_left(place: Path, words: lis
 @pytest.mark.full
 def test_a_search_releases_nothing_and_draws_a_page(place: Path) -> None:
     owner = prints()["owner.duckdb"]
-    found = document("search", "a.yml")
+    found = document("search", "a.yml", run=process)
     page = str(place / "a_search.html")
     assert found["page"] == page
     assert {"transformation", "loss", "k", "suppression_limit", "neighbours"} <= set(found)
@@ -401,15 +438,14 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()
 
 
-def test_a_release_answers_what_its_source_was_asked(place: Path) -> None:
-    assert call("run", "a.yml", "b.yml").returncode == 0
+def test_a_release_answers_what_its_source_was_asked(released: Path) -> None:
     before = prints()
     found = document("query", "a.yml", QUERY)
     assert set(found) == {"columns", "rows", "sql", "notes", "suppressed"}
     assert found["columns"] == ["sex", "n", "n_lower", "n_upper"]
     assert {frozenset(row) for row in found["rows"]} == {frozenset(found["columns"])}
     Path("asked.sql").write_text(f"{QUERY};")
-    done = call("query", "a.duckdb", "-", "--json", stdin=QUERY)
+    done = process("query", "a.duckdb", "-", "--json", stdin=QUERY)
     assert done.returncode == 0, done.stderr
     write("moved", database="owner.duckdb", release="inside")
     for answer in (
@@ -429,29 +465,27 @@ def test_a_release_answers_what_its_source_was_asked(place: Path) -> None:
     assert now.keys() - before.keys() == {"asked.sql", "moved.yml"}
 
 
-def test_a_workload_of_which_nothing_was_answered_is_a_mistake(place: Path) -> None:
-    assert inside("run", "a.yml").exit_code == 0
+def test_a_workload_of_which_nothing_was_answered_is_a_mistake(released: Path) -> None:
     for query in Path("queries").glob("*.sql"):
         query.write_text("SELECT median(age) FROM people")
-    found = inside("evaluate", "a.yml", "--json")
-    assert found.exit_code == 2
+    found = call("evaluate", "a.yml", "--json")
+    assert found.returncode == 2
     assert json.loads(found.stdout)["queries"]["answered"] == 0
     assert "no query of the workload was answered" in found.stderr
 
 
-def test_the_sql_of_a_question_is_shown_and_not_run(place: Path) -> None:
-    assert inside("run", "a.yml").exit_code == 0
+def test_the_sql_of_a_question_is_shown_and_not_run(released: Path) -> None:
     asked = ("query", "a.yml", QUERY)
-    found = json.loads(inside(*asked, "--json").stdout)
-    assert inside(*asked, "--explain").stdout.rstrip("\n") == found["sql"]
-    assert json.loads(inside(*asked, "--explain", "--json").stdout) == {"sql": found["sql"]}
+    found = json.loads(call(*asked, "--json").stdout)
+    assert call(*asked, "--explain").stdout.rstrip("\n") == found["sql"]
+    assert json.loads(call(*asked, "--explain", "--json").stdout) == {"sql": found["sql"]}
     for dialect, quote in (("spark", "`"), ("postgres", '"')):
-        told = inside(*asked, "--explain", "--dialect", dialect).stdout
+        told = call(*asked, "--explain", "--dialect", dialect).stdout
         assert f"{quote}a_dictionary{quote}" in told
         assert "a.main" not in told
-    assert inside(*asked, "--dialect", "spark").exit_code == 2
-    assert inside(*asked, "--explain", "--dialect", "cobol").exit_code == 2
-    spread = json.loads(inside(*asked, "--spread-suppressed", "--json").stdout)
+    assert call(*asked, "--dialect", "spark").returncode == 2
+    assert call(*asked, "--explain", "--dialect", "cobol").returncode == 2
+    spread = json.loads(call(*asked, "--spread-suppressed", "--json").stdout)
     assert sum(row["n"] for row in spread["rows"]) == pytest.approx(200)
 
 
@@ -482,7 +516,7 @@ def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) ->
         method=method,
         columns=small()["columns"] | columns,
     )
-    told = document("frontier", "p.yml")
+    told = document("frontier", "p.yml", run=process)
     assert set(told) == FRONTIER_KEYS
     assert {"risk", "loss", "policy"} <= set(told["points"][0])
     assert Path(told["page"]).read_text().startswith("<!")
@@ -524,7 +558,7 @@ def test_no_release_is_exit_3(place: Path) -> None:
         target="none.duckdb",
         privacy=[{"model": "k_anonymity", "k": 201}],
     )
-    done = call("run", "none.yml", "--json")
+    done = process("run", "none.yml", "--json")
     assert (done.returncode, done.stdout) == (3, "")
     assert not Path("none.duckdb").exists()
 
@@ -545,11 +579,10 @@ def test_values_are_named_on_request_and_never_those_of_a_withheld_column(place:
 # -- verification ------------------------------------------------------------------------------
 
 
-def test_a_tampered_target_is_caught_and_named(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_a_tampered_target_is_caught_and_named(released: Path) -> None:
     with duckdb.connect("a.duckdb") as con:
         con.execute("DELETE FROM a WHERE rowid = 0")
-    done = call("verify", "a.yml")
+    done = process("verify", "a.yml")
     assert done.returncode == 4
     assert "NOT verified" in done.stdout
     assert "verification failed" in done.stderr
@@ -613,6 +646,7 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
+@pytest.mark.sampled(2)  # an interrupt of a search has a file of its own
 @pytest.mark.parametrize("phase", ["prepare", "search", "write"])
 def test_an_interrupt_ends_quickly_and_changes_nothing(large: Path, phase: str) -> None:
     before = prints()
@@ -659,7 +693,7 @@ def test_progress_is_for_terminals(place: Path) -> None:
     assert "publish" in on_terminal("run", "a.yml")
     assert on_terminal("run", "a.yml", "--quiet") == ""
     assert call("run", "a.yml").stderr == ""
-    assert "search: " in call("run", "a.yml", "-v").stderr
+    assert "search: " in process("run", "a.yml", "-v").stderr
 
 
 # -- sql ---------------------------------------------------------------------------------------
@@ -674,7 +708,7 @@ def test_sql_runs_scripts_from_anywhere(place: Path) -> None:
     ]
     assert document("sql", ":memory:", "-c", script) == rows
     assert document("sql", ":memory:", "script.sql") == rows
-    assert json.loads(call("sql", ":memory:", "--json", stdin=script).stdout) == rows
+    assert json.loads(process("sql", ":memory:", "--json", stdin=script).stdout) == rows
     assert call("sql", ":memory:", "-c", script).stdout.split() == ["a", "1", "NULL", "b", "2"]
 
 
@@ -735,10 +769,9 @@ def test_sql_reads_a_published_release_and_changes_no_byte(place: Path, file: st
     assert call("run", "a.yml").returncode == 0
 
 
-def test_macros_are_not_installed_in_a_published_release(place: Path) -> None:
-    assert call("run", "a.yml").returncode == 0
+def test_macros_are_not_installed_in_a_published_release(released: Path) -> None:
     before = prints()
-    done = call("macros", "install", "a.duckdb")
+    done = process("macros", "install", "a.duckdb")
     assert (done.returncode, done.stdout) == (2, "")
     assert "a published release is not changed" in done.stderr
     assert "attach it to a database of your own" in done.stderr
@@ -763,13 +796,13 @@ def test_an_owners_database_gets_its_macros(place: Path) -> None:
 
 @pytest.mark.parametrize("command", ["run", "verify", "risk", "sql"])
 def test_help_shows_an_example(command: str) -> None:
-    said = call(command, "--help").stdout
+    said = process(command, "--help").stdout
     assert f"\n  dbdeid {command} " in said
     assert "--json" in said
 
 
 def test_help_says_what_arguments_are() -> None:
-    assert "A DuckDB, Parquet or CSV file." in call("init", "--help").stdout
+    assert "A DuckDB, Parquet or CSV file." in process("init", "--help").stdout
 
 
 def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:

@@ -26,21 +26,25 @@ def diabetes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_the_first_example_prints_what_it_shows(diabetes: Path) -> None:
     left = {path.name for path in diabetes.iterdir()}
     assert {"diabetes130_public.duckdb", "public.html", "public.json"} <= left
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reader", READERS)
 def test_every_command_of_a_readers_page_runs(reader: str, diabetes: Path) -> None:
     follow(f"readers/{reader}.md", diabetes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "texts"), [("support2", 3), ("frontier", 3)])
 def test_an_example_prints_what_it_shows(name: str, texts: int, tmp_path: Path) -> None:
     assert follow(EXAMPLES / name / "README.md", copied(name, tmp_path)) == texts
 
 
+@pytest.mark.full
 def test_the_tutorial_leads_from_a_csv_to_a_release(tmp_path: Path) -> None:
     folder = copied("diabetes130", tmp_path)
     assert follow("tutorial.md", folder) == 11

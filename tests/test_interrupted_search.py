@@ -111,6 +111,7 @@ class Terminal:
         return self.run.returncode, out.decode()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ["numpy", "sql"])
 def test_without_a_terminal_the_best_so_far_is_told_for_the_spec(place: Path, engine: str) -> None:
     write(engine)
@@ -133,6 +134,7 @@ def test_without_a_terminal_the_best_so_far_is_told_for_the_spec(place: Path, en
     assert {name: str(level) for name, level in made.transformation.items()} == node
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ["numpy", "sql"])
 def test_at_a_terminal_the_best_so_far_is_released_on_yes(place: Path, engine: str) -> None:
     write(engine)
@@ -153,6 +155,7 @@ def test_at_a_terminal_the_best_so_far_is_released_on_yes(place: Path, engine: s
     assert dbdeid.verify("spec.yml").verified
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x04", "Ctrl-C"])
 def test_at_a_terminal_anything_but_yes_changes_nothing(place: Path, answer: str) -> None:
     write("numpy")
@@ -198,7 +201,8 @@ def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
     assert prints() == before
 
 
-@pytest.mark.parametrize("engine", ["numpy", "sql"])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("engine", ["sql", "numpy"])
 def test_a_deep_check_tells_what_it_has(place: Path, engine: str) -> None:
     write(engine)
     before = prints()

@@ -72,6 +72,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [150, 550, 800])
 @pytest.mark.parametrize("words", ["verify theirs.parquet --qi age --k 5", "run spec.yml"])
 def test_too_little_memory_is_told(place: Path, size: int, words: str) -> None:
@@ -162,6 +163,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_only_regular_files_are_read(place: Path, case: str) -> None:
     for name in ("zero.yml", "zero.sql", "zero.csv"):

@@ -17,6 +17,8 @@ import pytest
 
 import dbdeid
 
+pytestmark = pytest.mark.full  # makes an environment, and attacks for most of a minute
+
 SCRIPT = Path(__file__).with_name("anonymeter_script.py")
 ATTACKS = ("singling_out", "linkability", "inference of DzClass", "inference of Income")
 Rates = dict[str, dict[str, list[float]]]

@@ -94,6 +94,7 @@ def test_a_failed_transaction_leaves_nothing_and_tells_why(session, last, error,
 NAMES = ["my db", "select", 'a"b', "q'q", "x.y", "a;b", "ünï", "main", "temp", "memory", "SYSTEM"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*NAMES, "deid", "HOME"])
 def test_any_file_name_attaches_beside_anything(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "other"
@@ -234,6 +235,7 @@ SHADOWS = (
 )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("statement", SHADOWS)
 @pytest.mark.parametrize("connected", [False, True])
 def test_a_macro_for_a_built_in_is_refused(tmp_path: Path, statement: str, connected: bool) -> None:

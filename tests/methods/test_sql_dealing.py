@@ -109,6 +109,7 @@ def diverse(least: float, kind: str) -> tuple[SensitiveModel, ...]:
     return (LDiversity.model_validate(given),)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "models",
     [

@@ -159,6 +159,7 @@ OURS = ["qi_0", "qi_1", "subject", "records", "class_size", "cells", "pattern", 
 OURS += ["met", "marked", "found", "groups", "classes", "select", 'quo"te', "__qi__", "meetings"]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", OURS)
 def test_no_name_of_the_table_meets_one_of_ours(

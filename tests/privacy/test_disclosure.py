@@ -265,6 +265,7 @@ OURS += ["holders", "classes", "shares", "told", "found", "known", "held", "numb
 OURS += ["reached", "summed", "level", 'quo"te', "select", "s"]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", OURS)
 def test_no_name_of_the_table_meets_one_of_ours(session: Session, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'

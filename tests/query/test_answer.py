@@ -131,6 +131,7 @@ def test_an_open_end_is_refused_where_it_matters(
     assert refused.hint
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "DOUBLE", "DECIMAL(5,1)", "DATE"])
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
 def test_what_has_no_end_has_no_bounds(

@@ -283,6 +283,7 @@ def outcome(raw: duckdb.DuckDBPyConnection, text: str) -> Any:
     return [str(d[1]) for d in found.description], [repr(row) for row in found.fetchall()]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_an_expression_that_is_read_means_the_same(
     text: str, raw: duckdb.DuckDBPyConnection

@@ -184,6 +184,7 @@ def test_nothing_but_questions_on_the_source(text: str) -> None:
         parse(text, PEOPLE)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
     "frame",
@@ -229,6 +230,7 @@ def nested(opening: str, core: str, closing: str, times: int) -> str:
     return f"{B} WHERE {opening * times}{core}{closing * times} = 1"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

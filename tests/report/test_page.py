@@ -70,6 +70,7 @@ def sections(page: str) -> dict[str, str]:
     return Tags(page).headings
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "record",
     [full(), minimal(), failing(), padded(), padded(catalog="none"), moved()],

@@ -280,17 +280,19 @@ def test_what_cannot_be_listed_is_searched_alike(name, problem, share, picky):
 
 
 @pytest.mark.usefixtures("nothing_is_listed")
-def test_larger_lattices_that_cannot_be_listed():
-    for seed in range(3):
-        lattice, tuples = random_problem(seed=seed, width=5, rows=500)
-        checker = NumpyChecker(lattice, tuples, Rule(4))
-        problem = Problem(lattice, tuples, checker, limit=25, objective=LOSS)
-        found, expected = explore(optimal, problem), explore(exhaustive, problem)
-        assert (found.node, found.score) == (expected.node, expected.score)
-        assert found.checked < lattice.size / 2
-        assert explore(optimal, problem) == found
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", range(3))
+def test_larger_lattices_that_cannot_be_listed(seed):
+    lattice, tuples = random_problem(seed=seed, width=5, rows=500)
+    checker = NumpyChecker(lattice, tuples, Rule(4))
+    problem = Problem(lattice, tuples, checker, limit=25, objective=LOSS)
+    found, expected = explore(optimal, problem), explore(exhaustive, problem)
+    assert (found.node, found.score) == (expected.node, expected.score)
+    assert found.checked < lattice.size / 2
+    assert explore(optimal, problem) == found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("nothing_is_listed")
 @pytest.mark.parametrize("slow", [(Boxes, "known"), (Region, "below")], ids=["listing", "closing"])
 def test_a_time_limit_holds_between_checks(slow, monkeypatch):

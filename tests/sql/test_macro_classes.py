@@ -179,6 +179,7 @@ def small() -> Any:
         yield connection
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     ("qis", "message"),

@@ -84,6 +84,7 @@ def test_a_compressed_file_and_a_release(con: Con, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -124,28 +125,42 @@ TREE = """INSERT INTO deid.hierarchies
   (SELECT unnest({releases}) AS release)"""
 
 
-@pytest.fixture
-def tree(con: Con) -> Con:
+def plant(con: Con) -> None:
     con.execute(TREE.format(releases="['']"))
     con.execute("CREATE TABLE t AS SELECT unnest([20, 25, 30, NULL]) AS age")
+
+
+@pytest.fixture
+def tree(con: Con) -> Con:
+    plant(con)
     return con
 
 
-def test_values_become_labels(tree: Con) -> None:
+@pytest.fixture(scope="module")
+def standing() -> Any:
+    """The same for all tests that only read it."""
+    with duckdb.connect() as connection:
+        macros.install(connection)
+        plant(connection)
+        yield connection
+
+
+def test_values_become_labels(standing: Con) -> None:
     query = "SELECT * REPLACE (deid.generalize(age, 'age', {}) AS age) FROM t"
-    assert rows(tree, query.format(0)) == [("20",), ("25",), ("30",), (None,)]
-    assert rows(tree, query.format(1)) == [("[20, 30)",), ("[20, 30)",), ("[30, 40)",), (None,)]
-    assert rows(tree, query.format(2)) == [("*",)] * 4
-    assert value(tree, "deid.generalize('20', '.age', 1)") == "[20, 30)"
-    assert value(tree, "deid.generalize(20, 'age', '1')") == "[20, 30)"
+    assert rows(standing, query.format(0)) == [("20",), ("25",), ("30",), (None,)]
+    assert rows(standing, query.format(1)) == [("[20, 30)",), ("[20, 30)",), ("[30, 40)",), (None,)]
+    assert rows(standing, query.format(2)) == [("*",)] * 4
+    assert value(standing, "deid.generalize('20', '.age', 1)") == "[20, 30)"
+    assert value(standing, "deid.generalize(20, 'age', '1')") == "[20, 30)"
 
 
-def test_level_and_hierarchy_may_come_from_columns(tree: Con) -> None:
+def test_level_and_hierarchy_may_come_from_columns(standing: Con) -> None:
     query = """SELECT deid.generalize(age, name, level) FROM (VALUES (20, 'age', 1), (30, 'age', 0),
       (NULL, 'age', 2), (NULL, 'age', 1)) AS v(age, name, level)"""
-    assert rows(tree, query) == [("[20, 30)",), ("30",), ("*",), (None,)]
+    assert rows(standing, query) == [("[20, 30)",), ("30",), ("*",), (None,)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -164,9 +179,9 @@ def test_level_and_hierarchy_may_come_from_columns(tree: Con) -> None:
         ("20, 'age', NULL", "with a level NULL"),
     ],
 )
-def test_what_is_unknown_is_an_error(tree: Con, call: str, message: str) -> None:
+def test_what_is_unknown_is_an_error(standing: Con, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message) as error:
-        value(tree, f"deid.generalize({call})")
+        value(standing, f"deid.generalize({call})")
     assert "99" not in str(error.value)
 
 
@@ -211,8 +226,8 @@ def test_releases_that_differ_are_told_apart(tree: Con) -> None:
         ("NULL", None),
     ],
 )
-def test_lowest_common_ancestors(tree: Con, leaves: str, expected: str | None) -> None:
-    assert value(tree, f"deid.lca('age', {leaves})") == expected
+def test_lowest_common_ancestors(standing: Con, leaves: str, expected: str | None) -> None:
+    assert value(standing, f"deid.lca('age', {leaves})") == expected
 
 
 @pytest.mark.parametrize(
@@ -229,15 +244,15 @@ def test_lowest_common_ancestors(tree: Con, leaves: str, expected: str | None) -
         ("deid.label_loss('zip', NULL)", "no hierarchy zip"),
     ],
 )
-def test_unknown_leaves_and_labels_are_errors(tree: Con, call: str, message: str) -> None:
+def test_unknown_leaves_and_labels_are_errors(standing: Con, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message) as error:
-        value(tree, call)
+        value(standing, call)
     assert "99" not in str(error.value)
 
 
-def test_the_loss_of_labels(tree: Con) -> None:
+def test_the_loss_of_labels(standing: Con) -> None:
     labels = "['20', '[20, 30)', '[20, 30)@1', '[30, 40)', '*', NULL]"
-    found = rows(tree, f"SELECT deid.label_loss('age', l) FROM (SELECT unnest({labels}) AS l)")
+    found = rows(standing, f"SELECT deid.label_loss('age', l) FROM (SELECT unnest({labels}) AS l)")
     assert found == [(0,), (0.5,), (0.5,), (0,), (1,), (0,)]
 
 
@@ -387,6 +402,7 @@ def loaded() -> Any:
         yield connection
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_and_tables_of_the_caller_are_not_captured(loaded: Con, name: str) -> None:
     others = ", ".join(f"'30' AS \"{other}\"" for other in HOSTILE if other != name)
@@ -403,15 +419,19 @@ def test_columns_and_tables_of_the_caller_are_not_captured(loaded: Con, name: st
 # -- query error ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def answers(con: Con) -> Con:
-    con.execute("CREATE TABLE t AS FROM (VALUES ('a', 10), ('b', 20), (NULL, 5), ('l', 5)) v(g, n)")
-    con.execute(
-        """CREATE TABLE e AS FROM (VALUES ('a', 11.5, 0), ('b', 20, 0), (NULL, 5, 1), ('z', 5, 5))
-        v(g, n, n_lower)"""
-    )
-    con.execute("CREATE TABLE bad AS SELECT g, n, 'many' AS n_upper FROM t")
-    return con
+@pytest.fixture(scope="module")
+def answers() -> Any:
+    with duckdb.connect() as con:
+        macros.install(con)
+        con.execute(
+            "CREATE TABLE t AS FROM (VALUES ('a', 10), ('b', 20), (NULL, 5), ('l', 5)) v(g, n)"
+        )
+        con.execute(
+            """CREATE TABLE e AS FROM (VALUES ('a', 11.5, 0), ('b', 20, 0), (NULL, 5, 1),
+            ('z', 5, 5)) v(g, n, n_lower)"""
+        )
+        con.execute("CREATE TABLE bad AS SELECT g, n, 'many' AS n_upper FROM t")
+        yield con
 
 
 def test_query_errors(answers: Con) -> None:

@@ -46,6 +46,7 @@ method: {name: full_domain, suppression_limit: 0.1}
 """
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("target", [None, "out.duckdb"])
 @pytest.mark.parametrize("form", ["path", "yaml", "json"])
 def test_a_release_from_sql(con: duckdb.DuckDBPyConnection, form: str, target: str | None) -> None:

@@ -177,8 +177,14 @@ class Padded(Release):
             "ward_truthful": sql(truthful(*tables, sensitive, names)),
         }
 
-    def publish(self, path: Path, *changes: str, before: str | None = None) -> Verification:
-        assert before is None
+    def publish(self, path: Path, *changes: str) -> Verification:  # type: ignore[override]
+        dictionary, catalog = self.write(path, *changes)
+        return verify_file(path, self.declared, dictionary=dictionary, catalog=catalog)
+
+    def write(  # type: ignore[override]
+        self, path: Path, *changes: str
+    ) -> tuple[str | Path, str | Path]:
+        """Write a file of the release, then changed by statements: where its lists are."""
         tables = ("ward", "ward_dictionary", "ward_catalog")
         if path.suffix == ".duckdb":
             with duckdb.connect() as con:
@@ -194,13 +200,12 @@ class Padded(Release):
                 with duckdb.connect(path) as con:
                     for statement in changes:
                         con.execute(statement)
-            dictionary, catalog = tables[1:]
-            return verify_file(path, self.declared, dictionary=dictionary, catalog=catalog)
+            return tables[1], tables[2]
         files = [path.with_name(f"{name}{path.suffix}") for name in tables]
         form = "parquet" if path.suffix == ".parquet" else "csv"
         for name, file in zip(tables, files, strict=True):
             self.sql(f"COPY {name} TO '{file}' (FORMAT {form})")
-        return verify_file(files[0], self.declared, dictionary=files[1], catalog=files[2])
+        return files[1], files[2]
 
 
 def counterfeited() -> Padded:

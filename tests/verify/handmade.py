@@ -133,7 +133,14 @@ class Release:
     def publish(
         self, path: Path, *changes: str, before: str | None = None, later: bool = False
     ) -> Verification:
-        """Write a file of the release, changed by statements, reopen and verify it.
+        """Write a file of the release, changed by statements, reopen and verify it."""
+        dictionary = self.write(path, *changes, before=before, later=later)
+        return verify_file(path, self.declared, dictionary=dictionary)
+
+    def write(
+        self, path: Path, *changes: str, before: str | None = None, later: bool = False
+    ) -> str | Path:
+        """Write a file of the release, changed by statements, and tell where its dictionary is.
 
         A database is changed while it is written, and so leaves nothing of before in the file;
         or `later`, when it has been closed.
@@ -144,14 +151,14 @@ class Release:
                 with duckdb.connect(path) as con:
                     for statement in changes:
                         con.execute(statement)
-            return verify_file(path, self.declared, dictionary="ward_dictionary")
+            return "ward_dictionary"
         beside = path.with_name(f"{path.stem}_dictionary{path.suffix}")
         options = "(FORMAT parquet)" if path.suffix == ".parquet" else "(FORMAT csv)"
         self.sql(
             f"COPY ward TO '{path}' {options}", f"COPY ward_dictionary TO '{beside}' {options}"
         )
         self.sql(*changes)
-        return verify_file(path, self.declared, dictionary=beside)
+        return beside
 
     def _database(self, path: Path, before: str | None, changes: Sequence[str]) -> None:
         self.sql(f"ATTACH '{path}' AS published (STORAGE_VERSION 'v1.2.0')")

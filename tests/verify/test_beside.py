@@ -19,10 +19,10 @@ TWICE = """INSERT INTO ward_dictionary SELECT * REPLACE ('0' AS lower, '99' AS u
 @pytest.mark.parametrize("ending", [".duckdb", ".parquet", ".csv"])
 def test_a_value_explained_twice(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ward{ending}"
-    handmade().publish(path)
+    handmade().write(path)
     assert verify_bare(path, NAMES, 5).verified
     path.unlink()
-    handmade().sql(TWICE).publish(path)
+    handmade().sql(TWICE).write(path)
     found = verify_bare(path, NAMES, 5)
     assert failed(found) == {"dictionary"}
     assert detail(found, "dictionary") == "lists 1 values of 'age' more than once"
@@ -30,7 +30,7 @@ def test_a_value_explained_twice(tmp_path: Path, ending: str) -> None:
 
 def test_another_file_of_that_name_is_no_dictionary(tmp_path: Path) -> None:
     path = tmp_path / "ward.csv"
-    handmade().publish(path)
+    handmade().write(path)
     (tmp_path / "ward_dictionary.csv").write_text("word,meaning\nage,years\nage,years\n")
     assert verify_bare(path, NAMES, 5).verified
 

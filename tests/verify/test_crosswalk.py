@@ -109,6 +109,7 @@ LIES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LIES)
 def test_a_crosswalk_that_lies(name: str) -> None:
     lie, told = LIES[name]
@@ -125,6 +126,7 @@ def test_a_crosswalk_may_tell_a_pair_in_parts() -> None:
     assert release.verify().verified
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -221,6 +223,7 @@ UNTRUE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", UNTRUE)
 def test_a_release_that_is_not_the_source(name: str) -> None:
     change, wrong, told = UNTRUE[name]
@@ -320,6 +323,7 @@ DICTIONARIES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DICTIONARIES)
 def test_a_dictionary_that_lies(name: str) -> None:
     change, with_source, without = DICTIONARIES[name]

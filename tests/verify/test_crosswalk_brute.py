@@ -154,6 +154,7 @@ def con() -> duckdb.DuckDBPyConnection:
     return con
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("block", range(6))
 def test_it_accepts_what_can_be_told_apart_and_nothing_else(
     con: duckdb.DuckDBPyConnection, block: int

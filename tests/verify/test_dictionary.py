@@ -88,6 +88,7 @@ ENTRY = (
 ADDED = "INSERT INTO dictionary VALUES ('{}', {}, {}, NULL, NULL, NULL)"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("statement", "wrong", "levels"),
     [

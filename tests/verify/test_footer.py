@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from handmade import detail, failed, handmade
+from handmade import DECLARED, detail, failed, handmade
 
 from dbdeid.verify import verify_file
 from dbdeid.verify.footer import found_wrong
@@ -187,6 +188,14 @@ FIELDS = "in the footer, which DuckDB does not write"
 STATISTICS = "are not those of its values"
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a release and its dictionary, verified."""
+    folder = tmp_path_factory.mktemp("published")
+    assert handmade().publish(folder / "ward.parquet").verified
+    return folder
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -206,15 +215,12 @@ STATISTICS = "are not those of its values"
         (_hide_in_logical_type, FIELDS),
     ],
 )
-def test_another_footer(tmp_path: Path, change: Change, words: str) -> None:
-    path = tmp_path / "ward.parquet"
-    release = handmade()
-    beside = path.with_name("ward_dictionary.parquet")
-    assert release.publish(path).verified
+def test_another_footer(published: Path, tmp_path: Path, change: Change, words: str) -> None:
+    path = Path(shutil.copytree(published, tmp_path / "changed")) / "ward.parquet"
     changed(path, change)
     if words == STATISTICS:
         pq.read_table(path)  # readers take it
-    found = verify_file(path, release.declared, dictionary=beside)
+    found = verify_file(path, DECLARED, dictionary=path.with_name("ward_dictionary.parquet"))
     assert failed(found) == {"metadata"}
     assert words in detail(found, "metadata")
     assert "secret" not in detail(found, "metadata")
@@ -223,7 +229,7 @@ def test_another_footer(tmp_path: Path, change: Change, words: str) -> None:
 def test_the_footer_of_the_dictionary_too(tmp_path: Path) -> None:
     path = tmp_path / "ward.parquet"
     release = handmade()
-    release.publish(path)
+    release.write(path)
     beside = path.with_name("ward_dictionary.parquet")
     changed(beside, lambda footer: statistics(footer, 0).update({5: (8, b"secret")}))
     found = verify_file(path, release.declared, dictionary=beside)
@@ -232,14 +238,14 @@ def test_the_footer_of_the_dictionary_too(tmp_path: Path) -> None:
 
 def test_a_field_that_readers_refuse(tmp_path: Path) -> None:
     path = tmp_path / "ward.parquet"
-    handmade().publish(path)
+    handmade().write(path)
     changed(path, _path_of_file)
     assert found_wrong(path) == [f"fields 4.1.1 {FIELDS}"]
 
 
 def test_bytes_after_the_last_field(tmp_path: Path) -> None:
     path = tmp_path / "ward.parquet"
-    handmade().publish(path)
+    handmade().write(path)
     changed(path, lambda _: None, after=b"patient 1")
     assert found_wrong(path) == ["a footer that cannot be read"]
 

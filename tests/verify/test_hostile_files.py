@@ -56,6 +56,7 @@ def shadowed(body: str) -> list[str]:
     return texts
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("body", BODIES)
 def test_macros_for_all_built_ins_change_no_verdict(tmp_path: Path, body: str) -> None:
     statements = shadowed(body)
@@ -75,7 +76,7 @@ def test_macros_for_all_built_ins_change_no_verdict(tmp_path: Path, body: str) -
 
 def test_a_table_hidden_behind_macros_is_found(tmp_path: Path) -> None:
     path = tmp_path / "ward.duckdb"
-    handmade().publish(
+    handmade().write(
         path,
         "CREATE TABLE raw_patients AS SELECT 'Ann' AS name",
         "UPDATE ward SET sex = sex || rowid",
@@ -93,7 +94,7 @@ def test_a_table_hidden_behind_macros_is_found(tmp_path: Path) -> None:
 def test_a_file_cannot_reach_beyond_itself(tmp_path: Path) -> None:
     path, secret = tmp_path / "ward.duckdb", tmp_path / "secret.txt"
     secret.write_text("7")
-    handmade().publish(path)
+    handmade().write(path)
     with Session.open(path, read_only=True, sealed=True) as session:
         for query in (
             f"SELECT content FROM read_text('{secret}')",
@@ -112,7 +113,7 @@ def test_a_view_of_a_file_reads_no_other_file(tmp_path: Path) -> None:
     path, secret = tmp_path / "ward.duckdb", tmp_path / "secret.txt"
     secret.write_text("7")
     reads = f"CREATE VIEW more AS SELECT 'M' AS sex, content FROM read_text('{secret}')"
-    handmade().publish(path, reads)
+    handmade().write(path, reads)
     with pytest.raises(DataError) as refused:
         dbdeid.query(path, "SELECT sum(m.content::INT) FROM ward JOIN more m USING (sex)")
     assert "7" not in str(refused.value)

@@ -53,6 +53,7 @@ def told(path: Path) -> str:
         return leftover.storage(session, path, []).detail
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("history", HISTORIES)
 def test_what_was_there_before_is_found(tmp_path: Path, history: str) -> None:
     path = tmp_path / "ward.duckdb"
@@ -136,6 +137,7 @@ VALUES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("version", ["v1.2.0", "latest"])
 @pytest.mark.parametrize("compression", VALUES)
 @pytest.mark.parametrize("rows", [900, 5000])

@@ -387,11 +387,11 @@ def test_names_of_the_release_meet_no_name_of_a_query() -> None:
 def test_a_file_must_be_what_was_verified(tmp_path: Path) -> None:
     release = of(model("t_closeness", t=0.15))
     path = tmp_path / "ward.parquet"
-    release.publish(path)
+    release.write(path)
     with Session.over(release.con, None, read_only=False) as session:
         expected = content(session, session.relation("ward"), release.declared.columns)
     assert expected is not None
-    release.replace(HOMOGENEOUS).publish(path)
+    release.replace(HOMOGENEOUS).write(path)
     beside = tmp_path / "ward_dictionary.parquet"
     found = verify_file(path, release.declared, dictionary=beside, same_as=expected)
     assert failed(found) == {"content"}

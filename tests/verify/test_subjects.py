@@ -139,7 +139,7 @@ def test_a_missing_value_counts_as_declared(policy: str, smallest: int) -> None:
 def test_a_file_must_hold_the_rows_that_were_verified(tmp_path: Path, kind: str) -> None:
     release = by_subject()
     path = tmp_path / f"ward{kind}"
-    release.publish(path)
+    release.write(path)
     with Session.over(release.con, None, read_only=False) as session:
         expected = content(session, session.relation("ward"), release.declared.columns)
     assert expected is not None
