@@ -10,9 +10,10 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
+import zoo
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiers import examples
 from typer.testing import CliRunner
 
 import dbdeid
@@ -51,7 +52,7 @@ GRIDS = {'q"uoted': 0.1, "PLACE": 0.1, "fee, in €": 0.1}
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    stored(TRIALS)
+    zoo.fill(stored, TRIALS)
     return tmp_path
 
 
@@ -70,6 +71,7 @@ def spec(*, columns: Any = None, more: Any = None, **method: Any) -> dict[str, A
         "columns": dict.fromkeys(NAMES, "drop") | dict.fromkeys(columns or FEW, "synthesize"),
         "privacy": [{"model": "cluster_size", "k": K}],
         "method": {"name": "condensation", **method},
+        "evaluate": {"metrics": []},
         "seed": 1,
     } | (more or {})
 
@@ -102,6 +104,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", VARIANTS.values(), ids=list(VARIANTS))
 def test_every_type_keeps_its_type_range_and_steps(method: dict[str, Any]) -> None:
     result = dbdeid.run(spec(columns=NAMES, **method))
@@ -160,12 +163,12 @@ def test_clusters_are_private_and_hold_source_and_release() -> None:
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order() -> None:
     files = []
-    for order in ("rowid", "rowid DESC", "hash(rowid)"):
+    for order in ("rowid", "rowid DESC", "hash(rowid)")[: 3 if tiers.full else 2]:
         stored(f"CREATE OR REPLACE TABLE trials AS FROM trials ORDER BY {order}")
         made = spec(more={"output": {"export": ["out.csv"]}}, strata=["died"], response="months")
         dbdeid.run({k: v for k, v in made.items() if k != "target"})
         files.append(Path("out.csv").read_bytes())
-    assert files[0] == files[1] == files[2]
+    assert len(set(files)) == 1
     other = spec(more={"seed": 2, "target": None, "output": {"export": ["out.csv"]}})
     dbdeid.run({k: v for k, v in other.items() if v is not None})
     assert Path("out.csv").read_bytes() != files[0]
@@ -205,7 +208,7 @@ def test_a_release_is_verified_against_its_source_later() -> None:
     ids=["a value", "a row", "a cell"],
 )
 def test_a_release_that_was_tampered_with_is_not_verified(change: str, broken: str) -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     with duckdb.connect("out.duckdb") as con:
         con.execute(change)
     found = verify_release(spec())
@@ -358,7 +361,7 @@ def test_clusters_that_tell_too_much_are_warned_of() -> None:
 
 
 def test_refusals_leave_the_last_release_as_it_is() -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     shutil.copy("out.duckdb", "before.duckdb")
     with pytest.raises(DataError, match="fewer than k = 20 records"):
         dbdeid.run(spec(strata=["age"]))
@@ -371,7 +374,7 @@ def test_refusals_leave_the_last_release_as_it_is() -> None:
 
 
 def test_an_interrupt_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     for step in ("plan", "write"):
         with monkeypatch.context() as patched:
@@ -425,7 +428,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], int, dict
 
 @settings(
     deadline=None,
-    max_examples=examples(15),
+    max_examples=tiers.examples(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(tables())
