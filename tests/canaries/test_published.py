@@ -31,7 +31,7 @@ OFTEN = {
     ("policy", "adult"),
     ("condensation-recipient", "adult"),
 }
-TWICE = {("full_domain", "every_type"), ("full_domain-models", "adult")}
+TWICE = {("full_domain", "every_type")}
 
 
 def every(

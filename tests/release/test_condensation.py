@@ -188,6 +188,7 @@ def test_without_a_seed_the_next_run_draws_the_same() -> None:
     assert Path("out.csv").read_bytes() != first
 
 
+@pytest.mark.full
 def test_a_release_is_verified_against_its_source_later() -> None:
     dbdeid.run(spec(strata=["died"]))
     assert verify_release(spec(strata=["died"])).verified
@@ -216,6 +217,7 @@ def test_a_release_that_was_tampered_with_is_not_verified(change: str, broken: s
     assert broken in {p.model for p in found.promises if not p.holds}
 
 
+@pytest.mark.full
 def test_inside_the_owners_database_and_in_memory() -> None:
     made = spec()
     del made["target"]
@@ -260,6 +262,7 @@ def test_what_is_told_of_a_run_names_no_record() -> None:
         assert "than chance explains" not in text
 
 
+@pytest.mark.full
 def test_searches_are_refused_and_sql_runs_it() -> None:
     Path("s.json").write_text(json.dumps(spec()))
     for command in ("search", "frontier"):
@@ -273,6 +276,7 @@ def test_searches_are_refused_and_sql_runs_it() -> None:
     assert len(rows_of("out.duckdb", "FROM drawn")) == N
 
 
+@pytest.mark.full
 def test_queries_and_models_are_answered_from_synthetic_records() -> None:
     Path("q.sql").write_text("SELECT died, count(*) FROM trials WHERE age > 40 GROUP BY died")
     models = [
@@ -312,6 +316,7 @@ def test_steps_of_numbers_are_kept_exactly() -> None:
     assert max(len(text) for (text,) in shown) == 3
 
 
+@pytest.mark.full
 def test_nan_is_missing() -> None:
     nan = "CASE WHEN i % 4 = 0 THEN 'nan'::DOUBLE ELSE i % 9 END"
     stored(f"CREATE OR REPLACE TABLE trials AS SELECT i // 2 AS a, {nan} AS x FROM range(80) r(i)")

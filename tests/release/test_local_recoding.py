@@ -127,6 +127,7 @@ def each_released_value_is_one_of_the_hierarchy_and_listed_with_its_level() -> N
     assert shown == {(column, value) for column, value, _ in listed}
 
 
+@pytest.mark.full
 def test_what_is_lost_is_less_than_with_one_level_a_column() -> None:
     local = zoo.run(spec())
     method = {"name": "full_domain", "suppression_limit": 0.0}
@@ -146,6 +147,7 @@ def test_a_missing_value_stays_missing_below_the_top() -> None:
     assert listed[None] == 0
 
 
+@pytest.mark.full
 def test_a_column_without_any_value_stays_empty() -> None:
     source = {"sql": "SELECT * REPLACE (NULL::VARCHAR AS zip) FROM people", "name": "people"}
     result = dbdeid.run(spec(source=source))
@@ -272,7 +274,7 @@ def test_several_sensitive_columns_hold_each_and_together() -> None:
             assert max(ill.values()) <= 0.7 * ill.total()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("attacker", ["prosecutor", "marketer"])
 def test_a_limited_risk_is_within_its_threshold(attacker: str) -> None:
     privacy = [{"model": "max_risk", "attacker": attacker, "threshold": 0.15}]
@@ -354,6 +356,7 @@ def test_neither_the_order_of_the_source_nor_threads_change_a_byte(
     assert {name: Path(name).read_bytes() for name in files} == first
 
 
+@pytest.mark.full
 def test_a_second_run_draws_as_the_first_did() -> None:
     """Two releases that differ in their blocks alone would tell more than either."""
     made = spec({"algorithm": "paper"}, seed=None)
@@ -422,6 +425,7 @@ def test_a_later_verification_finds_what_was_changed(change: str) -> None:
     assert not verify_release(made).verified
 
 
+@pytest.mark.full
 def test_a_later_verification_finds_another_source() -> None:
     made = spec()
     zoo.run(made)
@@ -432,6 +436,7 @@ def test_a_later_verification_finds_another_source() -> None:
     assert "truthfulness" in found.source_changed.not_compared
 
 
+@pytest.mark.full
 def test_an_export_made_later_is_the_same() -> None:
     made = spec(output={"export": ["out.parquet", "out.csv"]})
     dbdeid.run(made)

@@ -203,6 +203,7 @@ def test_the_source_may_be_verified_against_later(place: Path) -> None:
     assert found.source_changed.not_compared == ("means",)
 
 
+@pytest.mark.full
 def test_only_the_metrics_that_are_asked_for_are_told() -> None:
     found = dbdeid.run(spec(evaluate={"metrics": ["moments"]})).metrics
     assert {name.partition(".")[0] for name in found} == {"moments"}
@@ -218,6 +219,7 @@ def test_no_dictionary_and_no_originals_are_kept(place: Path) -> None:
         assert con.execute("SELECT count(*) FROM deid.hierarchies").fetchone() == (0,)
 
 
+@pytest.mark.full
 def test_queries_are_answered_from_the_means(place: Path) -> None:
     (place / "q.sql").write_text("SELECT sex, count(*) FROM people WHERE age > 40 GROUP BY sex")
     result = dbdeid.run(spec(evaluate={"queries": "q.sql"}))
@@ -241,6 +243,7 @@ def test_reports_tell_of_the_groups() -> None:
     assert "SSE / SST" not in public  # it tells how far the originals lie from the means
 
 
+@pytest.mark.full
 def test_the_steps_that_are_explained_are_those_of_a_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -282,6 +285,7 @@ def test_more_than_all_records_cannot_be_alike() -> None:
     assert "k can be at most 90" in output
 
 
+@pytest.mark.full
 def test_all_records_may_be_one_group() -> None:
     result = dbdeid.run(spec(privacy=[{"model": "k_anonymity", "k": 90}]))
     assert (result.classes, result.smallest_class) == (1, 90)
@@ -323,7 +327,7 @@ def test_values_that_doubles_cannot_tell_apart_are_refused(kind: str, value: str
     assert "subtract from all of them what they have in common" in output
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @every_algorithm
 @pytest.mark.parametrize("start", [1e15, -4e15, 2.0**51])
 def test_large_numbers_lose_what_small_ones_do(algorithm: str, start: float) -> None:

@@ -536,6 +536,7 @@ def test_safe_harbor_of_other_columns(con: Any, kinds: dict[str, str], message: 
     assert error.value.hint
 
 
+@pytest.mark.full
 def test_safe_harbor_of_a_key_of_several_columns(con: Any) -> None:
     given = spec(method={"safe_harbor": {"age": "age, zip"}})
     given["columns"] = {
@@ -762,7 +763,7 @@ def test_a_later_verification_finds_what_was_changed(con: Any, change: str, fail
     assert failing in {p.model for p in found.promises if not p.holds}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     ["DELETE FROM ward WHERE rowid < 100", "UPDATE ward SET age = (age + 40) % 97"],
@@ -790,6 +791,7 @@ def test_nothing_to_merge(con: Any) -> None:
     assert promise(result)["found"] == 1
 
 
+@pytest.mark.full
 def test_one_value_of_a_column_that_has_more(con: Any) -> None:
     con.execute("UPDATE ward SET sex = 'f'; UPDATE town SET sex = 'f'")
     con.execute("CREATE OR REPLACE TABLE town AS SELECT age, zip, sex, sum(people)::INT AS people "
@@ -810,6 +812,7 @@ def test_from_sql(place: Path) -> None:
         assert json.loads(ran)["verified"]
 
 
+@pytest.mark.full
 def test_in_memory_nothing_is_kept(place: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY ward TO 'ward.parquet'; COPY town TO 'town.parquet'")

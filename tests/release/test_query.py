@@ -76,6 +76,7 @@ def test_answers_lie_about_the_truth_and_nothing_is_written(where: dict[str, Any
     assert prints() == before
 
 
+@pytest.mark.full
 def test_an_open_connection_is_asked() -> None:
     with duckdb.connect("owner.duckdb") as con:
         dbdeid.run(small(), con)

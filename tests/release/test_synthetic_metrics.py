@@ -86,6 +86,7 @@ def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: s
     assert ("responses" in names) is (time == "exact")
 
 
+@pytest.mark.full
 def test_a_source_that_changed_is_seen(shared: Path, tmp_path: Path) -> None:
     spec = json.loads(recipient(shared, "support2", tmp_path).read_text())
     with duckdb.connect(str(tmp_path / "owner.duckdb")) as con:
