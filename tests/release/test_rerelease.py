@@ -291,6 +291,7 @@ def test_runs_of_earlier_versions_cannot_be_compared(con: duckdb.DuckDBPyConnect
         dbdeid.run(spec((1, 1), rerelease="strict"), con)
 
 
+@pytest.mark.full
 def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPyConnection) -> None:
     for number in range(3):
         con.execute(
@@ -305,6 +306,7 @@ def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPy
     assert "columns that the source does not have now" in note
 
 
+@pytest.mark.full
 def test_what_two_releases_tell_is_said_before_how_the_second_was_made(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
