@@ -57,7 +57,7 @@ def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Pa
     assert 0 < metrics["exact_hits.unique"] <= metrics["exact_hits"] < 0.5
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["improved", "original"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_every_variant_holds_what_it_promises(
