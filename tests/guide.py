@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,6 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+from typer.testing import CliRunner
+
+from dbdeid.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -57,10 +62,32 @@ def lay_out(found: Iterable[Block], folder: Path) -> None:
             con.execute(made)
 
 
+def _commands(text: str) -> list[list[str]] | None:
+    """The words of each line, where all are commands of ours and nothing is left to a shell."""
+    lines = text.replace("\\\n", " ").splitlines()
+    words = [shlex.split(line, comments=True) for line in lines]
+    ours = all(line[:1] == ["dbdeid"] for line in words)
+    return words if ours and not set("|<>&;$*`") & set("".join(lines)) else None
+
+
+def _printed(commands: Iterable[list[str]], folder: Path) -> tuple[int, str, str]:
+    """The exit code of commands, which end at the first that fails, and what they print."""
+    out = err = ""
+    with contextlib.chdir(folder):
+        for _, *words in commands:
+            done = CliRunner().invoke(app, words)
+            out, err = out + done.stdout, err + done.stderr
+            if done.exit_code:
+                return done.exit_code, out, err
+    return 0, out, err
+
+
 def shell(
     command: str, folder: Path, *, fails: bool = False, environment: Mapping[str, str] | None = None
 ) -> str:
     """What a command prints, which ends with 0, or as a comment behind it says.
+
+    Commands of dbdeid alone are run in this process, which has loaded it.
 
     Args:
         command: for bash.
@@ -68,21 +95,26 @@ def shell(
         fails: whether it ends with something other than 0.
         environment: in place of ours.
     """
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path} if environment is None else environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    commands = _commands(command) if environment is None else None
+    if commands is not None:
+        code, out, err = _printed(commands, folder)
+    else:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=folder,
+            env={**os.environ, "PATH": path} if environment is None else environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        code, out, err = done.returncode, done.stdout, done.stderr
     told = _EXIT_CODE.search(command)
     if fails:
-        assert done.returncode, done.stdout
+        assert code, out
     else:
-        assert done.returncode == (int(told[1]) if told else 0), done.stdout + done.stderr
-    return done.stdout
+        assert code == (int(told[1]) if told else 0), out + err
+    return out
 
 
 def python(text: str, folder: Path) -> str:

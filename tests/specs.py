@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # File names of the oracle's datasets beside the checkout.
@@ -96,3 +98,9 @@ SELECT
   ['asthma', 'flu', 'none'][1 + i % 3] AS illness
 FROM range(200) AS r(i)
 """
+
+
+def owned() -> None:
+    """A database `owner.duckdb` in the working directory, with the people."""
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import duckdb
+import pytest
 from guide import DOCS, follow
 
 from dbdeid.release import recognised
@@ -14,6 +15,7 @@ from dbdeid.release.spec import ReleaseSpec
 from dbdeid.release.together import Together
 
 
+@pytest.mark.full
 def test_every_command_prints_what_the_guide_shows(tmp_path: Path) -> None:
     assert follow("rerelease.md", tmp_path) == 8
 

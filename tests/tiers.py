@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import pytest
+
+Case = TypeVar("Case")
 
 full = False  # set when pytest starts, before any test is imported
 
@@ -18,6 +21,11 @@ full = False  # set when pytest starts, before any test is imported
 def examples(number: int) -> int:
     """How many examples a property is tried on: a quarter of them in the default tier."""
     return number if full else max(5, number // 4)
+
+
+def some(cases: Sequence[Case], n: int) -> Sequence[Case]:
+    """What one test goes through by itself: in the default tier each n-th, the first included."""
+    return cases if full else cases[::n]
 
 
 def default(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:

@@ -46,7 +46,7 @@ ROOMS = {
 ALL = [(room, case) for room, cases in ROOMS.items() for case in cases]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("room", "case"),
     ALL,

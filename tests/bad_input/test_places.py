@@ -65,7 +65,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @root
 @pytest.mark.parametrize(
     ("words", "before"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,32 @@ from canaries.scanner import opened
 from dbdeid.release.existing import export_release
 from dbdeid.release.handout import hand_out
 
-every_method = pytest.mark.parametrize(
-    ("method", "dataset"), [(m.name, dataset) for m in METHODS for dataset in m.datasets]
-)
+# In the default tier: what other tests here look at, and releases of pseudonyms and counterfeits.
+OFTEN = {
+    ("full_domain", "every_type"),
+    ("full_domain-pseudonyms", "diabetes"),
+    ("counterfeit-full_domain", "adult"),
+    ("local_recoding-dealing", "adult"),
+    ("policy", "adult"),
+    ("condensation-recipient", "adult"),
+}
+TWICE = {("full_domain", "every_type")}
+
+
+def every(
+    cases: Iterable[tuple[str, str]], often: Collection[tuple[str, str]]
+) -> pytest.MarkDecorator:
+    """A test of methods and datasets: of few of them in the default tier."""
+    return pytest.mark.parametrize(
+        ("method", "dataset"),
+        [pytest.param(*c, marks=[] if c in often else pytest.mark.full) for c in cases],
+    )
+
 
 Released = Callable[[str, str, int], Release]
 
 
-@pytest.mark.sampled(3)
-@every_method
+@every([(m.name, dataset) for m in METHODS for dataset in m.datasets], OFTEN)
 def test_no_canary_leaves(
     dataset: str,
     method: str,
@@ -52,9 +69,7 @@ def test_no_canary_leaves(
     assert leaks == []
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("method", "dataset"),
+@every(
     # what is padded shows the cells of the planted records, which are not those of another original
     [
         (m.name, d)
@@ -62,6 +77,7 @@ def test_no_canary_leaves(
         if not m.name.startswith(("condensation", "counterfeit", "local_recoding", "policy"))
         for d in m.datasets
     ],
+    TWICE,
 )
 def test_another_original_of_the_same_release_changes_no_byte(
     dataset: str, method: str, released: Released, tally: Tally
@@ -97,7 +113,8 @@ def test_a_folder_to_give_away_holds_what_is_listed_and_nothing_of_the_original(
     assert scanner.search_all(part for path in files for part in opened(path)) == []
 
 
-@pytest.mark.parametrize("dataset", ["diabetes", "every_type"])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("dataset", ["every_type", "diabetes"])
 def test_the_private_book_holds_no_identifier_and_no_sensitive_cell(
     dataset: str, released: Released, scan: Callable
 ) -> None:

@@ -234,7 +234,7 @@ ERRORS: dict[str, Change] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_quote_no_cell(
     name: str,
@@ -276,7 +276,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_failed_verifications_quote_no_cell(
     name: str,

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from guide import DOCS, blocks, shell, write
 from hospital import ROOT
 
 
+@pytest.mark.full
 def test_the_guide_can_be_followed(dbt: Path, tmp_path: Path) -> None:
     folders = [str(Path(sys.executable).parent), str(dbt.parent), os.environ["PATH"]]
     environment = os.environ | {

@@ -57,6 +57,7 @@ def test_a_rare_record_closes_the_gate_and_the_table_before_stays(project: Proje
     project.run("build")
 
 
+@pytest.mark.full
 def test_values_that_the_policy_does_not_map_close_the_gate(project: Project) -> None:
     before = everything(project, "visits_public")
     project.plant(

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiers
 
 sys.path.insert(0, str(Path(__file__).parent))
 from served import Server
@@ -157,7 +158,7 @@ def test_the_first_release_is_there_or_nothing_is(
     planned += [("first run", None, {"step": draw.randint(1, ended.steps)}) for _ in range(3)]
     if layout == "target":
         planned += [("first run", None, {"step": 1, "of": "os.link"})]
-    for number, moment in enumerate(planned):
+    for number, moment in enumerate(tiers.some(planned, 3)):
         world = World.make(tmp_path / str(number), "small", layout)
         kill(server, world, moment, None)
 
@@ -170,7 +171,7 @@ def test_a_process_that_is_killed_while_it_loads_and_works(tmp_path: Path) -> No
     subprocess.run([*command, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
     seconds = time.monotonic() - started
     standing = world.judge(finished=True)
-    for _ in range(3 * TIMES):
+    for _ in tiers.some(range(3 * TIMES), 3):
         wanted = other(standing)
         with subprocess.Popen(
             [*command, f"k{wanted}.yml"],

@@ -86,6 +86,7 @@ class World:
             "columns": SMALL_COLUMNS if self.size == "small" else ADULT_COLUMNS,
             "privacy": [{"model": "k_anonymity", "k": k}],
             "method": {"name": "full_domain", "suppression_limit": 0.1},
+            "evaluate": {"metrics": []},
             **place,
         }
 

@@ -33,6 +33,7 @@ def spec(release: str, **more: Any) -> dict[str, Any]:
         },
         "privacy": [{"model": "k_anonymity", "k": 3}],
         "method": "full_domain",
+        "evaluate": {"metrics": []},  # nobody asks here how much was lost
         **more,
     }
     return {key: value for key, value in found.items() if value is not None}

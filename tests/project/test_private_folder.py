@@ -70,6 +70,7 @@ def test_it_cannot_be_the_folder_of_the_targets(tmp_path: Path) -> None:
         dbdeid.project(home)
 
 
+@pytest.mark.full
 def test_a_book_of_an_earlier_version_stays_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -199,6 +199,7 @@ def least_loss(given: dict[str, Any]) -> float:
     return found.score
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("models", MODELS, ids=lambda m: " ".join(x["model"] for x in m))
 def test_a_model_costs_what_all_transformations_lose_with_it_and_without(
     tmp_path: Path, models: list[dict[str, Any]]
@@ -298,6 +299,7 @@ def test_another_method_that_loses_much_less_is_told(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["wide.duckdb"]
 
 
+@pytest.mark.full
 def test_all_records_of_a_small_source_are_tried_as_a_run_does(tmp_path: Path) -> None:
     """Without a sample the loss is that of the releases themselves."""
     given = wide(tmp_path, rows=400)

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 from patients import EVERYTHING, fill, spec
 from typer.testing import CliRunner
 
@@ -21,9 +22,13 @@ NEW = [(1000 + i, i % 3, i % 2, "asthma") for i in range(30)]
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    zoo.fill(hospital)
+    return tmp_path
+
+
+def hospital() -> None:
     patients(PATIENTS)
     made()
-    return tmp_path
 
 
 def patients(rows: list[tuple[int, int, int, str]]) -> None:

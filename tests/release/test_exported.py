@@ -382,6 +382,7 @@ def no_bounds(file: str, why: str) -> None:
     assert [note for note in found.notes if why in note]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("file", ["out.duckdb", "out.csv"])
 @pytest.mark.parametrize(
     ("kind", "why"),

@@ -236,6 +236,7 @@ def test_hierarchical_distance_follows_the_hierarchy_of_the_sensitive_column(con
     assert (equal.found, equal.holds) == (pytest.approx(2 / 3), False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("policy", "k"), [("own_category", 2), ("exclude", 2), ("exclude", 1)])
 def test_missing_values_are_counted_as_declared(con: Any, policy: str, k: int) -> None:
     con.execute("UPDATE anon SET sex = NULL WHERE sex = '*'")

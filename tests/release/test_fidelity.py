@@ -61,6 +61,7 @@ def members(column: str, lower: str, upper: str) -> list[float]:
     return [low + (high - low) * (i + 0.5) / 1000 for i in range(1000)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_generalized_value_is_spread_over_what_it_stands_for(con: Con, level: int) -> None:
     levels = dict.fromkeys(("age", "fee", "born", "seen"), level)
@@ -137,6 +138,7 @@ def test_counterfeit_records_count_by_what_the_catalog_tells(con: Con) -> None:
     assert distance(of_rows) != pytest.approx(distance(of_weights))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["condensation", "microaggregation"])
 def test_values_that_stand_for_themselves_are_compared_as_they_are(con: Con, method: str) -> None:
     found = dbdeid.run(METHODS[method] | UNCHANGED, con).metrics
@@ -162,6 +164,7 @@ def test_removed_records_are_missing(con: Con) -> None:
     assert result.metrics["distribution.smoker"] == pytest.approx(abs(share[0] - share[1]))
 
 
+@pytest.mark.full
 def test_the_order_of_rows_changes_no_figure(con: Con) -> None:
     before = dbdeid.run(METHODS["full_domain"], con).metrics
     con.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(name)")

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 from patients import EVERYTHING, fill, spec
 from typer.testing import CliRunner
 
@@ -23,9 +24,13 @@ PAGES = {"patients_public_public_report.html", "patients_public_public_report.js
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    zoo.fill(hospital)
+    return tmp_path
+
+
+def hospital() -> None:
     with duckdb.connect("hospital.duckdb") as con:
         fill(con, PATIENTS)
-    return tmp_path
 
 
 def write(**more: Any) -> None:
@@ -63,7 +68,7 @@ def test_it_holds_what_was_declared_and_the_public_report(
     more: dict[str, Any], files: set[str]
 ) -> None:
     write(**more)
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     given = exported("given/")
     assert names("given") == {*files, *PAGES} == {file["name"] for file in given["files"]}
     assert "Public:" in Path("given/patients_public_public_report.html").read_text()
@@ -76,7 +81,7 @@ def test_it_holds_what_was_declared_and_the_public_report(
 
 def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
     write(target="out.duckdb")
-    dbdeid.run("out.yml", trial=True)
+    zoo.run("out.yml", trial=True)
     assert "there is only a trial of it" in exported("given", code=2)
     dbdeid.run("out.yml")
     dbdeid.withdraw("patients_public", "never sent", "out.yml")
@@ -109,7 +114,7 @@ def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
 
 def test_a_release_whose_source_has_changed_is_exported_as_it_was() -> None:
     write(target="out.duckdb")
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     with duckdb.connect("hospital.duckdb") as con:
         fill(con, [*PATIENTS, (1000, 1, 1, "flu")])
     told = exported("given")
@@ -120,7 +125,7 @@ def test_a_release_whose_source_has_changed_is_exported_as_it_was() -> None:
 
 def test_what_is_in_the_way_is_never_given_along() -> None:
     write(target="out.duckdb")
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     Path("given").mkdir()
     Path("given/.notes").write_text("of people")
     assert "not empty" in exported("given", code=2)

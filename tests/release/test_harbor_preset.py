@@ -240,6 +240,7 @@ def test_models_and_methods_go_on_top_of_it(con: duckdb.DuckDBPyConnection) -> N
         assert result.smallest_class >= 5
 
 
+@pytest.mark.full
 def test_counterfeit_records_keep_it_too(con: duckdb.DuckDBPyConnection) -> None:
     """Each is drawn from what may be released: no year, area or age of it tells more."""
     given = spec() | {
@@ -297,6 +298,7 @@ def test_what_was_supplied_stands_in_the_specification_that_is_kept(folder: Path
     assert file.spec.columns["age"].min_level == 1
 
 
+@pytest.mark.full
 def test_an_export_later_keeps_it_too(folder: Path) -> None:
     dbdeid.run(folder / "visits.yml")
     (path, _) = export_release(folder / "visits.yml", folder / "later.csv")
@@ -323,6 +325,7 @@ def test_what_every_subject_has_for_itself_is_withheld(con: duckdb.DuckDBPyConne
     assert dbdeid.run(asked, con).to_df().columns.tolist() == ["age", "ward"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", ["%A, %-d %B %Y", "%Y-%m", "%Y%m%d", "%j of %Y"])
 def test_dates_in_any_form_are_not_released(con: duckdb.DuckDBPyConnection, form: str) -> None:
     text = f"strftime(admitted, '{form}')"

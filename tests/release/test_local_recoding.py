@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.engine.session import Settings
@@ -21,7 +22,7 @@ from dbdeid.report.page import render
 from dbdeid.words import released
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
+from specs import owned, small
 
 K, L = 4, 2
 ALGORITHMS: dict[str, dict[str, Any]] = {
@@ -49,8 +50,7 @@ every_algorithm = pytest.mark.parametrize("method", ALGORITHMS.values(), ids=lis
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
+    zoo.fill(owned)
     return tmp_path
 
 
@@ -60,6 +60,7 @@ def spec(method: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         target="out.duckdb",
         method={"name": "local_recoding"} | (method or {}),
         privacy=MODELS,
+        evaluate={"metrics": []},
         seed=7,
     )
     return found | more
@@ -126,8 +127,9 @@ def each_released_value_is_one_of_the_hierarchy_and_listed_with_its_level() -> N
     assert shown == {(column, value) for column, value, _ in listed}
 
 
+@pytest.mark.full
 def test_what_is_lost_is_less_than_with_one_level_a_column() -> None:
-    local = dbdeid.run(spec())
+    local = zoo.run(spec())
     method = {"name": "full_domain", "suppression_limit": 0.0}
     whole = dbdeid.run(spec() | {"method": method})
     assert whole.recoding == "global"
@@ -135,7 +137,7 @@ def test_what_is_lost_is_less_than_with_one_level_a_column() -> None:
 
 
 def test_a_missing_value_stays_missing_below_the_top() -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     for (_, _, sex), held in classes().items():
         assert held.total() >= K
         assert sex in (None, "f", "m", "*")
@@ -145,6 +147,7 @@ def test_a_missing_value_stays_missing_below_the_top() -> None:
     assert listed[None] == 0
 
 
+@pytest.mark.full
 def test_a_column_without_any_value_stays_empty() -> None:
     source = {"sql": "SELECT * REPLACE (NULL::VARCHAR AS zip) FROM people", "name": "people"}
     result = dbdeid.run(spec(source=source))
@@ -271,7 +274,7 @@ def test_several_sensitive_columns_hold_each_and_together() -> None:
             assert max(ill.values()) <= 0.7 * ill.total()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("attacker", ["prosecutor", "marketer"])
 def test_a_limited_risk_is_within_its_threshold(attacker: str) -> None:
     privacy = [{"model": "max_risk", "attacker": attacker, "threshold": 0.15}]
@@ -353,6 +356,7 @@ def test_neither_the_order_of_the_source_nor_threads_change_a_byte(
     assert {name: Path(name).read_bytes() for name in files} == first
 
 
+@pytest.mark.full
 def test_a_second_run_draws_as_the_first_did() -> None:
     """Two releases that differ in their blocks alone would tell more than either."""
     made = spec({"algorithm": "paper"}, seed=None)
@@ -389,7 +393,7 @@ def test_it_is_told_wherever_it_matters_that_levels_differ() -> None:
 
 
 def test_which_record_became_which_is_nowhere_kept() -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     for file in ("out.duckdb", "out.private.duckdb"):
         names = {name for (name,) in rows("FROM (SHOW ALL TABLES) SELECT name", file)}
         assert names <= {
@@ -414,16 +418,17 @@ TAMPERED = {
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=list(TAMPERED))
 def test_a_later_verification_finds_what_was_changed(change: str) -> None:
     made = spec(target=None)
-    assert dbdeid.run(made).verified
+    assert zoo.run(made).verified
     assert verify_release(made).verified
     with duckdb.connect("owner.duckdb") as con:
         con.execute(change)
     assert not verify_release(made).verified
 
 
+@pytest.mark.full
 def test_a_later_verification_finds_another_source() -> None:
     made = spec()
-    dbdeid.run(made)
+    zoo.run(made)
     with duckdb.connect("owner.duckdb") as con:
         con.execute("UPDATE people SET illness = 'cough' WHERE name = 'person 3'")
     found = verify_release(made)
@@ -431,6 +436,7 @@ def test_a_later_verification_finds_another_source() -> None:
     assert "truthfulness" in found.source_changed.not_compared
 
 
+@pytest.mark.full
 def test_an_export_made_later_is_the_same() -> None:
     made = spec(output={"export": ["out.parquet", "out.csv"]})
     dbdeid.run(made)

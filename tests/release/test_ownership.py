@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.engine.session import Settings
@@ -21,7 +22,7 @@ from dbdeid.release.existing import export_release
 from dbdeid.release.remembered import remembered
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
+from specs import owned, small
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +30,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "place"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
+    zoo.fill(owned)
     return folder
 
 
 def spec(**more: Any) -> dict[str, Any]:
-    return small(database="owner.duckdb", **more)
+    return small(database="owner.duckdb", evaluate={"metrics": []}, **more)
 
 
 def contents() -> dict[str, bytes]:
@@ -56,7 +56,7 @@ def refused(wanted: dict[str, Any], words: str) -> None:
 
 def test_a_file_that_somebody_changed_is_not_replaced() -> None:
     wanted = spec(target="out.duckdb", output={"export": ["out.csv"]})
-    dbdeid.run(wanted)
+    zoo.run(wanted)
     for name in ("out.csv", "out_dictionary.csv", "out.duckdb"):
         kept = Path(name).read_bytes()
         Path(name).write_bytes(kept + b"\n")
@@ -66,7 +66,7 @@ def test_a_file_that_somebody_changed_is_not_replaced() -> None:
 
 
 def test_a_release_that_was_moved_is_still_known(place: Path, tmp_path: Path) -> None:
-    dbdeid.run(spec(target="out.duckdb", output={"export": ["out.csv"]}))
+    zoo.run(spec(target="out.duckdb", output={"export": ["out.csv"]}))
     shutil.move(place, tmp_path / "moved")
     os.chdir(tmp_path / "moved")
     dbdeid.run(spec(target="out.duckdb", output={"export": ["out.csv"]}))
@@ -76,13 +76,13 @@ def test_a_release_that_was_moved_is_still_known(place: Path, tmp_path: Path) ->
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("other", ["others", "OUT"])
 def test_a_target_belongs_to_one_release(other: str) -> None:
-    dbdeid.run(spec(target="out.duckdb"))
+    zoo.run(spec(target="out.duckdb"))
     refused(spec(release=other, target="out.duckdb"), "holds the release 'people_public'")
     dbdeid.run(spec(release="PEOPLE_PUBLIC", target="out.duckdb"))
 
 
 def test_a_log_beside_the_target_tells_of_somebody_else() -> None:
-    dbdeid.run(spec(target="out.duckdb"))
+    zoo.run(spec(target="out.duckdb"))
     Path("out.duckdb.wal").write_bytes(b"theirs")
     refused(spec(target="out.duckdb"), "write-ahead log")
 
@@ -209,7 +209,7 @@ HOLD = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('held', flu
 @pytest.mark.parametrize("held", ["owner.duckdb", "out.private.duckdb"])
 def test_a_database_that_another_process_holds(held: str) -> None:
     wanted = spec(target="out.duckdb")
-    dbdeid.run(wanted)
+    zoo.run(wanted)
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
@@ -222,7 +222,7 @@ def test_a_database_that_another_process_holds(held: str) -> None:
 
 def test_a_reader_of_the_target_keeps_what_it_opened() -> None:
     wanted = spec(target="out.duckdb")
-    dbdeid.run(wanted)
+    zoo.run(wanted)
     with duckdb.connect("out.duckdb", read_only=True) as con:
         before = con.execute("FROM people_public").fetchall()
         dbdeid.run({**wanted, "privacy": [{"model": "k_anonymity", "k": 9}]})
@@ -355,7 +355,7 @@ def test_a_folder_that_cannot_be_written(
 
 
 def test_an_export_by_hand_leaves_nothing_unfinished() -> None:
-    dbdeid.run(spec(target="out.duckdb"))
+    zoo.run(spec(target="out.duckdb"))
     export_release(spec(target="out.duckdb"), Path("more.csv"))
     assert not list(Path().glob(".*"))
     assert {"more.csv", "more_dictionary.csv"} <= set(contents())

@@ -122,6 +122,7 @@ def test_a_column_named_people_may_be_a_quasi_identifier(con: Any) -> None:
     assert dbdeid.run(given, con).verified
 
 
+@pytest.mark.full
 def test_types_of_one_kind_are_alike(con: Any) -> None:
     con.execute("ALTER TABLE town ALTER age TYPE DECIMAL(9, 3)")
     con.execute("CREATE TYPE sexes AS ENUM ('f', 'm'); ALTER TABLE town ALTER sex TYPE sexes")
@@ -315,7 +316,7 @@ def test_a_public_report_names_no_population(con: Any) -> None:
 # -- a real one --------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["modelled", "synthetic"])
 def test_a_state_around_its_census_records(shared: Path, kind: str) -> None:
     folder = shared / "data" / "population"

@@ -15,6 +15,7 @@ import duckdb
 import pandas as pd
 import pytest
 import sqlglot
+import zoo
 
 import dbdeid
 from dbdeid.errors import DataError
@@ -22,7 +23,7 @@ from dbdeid.release.query import Result, query, rewritten
 from dbdeid.words.query import answered
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
+from specs import owned, small
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 45 GROUP BY sex ORDER BY sex"
 EXACT = {"name": "full_domain", "suppression_limit": 0}
@@ -33,13 +34,12 @@ LOSSY = {"name": "full_domain", "suppression_limit": 0.5}
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
+    zoo.fill(owned)
     return tmp_path
 
 
 def spec(**more: Any) -> dict[str, Any]:
-    return small(database="owner.duckdb", **more)
+    return small(database="owner.duckdb", evaluate={"metrics": []}, **more)
 
 
 def sql(text: str) -> list[Any]:
@@ -76,6 +76,7 @@ def test_answers_lie_about_the_truth_and_nothing_is_written(where: dict[str, Any
     assert prints() == before
 
 
+@pytest.mark.full
 def test_an_open_connection_is_asked() -> None:
     with duckdb.connect("owner.duckdb") as con:
         dbdeid.run(small(), con)
@@ -86,7 +87,7 @@ def test_an_open_connection_is_asked() -> None:
 
 
 def test_another_database_may_be_named() -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     rows = query(spec(), BY_SEX).rows
     Path("owner.duckdb").rename("moved.duckdb")
     assert query(spec(), BY_SEX, database=Path("moved.duckdb")).rows == rows
@@ -233,7 +234,7 @@ def test_moments_with_a_time_zone_are_those_of_utc() -> None:
     ],
 )
 def test_what_cannot_be_answered_is_refused(asked: str, why: str) -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     with pytest.raises(DataError, match=why) as refused:
         query(spec(), asked)
     told = str(refused.value)
@@ -243,7 +244,7 @@ def test_what_cannot_be_answered_is_refused(asked: str, why: str) -> None:
 def test_a_release_that_is_not_there_or_not_of_the_spec_is_refused() -> None:
     with pytest.raises(DataError, match="never run"):
         query(spec(), BY_SEX)
-    dbdeid.run(spec())
+    zoo.run(spec())
     with pytest.raises(DataError, match="is not the spec that made"):
         query(spec(method=EXACT), BY_SEX)
     assert query(spec(privacy=[{"model": "k_anonymity", "k": 3}]), BY_SEX).rows
@@ -319,7 +320,7 @@ def test_a_result_is_plain_in_json() -> None:
 
 
 def test_a_result_is_a_frame_and_shows_itself() -> None:
-    dbdeid.run(spec())
+    zoo.run(spec())
     found = query(spec(), BY_SEX)
     frame = found.to_df()
     assert isinstance(frame, pd.DataFrame)

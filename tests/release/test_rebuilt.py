@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.engine.session import Session
@@ -68,6 +69,7 @@ def spec(**more: Any) -> dict[str, Any]:
         "privacy": [{"model": "k_anonymity", "k": 2}],
         "method": {"name": "local_recoding"},
         "output": {"export": ["out.parquet"], "bounds": True},
+        "evaluate": {"metrics": []},
         **more,
     }
 
@@ -82,11 +84,15 @@ def full(level: int = 1, **levels: int) -> dict[str, Any]:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    zoo.fill(owned)
+    return tmp_path
+
+
+def owned() -> None:
     Path("jobs.csv").write_text(JOBS)
     Path("floors.csv").write_text(FLOORS)
     with duckdb.connect("owner.duckdb") as con:
         con.execute(PEOPLE)
-    return tmp_path
 
 
 def run(**more: Any) -> dict[str, Any]:
@@ -298,10 +304,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("honest")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        Path("jobs.csv").write_text(JOBS)
-        Path("floors.csv").write_text(FLOORS)
-        with duckdb.connect("owner.duckdb") as con:
-            con.execute(PEOPLE)
+        owned()
         run(**full(1))
         forge()  # nothing: the forger's own work is not noticed
         assert failed() == {}
@@ -388,6 +391,7 @@ def test_a_file_that_is_gone_is_told(copied: Path) -> None:
     assert "jobs.csv" in found["hierarchies"]
 
 
+@pytest.mark.full
 def test_a_local_release_is_caught_as_well(place: Path) -> None:
     run(privacy=[{"model": "k_anonymity", "k": 9}])
     with duckdb.connect("owner.duckdb", read_only=True) as con:

@@ -209,6 +209,7 @@ def test_a_copy_that_lacks_an_identifier_is_recognised(tmp_path: Path, how: str)
     )
 
 
+@pytest.mark.full
 def test_strangers_with_one_identifier_of_two_are_not_taken_for_them(tmp_path: Path) -> None:
     insured(tmp_path, "CREATE TABLE other AS SELECT * REPLACE (number + 1 AS number) FROM patients")
     columns = spec((2, 2), 5)["columns"]
@@ -217,6 +218,7 @@ def test_strangers_with_one_identifier_of_two_are_not_taken_for_them(tmp_path: P
     assert released(tmp_path, "second", "other", columns=columns) == []
 
 
+@pytest.mark.full
 def test_an_identifier_renamed_in_case_tells_records_apart_alike(folder: Path) -> None:
     change(
         folder,

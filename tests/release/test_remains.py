@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.release import external_record
@@ -106,10 +107,14 @@ MODELS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str]] = {
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    zoo.fill(ward)
+    return tmp_path
+
+
+def ward() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute(VISITS)
         con.execute(TOWN)
-    return tmp_path
 
 
 def spec(
@@ -376,7 +381,7 @@ def test_a_view_promises_nothing_that_was_verified() -> None:
 
 
 def test_a_release_made_elsewhere_is_counted_as_it_is() -> None:
-    dbdeid.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))
+    zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))
     asked = spec(method={"name": "external", "table": "public.parquet"}, privacy=[K | {"k": 50}])
     del asked["output"], asked["seed"]
     record = external_record.record(read(asked))
@@ -479,7 +484,7 @@ def test_columns_that_were_not_counted_are_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_record_of_an_older_run_says_that_nothing_was_counted() -> None:
-    record = dict(dbdeid.run(spec(method={"name": "full_domain", "suppression_limit": 0.1})).record)
+    record = dict(zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1})).record)
     del record["remains"]
     told = sentences(record)
     assert told.not_promised == ("who is singled out by all released columns was not counted",)

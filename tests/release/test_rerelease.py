@@ -224,6 +224,7 @@ def test_ten_added_patients_are_caught_and_a_strict_release_is_refused(tmp_path:
     assert only(warned)["appeared"] == only(warned)["counted"] == {"groups": 3, "people": 5}
 
 
+@pytest.mark.full
 def test_enough_added_patients_of_each_class_pass_a_strict_release(tmp_path: Path) -> None:
     before = some(400, 10)
     hospital(tmp_path, before)
@@ -268,6 +269,7 @@ def test_files_are_told_apart_however_they_are_read(tmp_path: Path) -> None:
     assert sorted(found("asked", query)) == ["again", "first"]
 
 
+@pytest.mark.full
 def test_a_withdrawn_run_is_compared_no_more(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, some(60, 12))
     first = dbdeid.run(spec((1, 1)), con)
@@ -289,6 +291,7 @@ def test_runs_of_earlier_versions_cannot_be_compared(con: duckdb.DuckDBPyConnect
         dbdeid.run(spec((1, 1), rerelease="strict"), con)
 
 
+@pytest.mark.full
 def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPyConnection) -> None:
     for number in range(3):
         con.execute(
@@ -303,6 +306,7 @@ def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPy
     assert "columns that the source does not have now" in note
 
 
+@pytest.mark.full
 def test_what_two_releases_tell_is_said_before_how_the_second_was_made(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.report.remains import sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, SHARED, oracle, small, spec_of
+from specs import SHARED, oracle, owned, small, spec_of
 
 ORACLE = oracle(SHARED) if SHARED.is_dir() else []
 
@@ -29,8 +30,7 @@ def table(path: Path, name: str = "people_public") -> list[tuple[Any, ...]]:
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
+    zoo.fill(owned)
     return tmp_path / "owner.duckdb"
 
 
@@ -119,7 +119,7 @@ def test_the_target_is_public_and_the_book_is_private(people: Path, tmp_path: Pa
 
 
 def test_every_released_record_generalizes_a_source_record(people: Path) -> None:
-    result = dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    result = zoo.run(small(database="owner.duckdb", target="out.duckdb"))
     levels = result.transformation
     with duckdb.connect(str(people), read_only=True) as con:
         source = con.execute("SELECT age, zip, sex, illness FROM people").fetchall()
@@ -149,7 +149,7 @@ def test_every_released_record_generalizes_a_source_record(people: Path) -> None
 
 
 def test_the_dictionary_explains_every_released_value(people: Path) -> None:
-    dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    zoo.run(small(database="owner.duckdb", target="out.duckdb"))
     released = table(Path("out.duckdb"))
     listed = table(Path("out.duckdb"), "people_public_dictionary")
     for position, name in enumerate(("age", "zip", "sex")):

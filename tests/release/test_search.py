@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.errors import DataError, NothingFound, Unsatisfiable
@@ -25,7 +26,7 @@ from dbdeid.search.exploration import Exploration, exhaustive
 from dbdeid.search.searches import SEARCHES
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
+from specs import PEOPLE, owned, small
 
 ENGINES = ("numpy", "sql")
 
@@ -33,8 +34,7 @@ ENGINES = ("numpy", "sql")
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
+    zoo.fill(owned)
     return tmp_path / "owner.duckdb"
 
 

@@ -188,6 +188,7 @@ MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_file_that_is_not_the_one_of_the_manifest_fails(
     sent: Path, made: Path, mutant: str
@@ -349,6 +350,7 @@ SIGNATURES: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mutant", SIGNATURES)
 def test_a_signature_that_is_not_the_owners_for_this_manifest_fails(
     sent: Path, made: Path, mutant: str
@@ -476,6 +478,7 @@ STRAYS: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stray", STRAYS)
 def test_a_folder_with_more_or_less_than_its_manifest_tells_is_not_signed(
     sent: Path, made: Path, stray: str
@@ -502,6 +505,7 @@ def test_a_recipient_verifies_the_whole_folder(sent: Path) -> None:
     assert "takes --signed-by only" in run("verify", ".", "--qi", "age", "--k", "5", code=2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stray", [one for one in STRAYS if one != "a link as signature"])
 def test_a_recipient_is_told_of_more_or_less_than_the_manifest_tells(
     sent: Path, made: Path, stray: str
@@ -655,6 +659,7 @@ def test_keys_of_ssh_keygen_will_do(
     assert "is a private key" in said
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

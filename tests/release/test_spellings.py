@@ -216,6 +216,7 @@ def test_one_who_has_no_value_hides_nobody(con: Any) -> None:
     dbdeid.run(spec(half, values="as_written"), con)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("values", ["normalized", "as_written"])
 def test_a_class_of_one_value_in_many_spellings_is_told(con: Any, values: str) -> None:
     load(con, [(age, text) for age in (1, 41) for text in ("HIV", "hiv ", "H\u00adIV")])
@@ -244,6 +245,7 @@ def test_counterfeits_are_not_drawn_by_spelling_under_a_model(con: Any) -> None:
     dbdeid.run(spec(diverse(2), **method, values="as_written"), con)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("catalog", ["pool", "paper", "none"])
 def test_counterfeits_of_what_no_model_counts_are_listed_as_written(con: Any, catalog: str) -> None:
     load(con, [(i * i // 90, SPELLED[i % 12]) for i in range(60)])

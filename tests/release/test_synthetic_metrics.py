@@ -57,7 +57,7 @@ def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Pa
     assert 0 < metrics["exact_hits.unique"] <= metrics["exact_hits"] < 0.5
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["improved", "original"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_every_variant_holds_what_it_promises(
@@ -86,6 +86,7 @@ def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: s
     assert ("responses" in names) is (time == "exact")
 
 
+@pytest.mark.full
 def test_a_source_that_changed_is_seen(shared: Path, tmp_path: Path) -> None:
     spec = json.loads(recipient(shared, "support2", tmp_path).read_text())
     with duckdb.connect(str(tmp_path / "owner.duckdb")) as con:
