@@ -16,7 +16,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     # What a command makes it mostly needs to its end: looking for garbage as often as a server does
     # finds little.
-    gc.set_threshold(400_000, 20, 100)
+    gc.set_threshold(100_000, 20, 100)
     # The threads that numpy starts for its linear algebra cost more than all of ours there is.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dbdeid.cli import main as run
