@@ -39,6 +39,7 @@ def prints(*folders: Path) -> dict[str, str]:
 
 
 IMPOSSIBLE = [{"model": "k_anonymity", "k": 61}]
+LOSS = {"expect": {"loss": "< 1"}, "evaluate": None}
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_releases_made_elsewhere_and_previews_have_their_place(home: Path) -> No
 
 
 def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) -> None:
-    lay_out(home, {"a": {"expect": {"loss": "< 1"}}, "b": {}, "c": {"privacy": IMPOSSIBLE}})
+    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}})
     call("run", code=3)
     (index,) = [home / call("docs")["site"]]
     assert index == home / "site" / "internal" / "index.html"
@@ -288,7 +289,7 @@ def test_words_of_people(home: Path) -> None:
     lay_out(
         home,
         {
-            "a": {"expect": {"loss": "< 1"}},
+            "a": LOSS,
             "b": {"privacy": IMPOSSIBLE},
             "c": {"depends_on": ["b"]},
         },
