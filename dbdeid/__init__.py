@@ -22,6 +22,7 @@ from dbdeid.errors import (
     Unsatisfiable,
     VerificationError,
 )
+from dbdeid.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dbdeid.api import (
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         withdraw,
     )
 
-__version__ = "0.2.0"
 
 # In a checkout, `sql` and `udfs` lie beside this folder; an installed package has them inside.
 _checkout = Path(__file__).parent.parent

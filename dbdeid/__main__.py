@@ -19,7 +19,7 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 100)
     # The threads that numpy starts for its linear algebra cost more than all of ours there is.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from dbdeid.cli import main as run
+    from dbdeid.cli.app import main as run
 
     try:
         run()

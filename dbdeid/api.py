@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dbdeid.commands.check import check
+from dbdeid.commands.frontier import frontier
+from dbdeid.commands.queries.query import query
+from dbdeid.commands.search import search
+from dbdeid.commands.verify_evaluate_export import evaluate, verify
+from dbdeid.install import install
 from dbdeid.project.project import project
 from dbdeid.project.remembered import releases, withdraw
-from dbdeid.release.check import check
-from dbdeid.release.existing import evaluate, verify
-from dbdeid.release.frontier import frontier
-from dbdeid.release.install import install
-from dbdeid.release.query import query
 from dbdeid.release.run import run
-from dbdeid.release.search import search
-from dbdeid.words.progress import progress
+from dbdeid.workspace.progress_line import progress
 
 __all__ = [
     "check",

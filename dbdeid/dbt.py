@@ -9,7 +9,7 @@ from typing import Any
 
 from dbt.adapters.duckdb.plugins import BasePlugin
 
-from dbdeid.release.install import install
+from dbdeid.install import install
 
 
 class Plugin(BasePlugin):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import duckdb
 from typer.testing import CliRunner
 
-from dbdeid.cli import app
+from dbdeid.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from dbdeid.privacy.counting import Counting
+from dbdeid.privacy.common.counting import Counting
 
 Row = tuple[Any, ...]
 

@@ -26,11 +26,11 @@ import pyarrow.pandas_compat
 import pyarrow.parquet  # noqa: F401
 import ruamel.yaml  # noqa: F401
 
-import dbdeid.release.existing
+import dbdeid.commands.verify_evaluate_export
 import dbdeid.release.run  # noqa: F401
-from dbdeid import cli  # noqa: F401
 from dbdeid.__main__ import main
-from dbdeid.verify import container
+from dbdeid.cli import app  # noqa: F401
+from dbdeid.verify.files import container
 
 STEPS = {"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir"}
 say = os.fdopen(os.dup(1), "w")

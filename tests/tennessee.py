@@ -12,9 +12,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from dbdeid.search.measures import Domain
-from dbdeid.search.policies import Bits, Cells
-from dbdeid.search.safe_harbor import age_starts, zip_starts
+from dbdeid.methods.policy.search.measures import Domain
+from dbdeid.methods.policy.search.policies import Bits, Cells
+from dbdeid.methods.policy.search.safe_harbor import age_starts, zip_starts
 
 AGES = 121
 COLUMNS = ("age", "race", "sex", "zip")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from specs import PEOPLE, small
 
 import dbdeid
-from dbdeid.release.install import register_udfs
-
-sys.path.insert(0, str(Path(__file__).parent))
-from specs import PEOPLE, small
+from dbdeid.install import register_udfs
 
 
 @pytest.fixture(autouse=True)

@@ -20,14 +20,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parent))
 from served import Server
 from specs import PEOPLE, small
+from typer.testing import CliRunner
 
-from dbdeid.cli import app
-from dbdeid.commands import interruptible
+from dbdeid.cli.app import app
+from dbdeid.cli.command import interruptible
 
 QUERY = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
 Call = Callable[..., subprocess.CompletedProcess[str]]

@@ -24,8 +24,8 @@ def loaded(statement: str) -> set[str]:
     "statement",
     [
         "import dbdeid",
-        "import dbdeid.cli",
-        "from dbdeid.cli import app; app(['--help'], standalone_mode=False)",
+        "import dbdeid.cli.app",
+        "from dbdeid.cli.app import app; app(['--help'], standalone_mode=False)",
     ],
 )
 def test_starting_loads_no_engine(statement: str) -> None:

@@ -17,8 +17,8 @@ import duckdb
 import pytest
 
 import dbdeid
-from dbdeid.commands import Follower, Options, following
-from dbdeid.release.clock import BestSoFar, Progress
+from dbdeid.cli.command import Follower, Options, following
+from dbdeid.workspace.progress import BestSoFar, Progress
 
 COLUMNS = 8
 # Independent columns under t-closeness: thousands of checks after the first that satisfies.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdeid.release.metric_spec import (
+from dbdeid.report.content import metric_terms
+from dbdeid.spec.metric_spec import (
     METRICS,
     OF_GENERALIZED,
     OF_LOCAL,
@@ -15,7 +16,6 @@ from dbdeid.release.metric_spec import (
     OF_PADDED,
     OF_SYNTHETIC,
 )
-from dbdeid.report import metric_terms
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "metrics.md").read_text(encoding="utf-8")

@@ -12,15 +12,15 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from dbdeid.methods.conditions import Sensitive
+from dbdeid.lattice.lattice import Attribute, Lattice
+from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.search.blocks import Demands
+from dbdeid.methods.local_recoding.search.dealing import deal
+from dbdeid.methods.local_recoding.search.repair import settle
+from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
+from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import LDiversity
-from dbdeid.privacy.histogram import Whole
-from dbdeid.search.blocks import Demands
-from dbdeid.search.dealing import deal
-from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.settling import settle
-from dbdeid.search.taxonomy import Taxonomy
-from dbdeid.search.tuples import Tuples, Values
+from dbdeid.privacy.common.histogram import Whole
 
 # Four ages in two decades, and everybody.
 GROUPS = [np.array(groups, np.uint32) for groups in ([0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0])]

@@ -26,8 +26,8 @@ def test_every_package_on_disk_is_listed() -> None:
 
 def test_every_place_states_the_version_of_the_package() -> None:
     parts = {
-        "sql/dbt/dbt_project.yml": f"version: {dbdeid.__version__}",
-        "tests/dbt/project/seeds/visits_public_policy.csv": f"dbdeid {dbdeid.__version__}",
+        "sql/dbt/dbt_project.yml": f"version: {dbdeid.version.__version__}",
+        "tests/dbt/project/seeds/visits_public_policy.csv": f"dbdeid {dbdeid.version.__version__}",
     }
     for place, stated in parts.items():
         assert stated in re.split(r"[\n,]", (ROOT / place).read_text(encoding="utf-8")), place

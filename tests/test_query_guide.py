@@ -9,8 +9,8 @@ import pytest
 from guide import DOCS, blocks, lay_out, python, shell
 
 import dbdeid
+from dbdeid.cli.text.query import answered
 from dbdeid.errors import DataError
-from dbdeid.words.query import answered
 
 PAGE = DOCS / "query.md"
 GUIDE = PAGE.read_text(encoding="utf-8")

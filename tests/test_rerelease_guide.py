@@ -9,10 +9,10 @@ import duckdb
 import pytest
 from guide import DOCS, follow
 
-from dbdeid.release import recognised
-from dbdeid.release.joint import Compared
-from dbdeid.release.spec import ReleaseSpec
-from dbdeid.release.together import Together
+from dbdeid.rerelease import same_source
+from dbdeid.rerelease.composition import Together
+from dbdeid.rerelease.joint_classes import Compared
+from dbdeid.spec.release_spec import ReleaseSpec
 
 
 @pytest.mark.full
@@ -44,8 +44,8 @@ def test_every_finding_and_value_is_explained() -> None:
         assert name in described or f"`{name}`" in text
     for name in Together.__dataclass_fields__:
         assert f"`{name}`" in text
-    assert (recognised.SAMPLED, recognised.AGREEMENT, recognised.FEWEST) == (256, 0.5, 8)
-    assert (recognised.SHARE, recognised.SHARE_OF_ROWS, recognised.DENSE) == (1 / 20, 1 / 2, 4)
+    assert (same_source.SAMPLED, same_source.AGREEMENT, same_source.FEWEST) == (256, 0.5, 8)
+    assert (same_source.SHARE, same_source.SHARE_OF_ROWS, same_source.DENSE) == (1 / 20, 1 / 2, 4)
     values = ReleaseSpec.model_json_schema()["properties"]["rerelease"]["enum"]
     reference = (DOCS / "specification.md").read_text(encoding="utf-8")
     assert all(f"`{value}`" in reference for value in (*values, "rerelease", "from_comments"))

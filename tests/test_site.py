@@ -21,9 +21,9 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 import dbdeid
-from dbdeid.cli import app
+from dbdeid.cli.app import app
 from dbdeid.engine.macros import MACROS
-from dbdeid.release.spec import ReleaseSpec
+from dbdeid.spec.release_spec import ReleaseSpec
 
 
 class Links(HTMLParser):

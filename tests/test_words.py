@@ -6,14 +6,15 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from dbdeid.release.clock import BestSoFar, Placed, Progress
-from dbdeid.release.workload import Drawing, Written
+from dbdeid.cli.text.queries import drawn, workload
+from dbdeid.cli.text.release.models import compared
+from dbdeid.cli.text.release.verdict import checked, verified
+from dbdeid.cli.text.search import best_so_far, found, levels, proven
+from dbdeid.commands.queries.workload import Drawing, Written
 from dbdeid.utility.query_error import AggregateError, QueryError, Workload
 from dbdeid.verify import Promise, Verification
-from dbdeid.words import checked, verified
-from dbdeid.words.models import compared
-from dbdeid.words.queries import drawn, workload
-from dbdeid.words.search import best_so_far, following, found, levels, proven
+from dbdeid.workspace.progress import BestSoFar, Placed, Progress
+from dbdeid.workspace.progress_line import following
 
 
 def query(name: str, **given: Any) -> QueryError:
@@ -127,7 +128,7 @@ def test_what_is_proven_is_never_told_better_than_it_is() -> None:
 
 
 def test_what_an_interrupt_tells_can_be_pasted_into_a_spec() -> None:
-    from dbdeid.release.spectext import load
+    from dbdeid.spec.yaml_text import load
 
     odd = {"age": 2, "zip code": 0, "null": 1, 'say "no": #1': 3, "42": 4, "größe": 5}
     read, _ = load(f"transformation: {levels(odd)}", "spec")

@@ -13,18 +13,18 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.methods.conditions import Sensitive
+from dbdeid.lattice.lattice import Attribute, Lattice
+from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
+from dbdeid.methods.local_recoding.search.clustering import cluster, grown, nearness
+from dbdeid.methods.local_recoding.search.dealing import deal
+from dbdeid.methods.local_recoding.search.mondrian import mondrian
+from dbdeid.methods.local_recoding.search.repair import settle
+from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy, block_entropy
+from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import LDiversity, SensitiveModel, TCloseness
-from dbdeid.privacy.histogram import Whole
-from dbdeid.release.method_spec import LocalRecoding
-from dbdeid.search.blocks import Blocks, Demands
-from dbdeid.search.clustering import cluster, grown, nearness
-from dbdeid.search.dealing import deal
-from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.mondrian import mondrian
-from dbdeid.search.settling import settle
-from dbdeid.search.taxonomy import Taxonomy, block_entropy
-from dbdeid.search.tuples import Tuples, Values
+from dbdeid.privacy.common.histogram import Whole
+from dbdeid.spec.method_spec import LocalRecoding
 
 SEVEN = (
     *("sex", "race", "marital_status", "education", "native_country", "workclass"),

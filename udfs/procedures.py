@@ -11,31 +11,31 @@ from typing import Any
 
 
 def _check(connection: Any, spec: str) -> dict[str, Any]:
-    from dbdeid.api import check
+    from dbdeid.commands.check import check
 
     return check(spec, connection)
 
 
 def _run(connection: Any, spec: str) -> dict[str, Any]:
-    from dbdeid.api import run
+    from dbdeid.release.run import run
 
     return run(spec, connection).to_dict()
 
 
 def _verify(connection: Any, spec: str) -> dict[str, Any]:
-    from dbdeid.api import verify
+    from dbdeid.commands.verify_evaluate_export import verify
 
     return verify(spec, connection).to_dict()
 
 
 def _evaluate(connection: Any, spec: str) -> dict[str, Any]:
-    from dbdeid.api import evaluate
+    from dbdeid.commands.verify_evaluate_export import evaluate
 
     return evaluate(spec, connection)
 
 
 def _frontier(connection: Any, spec: str) -> dict[str, Any]:
-    from dbdeid.api import frontier
+    from dbdeid.commands.frontier import frontier
 
     return frontier(spec, connection)
 

@@ -188,7 +188,7 @@ def _spelled_step(
     rows = rows.select(exp.alias_(owner, "subject"))
     places = range(len(columns))
     query = step(
-        "sensitive_spellings",
+        "data/sensitive_spellings",
         {"rows": rows},
         {"value": [f"value{i}" for i in places], "meaning": [f"meaning{i}" for i in places]},
         {"by_subject": subject is not None},

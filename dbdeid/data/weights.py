@@ -31,7 +31,7 @@ def weighted(release: Relation, catalog: Relation, sensitive: str | None) -> exp
         sensitive: the sensitive column; None where there is none, and one value, NULL, stands for
             all of them.
     """
-    return _rendered("weighted", release, catalog, sensitive, {})
+    return _rendered("data/weighted", release, catalog, sensitive, {})
 
 
 def truthful(
@@ -46,7 +46,9 @@ def truthful(
         columns: those of the release, `class_id` among them.
     """
     told = [] if sensitive is None else [sensitive]
-    return _rendered("truthful", release, catalog, sensitive, {"columns": columns, "told": told})
+    return _rendered(
+        "data/truthful", release, catalog, sensitive, {"columns": columns, "told": told}
+    )
 
 
 def _rendered(

@@ -43,7 +43,7 @@ def step(
     """The step `steps/<name>.sql` with its holes filled.
 
     Args:
-        name: file name without folder and ending.
+        name: of the file below `sql/steps`, without ending, as in ``verify/told``.
         tables: relation or query for each table hole, keyed without underscores (`rel` fills
             `__rel__`).
         columns: column names for each column hole; several only where a list may stand.

@@ -7,7 +7,9 @@ from typing import TypeAlias
 from dbdeid.privacy.alpha_k import AlphaK
 from dbdeid.privacy.beta_likeness import BasicBeta, EnhancedBeta
 from dbdeid.privacy.cluster_size import ClusterSize
-from dbdeid.privacy.counting import ROWS, Counting, NullPolicy
+from dbdeid.privacy.common.counting import ROWS, Counting, NullPolicy
+from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.privacy.common.sensitive import OfSensitive
 from dbdeid.privacy.delta_disclosure import DeltaDisclosure
 from dbdeid.privacy.delta_presence import DeltaPresence
 from dbdeid.privacy.em_anonymity import EmAnonymity
@@ -15,8 +17,6 @@ from dbdeid.privacy.k_anonymity import KAnonymity
 from dbdeid.privacy.k_map import KMap
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.max_risk import MaxRisk
-from dbdeid.privacy.population import OfPopulation
-from dbdeid.privacy.sensitive import OfSensitive
 from dbdeid.privacy.t_closeness import TCloseness
 
 __all__ = [

@@ -15,9 +15,9 @@ from sqlglot import exp
 from dbdeid.data.problem import problem
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, Whole
-from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
-from dbdeid.privacy.shares import Shares, as_label, within
+from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.shares import Shares, as_label, within
 
 
 def _texts(value: Any) -> Any:
@@ -104,7 +104,7 @@ class AlphaK(OfSensitive):
         """The smallest class as k, and the greatest share of a value that is meant as alpha."""
         held = shares.held.table if isinstance(shares.held, Relation) else shares.held.subquery("h")
         marked = exp.select("*", exp.alias_(self._meant(), "meant")).from_(held)
-        return step("confidence", {"held": marked})
+        return step("privacy/confidence", {"held": marked})
 
     def _meant(self) -> exp.Expr:
         if self.values is None:

@@ -14,9 +14,18 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most, meant
-from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
-from dbdeid.privacy.shares import Shares, within
+from dbdeid.privacy.common.histogram import (
+    CLOSE,
+    Floats,
+    Histogram,
+    Ints,
+    Mask,
+    Whole,
+    at_most,
+    meant,
+)
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.shares import Shares, within
 
 
 class BasicBeta(OfSensitive):
@@ -40,7 +49,7 @@ class BasicBeta(OfSensitive):
 
     def measure(self, shares: Shares) -> exp.Expr:
         """The greatest (p - q) / q."""
-        return step("basic_beta", {"shares": shares.compared})
+        return step("privacy/basic_beta", {"shares": shares.compared})
 
     def holds(self, found: Any) -> bool:
         """Whether the measured value keeps the promise."""
@@ -73,7 +82,7 @@ class EnhancedBeta(OfSensitive):
 
     def measure(self, shares: Shares) -> exp.Expr:
         """The least β for which the table is so; infinite where a value exceeds -ln q · q."""
-        return step("enhanced_beta", {"shares": shares.compared}, values={"close": CLOSE})
+        return step("privacy/enhanced_beta", {"shares": shares.compared}, values={"close": CLOSE})
 
     def holds(self, found: Any) -> bool:
         """Whether the measured value keeps the promise."""

@@ -14,9 +14,9 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Histogram, Mask, Whole, meant
-from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
-from dbdeid.privacy.shares import Shares, finite
+from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole, meant
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.shares import Shares, finite
 
 LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided in integers
 
@@ -49,7 +49,7 @@ class DeltaDisclosure(OfSensitive):
 
     def measure(self, shares: Shares) -> exp.Expr:
         """The greatest of p/q and q/p, whose logarithm is exact where it is a whole number."""
-        return step("disclosure_ratio", {"shares": shares.compared})
+        return step("privacy/disclosure_ratio", {"shares": shares.compared})
 
     def holds(self, found: Any) -> bool:
         """Whether the measured ratio keeps the promise."""

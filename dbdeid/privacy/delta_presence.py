@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Ints, Mask, meant
-from dbdeid.privacy.population import OfPopulation
-from dbdeid.privacy.shares import CLOSE, Rows, finite, within
+from dbdeid.privacy.common.histogram import Ints, Mask, meant
+from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.privacy.common.shares import CLOSE, Rows, finite, within
 
 
 class DeltaPresence(OfPopulation):
@@ -59,7 +59,7 @@ class DeltaPresence(OfPopulation):
             classes: the released classes: class_size, in subjects where they count, and people;
                 the people who fit none are one of size 0.
         """
-        return step("presence", {"classes": classes})
+        return step("privacy/presence", {"classes": classes})
 
     def holds(self, least: float | None, greatest: float | None) -> bool:
         """Whether the measured shares keep the promise; an empty table exposes nobody."""

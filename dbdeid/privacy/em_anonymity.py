@@ -18,9 +18,9 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Floats, Histogram, Ints, Mask, Whole
-from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
-from dbdeid.privacy.shares import Shares
+from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Mask, Whole
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.shares import Shares
 
 # Numbers are compared in floating point: a distance that exceeds ε by rounding is within it. What
 # is measured allows for less of it than what a search counts by, so that the two cannot disagree.
@@ -126,7 +126,7 @@ class EmAnonymity(OfSensitive):
     def measure(self, shares: Shares) -> exp.Expr:
         """The least number of subjects of a class for each that is near to a value of it."""
         values = {"epsilon": self.epsilon, "rounding": MEASURED_ROUNDING}
-        return step("proximity", {"held": shares.held}, values=values)
+        return step("privacy/proximity", {"held": shares.held}, values=values)
 
     def holds(self, found: float | None) -> bool:
         """Whether the measured value keeps the promise."""

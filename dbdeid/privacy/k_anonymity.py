@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.counting import ROWS, Counting, classes
+from dbdeid.privacy.common.counting import ROWS, Counting, classes
 
 
 class KAnonymity(BaseModel):
@@ -44,7 +44,9 @@ class KAnonymity(BaseModel):
         It is 0 where NULLs are excluded and the table has a record with one: that record was
         released without a class to hide in.
         """
-        return step("smallest_class", {"classes": classes(table, quasi_identifiers, counting)})
+        return step(
+            "privacy/smallest_class", {"classes": classes(table, quasi_identifiers, counting)}
+        )
 
     def holds(self, found: int | None) -> bool:
         """Whether the measured value keeps the promise; an empty table exposes nobody."""

@@ -9,9 +9,9 @@ from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Ints, Mask
-from dbdeid.privacy.population import OfPopulation
-from dbdeid.privacy.shares import Rows
+from dbdeid.privacy.common.histogram import Ints, Mask
+from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.privacy.common.shares import Rows
 
 
 class KMap(OfPopulation):
@@ -39,7 +39,7 @@ class KMap(OfPopulation):
         Args:
             classes: the released classes: people.
         """
-        return step("fewest_people", {"classes": classes})
+        return step("privacy/fewest_people", {"classes": classes})
 
     def holds(self, found: int | None) -> bool:
         """Whether the measured value keeps the promise; an empty table exposes nobody."""

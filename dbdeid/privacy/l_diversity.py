@@ -20,9 +20,9 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Histogram, Mask, Whole, at_most, meant
-from dbdeid.privacy.sensitive import Makeup, OfSensitive
-from dbdeid.privacy.shares import CLOSE, Shares
+from dbdeid.privacy.common.histogram import Histogram, Mask, Whole, at_most, meant
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive
+from dbdeid.privacy.common.shares import CLOSE, Shares
 
 MIXES = 4  # ways to make up a class that are proposed to a local recoding, of each kind
 DIGITS = 80  # of logarithms; half of them are more than what their sum is rounded by
@@ -155,8 +155,8 @@ class LDiversity(OfSensitive):
     def measure(self, shares: Shares) -> exp.Expr:
         """The least l of the table; of kind recursive with the greatest r_1 / (r_l + …) as c."""
         if self.kind == "recursive":
-            return step("l_recursive", {"held": shares.held}, values={"l": int(self.l)})
-        kinds = {"distinct": "l_distinct", "entropy": "l_entropy"}
+            return step("privacy/l_recursive", {"held": shares.held}, values={"l": int(self.l)})
+        kinds = {"distinct": "privacy/l_distinct", "entropy": "privacy/l_entropy"}
         return step(kinds[self.kind], {"held": shares.held})
 
     def holds(self, found: Any) -> bool:

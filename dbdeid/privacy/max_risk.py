@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import Ints, Mask, meant
-from dbdeid.privacy.shares import Rows, finite, within
+from dbdeid.privacy.common.histogram import Ints, Mask, meant
+from dbdeid.privacy.common.shares import Rows, finite, within
 
 
 class MaxRisk(BaseModel):
@@ -81,7 +81,7 @@ class MaxRisk(BaseModel):
             classes: records and class_size, in subjects where they count; NULL in excluded records.
                 With a population class_size is the people of it who fit the class.
         """
-        kind = "mean_risk" if self.attacker == "marketer" else "greatest_risk"
+        kind = "privacy/mean_risk" if self.attacker == "marketer" else "privacy/greatest_risk"
         return step(kind, {"classes": classes})
 
     def holds(self, found: float | None) -> bool:

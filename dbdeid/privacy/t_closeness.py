@@ -15,9 +15,18 @@ from sqlglot import exp
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.histogram import CLOSE, Floats, Histogram, Ints, Mask, Whole, at_most, meant
-from dbdeid.privacy.sensitive import Makeup, OfSensitive, sizes
-from dbdeid.privacy.shares import Shares, within
+from dbdeid.privacy.common.histogram import (
+    CLOSE,
+    Floats,
+    Histogram,
+    Ints,
+    Mask,
+    Whole,
+    at_most,
+    meant,
+)
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.shares import Shares, within
 
 
 class TCloseness(OfSensitive):
@@ -97,13 +106,13 @@ class TCloseness(OfSensitive):
         """The greatest distance."""
         compared, whole = shares.compared, shares.of_source
         if self.distance == "equal":
-            return step("t_equal", {"shares": compared})
+            return step("privacy/t_equal", {"shares": compared})
         if self.distance == "ordered":
-            return step("t_ordered", {"shares": compared, "whole": whole})
+            return step("privacy/t_ordered", {"shares": compared, "whole": whole})
         if shares.nodes is None:
             raise ValueError("a hierarchical distance is measured without a hierarchy")
         tables = {"shares": compared, "whole": whole, "nodes": shares.nodes}
-        return step("t_hierarchical", tables)
+        return step("privacy/t_hierarchical", tables)
 
     def holds(self, found: Any) -> bool:
         """Whether the measured value keeps the promise."""

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dbdeid.bind.read import read
+from dbdeid.commands.verify_evaluate_export import evaluate, verify
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, Failure, VerificationError
+from dbdeid.evaluation.expectations import judged
+from dbdeid.external import record as external_record
 from dbdeid.project.runner import Done
-from dbdeid.release import external_record
-from dbdeid.release.existing import evaluate, verify
-from dbdeid.release.expect_spec import OF_QUERIES
-from dbdeid.release.expectations import judged
-from dbdeid.release.external import is_external
-from dbdeid.release.specfile import SpecFile, read
-from dbdeid.release.workplace import never_run, workplace
+from dbdeid.spec.expect_spec import OF_QUERIES
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.names import is_external
+from dbdeid.workspace.workplace import never_run, workplace
 
 
 def check_release(

@@ -17,11 +17,11 @@ from dbdeid.project.releases import Release, load
 from dbdeid.project.results import Results
 from dbdeid.project.runner import Attempt, Done, Runner, attempt
 from dbdeid.project.selection import Selector
-from dbdeid.release.clock import Notify, Offer
-from dbdeid.release.places import require_lasting
-from dbdeid.release.projectfile import NAME, ProjectFile, find, read_project
 from dbdeid.release.run import run as run_release
-from dbdeid.report.record import Audience
+from dbdeid.report.content.record import Audience
+from dbdeid.spec.project_file import NAME, ProjectFile, find, read_project
+from dbdeid.workspace.progress import Notify, Offer
+from dbdeid.workspace.release_files import require_lasting
 
 # What a run tells of a release, besides its name; the rest is in its report.
 _TOLD = (

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from dbdeid.bind.read import read
 from dbdeid.errors import DataError, SpecError, did_you_mean
-from dbdeid.release import lineage
-from dbdeid.release.external import is_external
-from dbdeid.release.projectfile import ProjectFile
-from dbdeid.release.specfile import SpecFile, read
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.names import is_external
+from dbdeid.spec.project_file import ProjectFile
+from dbdeid.workspace import lineage
 
 ENDINGS = (".yml", ".yaml")
 

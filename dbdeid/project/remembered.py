@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dbdeid.bind.read import read
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.project.releases import ENDINGS, load
-from dbdeid.release import remembered as books
-from dbdeid.release.external import refuse
-from dbdeid.release.places import PRIVATE, TRIAL, places, private_of
-from dbdeid.release.projectfile import NAME, find, read_project
-from dbdeid.release.remembered import Remembered
-from dbdeid.release.specfile import SpecFile, read
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.names import refuse
+from dbdeid.spec.project_file import NAME, find, read_project
+from dbdeid.workspace import remembered_runs as books
+from dbdeid.workspace.release_files import PRIVATE, TRIAL, places, private_of
+from dbdeid.workspace.remembered_runs import Remembered
 
 
 def releases(

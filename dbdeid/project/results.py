@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dbdeid import __version__
 from dbdeid.engine.process import uninterrupted
 from dbdeid.errors import DataError
-from dbdeid.release.page import write_page
 from dbdeid.report.manifest import plain
+from dbdeid.version import __version__
+from dbdeid.workspace.report_files import write_page
 
 Command = Literal["run", "test"]
 Status = Literal["success", "failed", "skipped", "interrupted"]

@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dbdeid.commands.handout import require_verified
+from dbdeid.commands.report import digests
 from dbdeid.engine.catalog import Entry, State
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
+from dbdeid.external import record as external_record
 from dbdeid.project.releases import Release
-from dbdeid.release import external_record
-from dbdeid.release.bind import relative
-from dbdeid.release.existing import require_same
-from dbdeid.release.handout import require_verified
-from dbdeid.release.page import digests, is_page, write_page, write_record
-from dbdeid.release.standing import unpublishable
-from dbdeid.release.workplace import workplace
+from dbdeid.release.reuse_levels import require_same
 from dbdeid.report import site_page
-from dbdeid.report.record import Audience
+from dbdeid.report.content.record import Audience
+from dbdeid.spec.files import relative
+from dbdeid.workspace.report_files import is_page, write_page, write_record
+from dbdeid.workspace.standing import unpublishable
+from dbdeid.workspace.workplace import workplace
 
 INDEX = "index.html"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dbdeid.bind.bind import bind
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
+from dbdeid.prepare import fingerprints
 from dbdeid.project.releases import Release
-from dbdeid.release import fingerprints
-from dbdeid.release.bind import bind
-from dbdeid.release.places import companions
-from dbdeid.release.specfile import read_text
-from dbdeid.release.workplace import workplace
+from dbdeid.spec.file import read_text
+from dbdeid.workspace.release_files import companions
+from dbdeid.workspace.workplace import workplace
 
 # They say when a release is run, and nothing of what it is.
 _OF_PROJECT = {"tags", "depends_on"}

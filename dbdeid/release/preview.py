@@ -12,16 +12,17 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
 from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Step
-from dbdeid.methods import full_domain
-from dbdeid.methods.full_domain import Plan
-from dbdeid.methods.outcome import Written
-from dbdeid.release import exposure, record
-from dbdeid.release.clock import Clock
-from dbdeid.release.fidelity import Fidelity
-from dbdeid.release.prepare import Prepared, upload_hierarchies
-from dbdeid.release.remains import remains
+from dbdeid.evaluation.fidelity import Fidelity
+from dbdeid.evaluation.remains import remains
+from dbdeid.methods.common.outcome import Written
+from dbdeid.methods.full_domain import full_domain
+from dbdeid.methods.full_domain.full_domain import Plan
+from dbdeid.prepare.prepare import Prepared, upload_hierarchies
+from dbdeid.release import record
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.workplace import Workplace, previous_objects, require_unchanged
+from dbdeid.review import exposure
+from dbdeid.workspace.progress import Clock
+from dbdeid.workspace.workplace import Workplace, previous_objects, require_unchanged
 
 
 def publish(

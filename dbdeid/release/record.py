@@ -8,33 +8,34 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from dbdeid import __version__
+from dbdeid.bind.bound import BoundColumn
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.methods.full_domain import QuasiIdentifier
-from dbdeid.methods.outcome import Outcome, Padded, Synthetic, Written
-from dbdeid.numeric.suspicion import Suspected
-from dbdeid.privacy import MODELS, risk
-from dbdeid.release import inferred, suspected
-from dbdeid.release.bind import BoundColumn
-from dbdeid.release.fidelity import Fidelity
-from dbdeid.release.journal import remembered
-from dbdeid.release.metric_spec import METRICS, kept_metrics
-from dbdeid.release.metrics import measured, of_masked, of_synthetic
-from dbdeid.release.places import companions
-from dbdeid.release.prepare import Prepared, risk_before
+from dbdeid.evaluation import counterfeit_suspicion, inference
+from dbdeid.evaluation.fidelity import Fidelity
+from dbdeid.evaluation.metrics import measured, of_masked, of_synthetic
+from dbdeid.evaluation.usefulness import useless
+from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
+from dbdeid.methods.common.outcome import Outcome, Padded, Synthetic, Written
+from dbdeid.prepare.prepare import Prepared, risk_before
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.privacy import MODELS
+from dbdeid.privacy.risk import risk
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.spec import beside
-from dbdeid.release.usefulness import useless
-from dbdeid.release.workplace import Workplace
+from dbdeid.report.content.record import LABELS_SHOWN
+from dbdeid.spec.metric_spec import METRICS, kept_metrics
+from dbdeid.spec.release_spec import beside
 from dbdeid.utility.loss import Counts, column_loss, value_counts
 from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Verification
+from dbdeid.version import __version__
+from dbdeid.workspace.atomic_files import remembered
+from dbdeid.workspace.release_files import companions
+from dbdeid.workspace.workplace import Workplace
 
 # How far the loss of the written table may lie from what the search promised: float rounding.
 TOLERANCE = 1e-9
-LABELS_SHOWN = 8
 
 
 def record_of(
@@ -66,11 +67,11 @@ def record_of(
         found = _of_classes(prepared, written, session)
     metrics = {**found["metrics"], **fidelity.metrics}
     padding, weighed = outcome.padded, prepared.weighed
-    learning = suspected.attacked(prepared, written, session)
-    metrics |= suspected.metrics_of(learning)
+    learning = counterfeit_suspicion.attacked(prepared, written, session)
+    metrics |= counterfeit_suspicion.metrics_of(learning)
     asked = kept_metrics(spec.evaluate.metrics)
-    if inferred.METRIC in asked:
-        metrics |= inferred.metrics_of(prepared, written, session)
+    if inference.METRIC in asked:
+        metrics |= inference.metrics_of(prepared, written, session)
     found["metrics"] = _in_order(metrics, asked)
     vain = useless(prepared, outcome, found["columns"], workload)
     return {
@@ -96,7 +97,11 @@ def record_of(
         "suppressed_subjects": outcome.suppressed_subjects,
         "verified": verification is not None and verification.verified,
         "useless": list(vain),
-        "warnings": [*vain, *warnings, *(suspected.words(padding, learning) if padding else ())],
+        "warnings": [
+            *vain,
+            *warnings,
+            *(counterfeit_suspicion.words(padding, learning) if padding else ()),
+        ],
         "privacy": [{"model": m.model, **m.declared} for m in prepared.bound.models],
         "null_policy": spec.null_policy,
         "accept": spec.accept,
@@ -117,7 +122,7 @@ def _padding(padded: Padded, learning: Suspected | None) -> dict[str, Any]:
     """What is known of the padding, and the risk that is told."""
     found = asdict(padded)
     learned = asdict(learning) if learning else None
-    return found | {"learned": learned, "told": suspected.bound(found, learning)}
+    return found | {"learned": learned, "told": counterfeit_suspicion.bound(found, learning)}
 
 
 def _recoding(outcome: Outcome) -> str:

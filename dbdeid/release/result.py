@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from dbdeid.release.places import Places
+    from dbdeid.workspace.release_files import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class RunResult:
     def charts(self) -> dict[str, Any]:
         """Altair charts by name, for inside the house: `classes` and `records` by the size of
         their class, `loss` by column, `frontier` of a policy; those that there are figures for."""
-        from dbdeid.report.notebook_charts import run_charts
+        from dbdeid.report.charts.notebook_charts import run_charts
 
         return run_charts(self._record)
 

@@ -10,73 +10,58 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.bind.bind import bind
+from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Unsatisfiable, VerificationError
-from dbdeid.methods import (
-    condensation,
-    counterfeit,
-    full_domain,
-    local_recoding,
-    microaggregation,
-    relocation,
-)
-from dbdeid.methods.outcome import Written
-from dbdeid.release import (
-    answers,
-    drawn,
-    expectations,
-    export,
-    exposure,
-    fingerprints,
-    frontier,
-    joint,
-    policies,
-    preview,
-    recipients,
-    record,
-    rerelease,
-)
-from dbdeid.release import reuse as reusing
-from dbdeid.release.bind import bind
-from dbdeid.release.clock import Clock, Notify, Offer
-from dbdeid.release.decisions import require_decided
-from dbdeid.release.declared import declared_of
-from dbdeid.release.earlier import KEY
-from dbdeid.release.evaluate import evaluate_workload
-from dbdeid.release.external import refuse
-from dbdeid.release.fidelity import fidelity
-from dbdeid.release.journal import Finished, Stage, booked, put_in_place, staging
-from dbdeid.release.method_spec import Policy
-from dbdeid.release.metric_spec import kept_metrics
-from dbdeid.release.places import companions
-from dbdeid.release.policies import Decided
-from dbdeid.release.populations import by_name
-from dbdeid.release.prepare import (
-    Prepared,
-    drawing_as_before,
-    prepare,
-    upload_hierarchies,
-)
-from dbdeid.release.public import Public, views
-from dbdeid.release.remains import remains
+from dbdeid.evaluation import expectations, recipients
+from dbdeid.evaluation.evaluate import evaluate_workload
+from dbdeid.evaluation.fidelity import fidelity
+from dbdeid.evaluation.remains import remains
+from dbdeid.methods.common.outcome import Written
+from dbdeid.methods.condensation import condensation
+from dbdeid.methods.counterfeit import counterfeit
+from dbdeid.methods.full_domain import full_domain, relocation
+from dbdeid.methods.local_recoding import local_recoding
+from dbdeid.methods.microaggregation import microaggregation
+from dbdeid.methods.policy import choose
+from dbdeid.methods.policy.choose import Decided
+from dbdeid.prepare import fingerprints
+from dbdeid.prepare.populations import by_name
+from dbdeid.prepare.prepare import Prepared, prepare, upload_hierarchies
+from dbdeid.publish import export
+from dbdeid.publish.promises import declared_of
+from dbdeid.publish.tables import Public, views
+from dbdeid.release import preview, record
+from dbdeid.release import reuse_levels as reusing
+from dbdeid.release.frontier_tables import require_free, tables
 from dbdeid.release.result import Reader, RunResult
-from dbdeid.release.spec import ReleaseSpec
-from dbdeid.release.specfile import SpecFile, read
-from dbdeid.release.workplace import (
+from dbdeid.release.reuse_levels import drawing_as_before
+from dbdeid.rerelease import joint_classes, rerelease
+from dbdeid.review import exposure, findings, synthetic_findings
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.method_spec import Policy
+from dbdeid.spec.metric_spec import kept_metrics
+from dbdeid.spec.names import catalog_name, dictionary_name, refuse
+from dbdeid.spec.open_decisions import require_decided
+from dbdeid.spec.release_spec import ReleaseSpec
+from dbdeid.verify import Content, Declared, Twin, Verification, contents, proven, verify_table
+from dbdeid.workspace.atomic_files import Finished, Stage, booked, put_in_place, staging
+from dbdeid.workspace.earlier_releases import KEY
+from dbdeid.workspace.progress import Clock, Notify, Offer
+from dbdeid.workspace.release_files import companions
+from dbdeid.workspace.workplace import (
     Workplace,
-    catalog_name,
     check_owned,
     check_source,
-    dictionary_name,
     previous_objects,
     require_unchanged,
     workplace,
 )
-from dbdeid.verify import Content, Declared, Twin, Verification, contents, proven, verify_table
 
 # Each method plans a release on the staged source, then writes it.
 METHODS: dict[str, Any] = {
@@ -149,14 +134,14 @@ def run(
             prepared = drawing_as_before(prepared, before)
             if last is not None:
                 reusing.require_same_labels(work, prepared, last)
-            warnings = answers.require(prepared, work.session)
+            warnings = findings.require(prepared, work.session)
             models = recipients.originals(prepared.bound, work.session)
         make = METHODS[file.spec.method.name]
         with clock.phase("search"), reusing.still_holding(last):
             decided = None
             if isinstance(file.spec.method, Policy):
-                frontier.require_free(work, file.spec.release)
-                decided = policies.decide(prepared, work.session, clock.progress)
+                require_free(work, file.spec.release)
+                decided = choose.decide(prepared, work.session, clock.progress)
                 prepared = decided.chosen.prepared
             plan = make.plan(
                 work.session,
@@ -166,7 +151,7 @@ def run(
                 offer,
             )
         if decided is not None:
-            how = policies.searched(decided.found, decided.chosen)
+            how = choose.searched(decided.found, decided.chosen)
             plan = replace(plan, search=plan.search | how)
             warnings = (*warnings, *decided.chosen.warnings)
         if file.spec.output.kind == "view":
@@ -218,9 +203,9 @@ def _release(
         _require(verification)
         warnings = (
             *warnings,
-            *answers.repeated(prepared, work.last_published(spec)),
-            *drawn.tried(written.outcome),
-            *answers.linked(prepared, written.counted, session),
+            *findings.repeated(prepared, work.last_published(spec)),
+            *synthetic_findings.tried(written.outcome),
+            *findings.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
         workload = evaluate_workload(prepared.bound, session, public, declared)
@@ -257,16 +242,16 @@ def _release(
         kept |= {"expectations": [expectation.to_dict() for expectation in judged]}
         if again is not None:
             both = again.together.told() if again.together else None
-            told_of = {"found": joint.told(again.found), "together": both}
+            told_of = {"found": joint_classes.told(again.found), "together": both}
             kept |= {KEY: {**again.kept, **told_of, "words": list(again.words)}}
         if written.crosswalk is not None:
             of = proven(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
         rows = None
         if decided is not None:
-            told = policies.told(prepared, decided.found, decided.chosen)
-            kept |= {"frontier": policies.kept(told)}
-            rows = frontier.tables(session, decided.found, told)
+            told = choose.told(prepared, decided.found, decided.chosen)
+            kept |= {"frontier": choose.kept(told)}
+            rows = tables(session, decided.found, told)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
         _commit(work, stage, spec, entry, files, public, private, declared, as_written)
@@ -366,7 +351,7 @@ def _commit(
             require_unchanged(work, spec)
             book.create()
             if private.frontier is not None:
-                frontier.require_free(work, spec.release)
+                require_free(work, spec.release)
                 book.keep_frontier(entry.release, private.frontier)
             if work.places.target is None:
                 _swap(work, public, private, declared, as_written)

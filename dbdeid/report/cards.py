@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dbdeid.report.figures import count, part, share
-from dbdeid.report.padding import padding_of
-from dbdeid.report.record import Audience
+from dbdeid.report.content.figures import count, part, share
+from dbdeid.report.content.padding import padding_of
+from dbdeid.report.content.record import Audience
 
 
 class Card(NamedTuple):

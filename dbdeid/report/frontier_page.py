@@ -16,11 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbdeid.report import terms
-from dbdeid.report.frontier_charts import frontier_chart, least, specification
-from dbdeid.report.landmarks import choices, chosen, knee, landmarks, worth
-from dbdeid.report.page import environment
-from dbdeid.report.policies import (
+from dbdeid.report.charts.frontier_charts import frontier_chart, least, specification
+from dbdeid.report.content import terms
+from dbdeid.report.content.landmarks import choices, chosen, knee, landmarks, worth
+from dbdeid.report.content.policies import (
     Singles,
     changes,
     counted,
@@ -29,6 +28,7 @@ from dbdeid.report.policies import (
     pieces,
     single_values,
 )
+from dbdeid.report.page import environment
 
 if TYPE_CHECKING:
     from markupsafe import Markup

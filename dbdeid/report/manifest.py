@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from dbdeid.report.audience import public
-from dbdeid.report.commands import commands
-from dbdeid.report.record import Audience, Record
-from dbdeid.report.remains import sentences
+from dbdeid.report.content.audience import public
+from dbdeid.report.content.commands import commands
+from dbdeid.report.content.record import Audience, Record
+from dbdeid.report.content.remains import sentences
 
 SCHEMA = "dbdeid.manifest/1"
 # What a page shows of a record; nothing is passed on because it happens to be there.

@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from dbdeid.report import metric_terms, terms
-from dbdeid.report.charts import MEASURES, bar_chart, bars
-from dbdeid.report.commands import k_of
-from dbdeid.report.frontier_charts import frontier_chart
-from dbdeid.report.landmarks import landmarks
-from dbdeid.report.notebook_charts import coloured, verdict
+from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
+from dbdeid.report.charts.frontier_charts import frontier_chart
+from dbdeid.report.charts.notebook_charts import coloured, verdict
+from dbdeid.report.content import metric_terms, terms
+from dbdeid.report.content.commands import k_of
+from dbdeid.report.content.landmarks import landmarks
+from dbdeid.report.content.proof import decimals
+from dbdeid.report.content.remains import briefly, sentences
+from dbdeid.report.content.remains import verdict as verdict_of
 from dbdeid.report.page import environment, metric_words
-from dbdeid.report.proof import decimals
-from dbdeid.report.remains import briefly, sentences
-from dbdeid.report.remains import verdict as verdict_of
 
 ROWS_SHOWN = 100
 PAIRS_SHOWN = 5  # of columns whose association changed, those that changed most

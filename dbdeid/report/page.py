@@ -11,21 +11,21 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbdeid.report import metric_terms, model_terms, terms
-from dbdeid.report.audience import about, public
 from dbdeid.report.cards import by_class, cards
-from dbdeid.report.charts import MEASURES, bar_chart, bars
-from dbdeid.report.commands import commands, k_of, pseudonym_of
-from dbdeid.report.figures import count, number, share
-from dbdeid.report.frontier_charts import frontier_chart
-from dbdeid.report.landmarks import chosen
-from dbdeid.report.padding import moved_of, padding_of
-from dbdeid.report.policies import pieces
-from dbdeid.report.proof import apart, at_least, briefly
-from dbdeid.report.recipients import recipients
-from dbdeid.report.record import Audience, Record
-from dbdeid.report.remains import briefly as briefly_unique
-from dbdeid.report.remains import sentences, verdict
+from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
+from dbdeid.report.charts.frontier_charts import frontier_chart
+from dbdeid.report.charts.recipients import recipients
+from dbdeid.report.content import metric_terms, model_terms, terms
+from dbdeid.report.content.audience import about, public
+from dbdeid.report.content.commands import commands, k_of, pseudonym_of
+from dbdeid.report.content.figures import count, number, share
+from dbdeid.report.content.landmarks import chosen
+from dbdeid.report.content.padding import moved_of, padding_of
+from dbdeid.report.content.policies import pieces
+from dbdeid.report.content.proof import apart, at_least, briefly
+from dbdeid.report.content.record import Audience, Record
+from dbdeid.report.content.remains import briefly as briefly_unique
+from dbdeid.report.content.remains import sentences, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dbdeid.report import metric_terms
+from dbdeid.report.charts.search_charts import Point, grid_chart, lattice_chart, trail_chart
+from dbdeid.report.content import metric_terms
+from dbdeid.report.content.proof import decimals
 from dbdeid.report.page import environment
-from dbdeid.report.proof import decimals
-from dbdeid.report.search_charts import Point, grid_chart, lattice_chart, trail_chart
 
 
 def render(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdeid.report.audience import public
+from dbdeid.report.content.audience import public
+from dbdeid.report.content.record import Audience
+from dbdeid.report.content.remains import briefly
 from dbdeid.report.page import environment, model_words
-from dbdeid.report.record import Audience
-from dbdeid.report.remains import briefly
 
 
 def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:

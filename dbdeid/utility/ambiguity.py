@@ -27,4 +27,6 @@ def ambiguity(session: Session, classes: Sized, source_rows: int) -> float:
         source_rows: records of the source, suppressed ones included.
     """
     values = {"rows": source_rows, "domain": classes.domain}
-    return float(session.row(step("ambiguity", {"classes": classes.query}, values=values))[0])
+    return float(
+        session.row(step("utility/ambiguity", {"classes": classes.query}, values=values))[0]
+    )

@@ -35,7 +35,7 @@ def block_entropy(
     staged = stage_members(session, released, members)
     parts: list[exp.Query] = []
     for i, name in enumerate(members.quasi_identifiers):
-        bits = step("block_entropy", {"members": staged}, {"col": [f"value_{i}"]})
+        bits = step("utility/block_entropy", {"members": staged}, {"col": [f"value_{i}"]})
         assert isinstance(bits, exp.Query)
         named = exp.alias_(exp.Literal.string(name), "name")
         parts.append(exp.select(named, "bits", "records").from_(bits.subquery("bits")))

@@ -33,7 +33,7 @@ def information_loss(
     if not numbers:
         return None
     pairs = [_pairs(crosswalk, c) for c in numbers]
-    loss = session.row(step("information_loss", {"pairs": all_rows(pairs)}))[0]
+    loss = session.row(step("utility/information_loss", {"pairs": all_rows(pairs)}))[0]
     return None if loss is None else float(loss)
 
 

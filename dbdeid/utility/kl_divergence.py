@@ -30,4 +30,4 @@ def kl_divergence(session: Session, tuples: exp.Query, classes: Sized, source_ro
     """
     tables = {"tuples": tuples, "classes": classes.query}
     values = {"rows": source_rows, "domain": classes.domain}
-    return max(float(session.row(step("kl_divergence", tables, values=values))[0]), 0.0)
+    return max(float(session.row(step("utility/kl_divergence", tables, values=values))[0]), 0.0)

@@ -23,7 +23,7 @@ def value_counts(
     """How often each value of each column occurs, values as text in order, NULL last."""
     parts: list[exp.Query] = []
     for name in columns:
-        counts = step("value_counts", {"rel": released}, {"col": [name]})
+        counts = step("utility/value_counts", {"rel": released}, {"col": [name]})
         assert isinstance(counts, exp.Select)
         parts.append(counts.select(exp.alias_(exp.Literal.string(name), "name")))
     found: dict[str, list[tuple[str | None, int]]] = {name: [] for name in columns}

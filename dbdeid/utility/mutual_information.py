@@ -78,7 +78,9 @@ def told(
     keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
     before, after = (_renamed(table, quasi_identifiers, sensitive) for table in (source, released))
     found = [
-        session.row(step("mutual_information", {"released": table, "source": before}, {"qi": keys}))
+        session.row(
+            step("utility/mutual_information", {"released": table, "source": before}, {"qi": keys})
+        )
         for table in (before, after)
     ]
     (in_source, entropy), (in_release, _) = found

@@ -40,7 +40,7 @@ def node_entropy(
     parts: list[exp.Query] = []
     for name, codes in means.items():
         tables = {"source": source, "rel": released, "means": codes}
-        bits = step("node_entropy", tables, {"col": [name]})
+        bits = step("utility/node_entropy", tables, {"col": [name]})
         assert isinstance(bits, exp.Query)
         named = exp.alias_(exp.Literal.string(name), "name")
         parts.append(exp.select(named, "bits", "records").from_(bits.subquery("bits")))

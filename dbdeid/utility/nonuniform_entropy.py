@@ -44,7 +44,7 @@ def nonuniform_entropy(
     parts: list[exp.Query] = []
     for name, meant in values.items():
         tables = {"source": source, "rel": released, "values": meant}
-        parts.append(_named(name, step("nonuniform_entropy", tables, {"col": [name]})))
+        parts.append(_named(name, step("utility/nonuniform_entropy", tables, {"col": [name]})))
     return _share(session, parts, weights)
 
 
@@ -66,7 +66,7 @@ def nonuniform_entropy_of_crosswalk(
     parts: list[exp.Query] = []
     for name, values in means.items():
         tables = {"pairs": crosswalk.pairs(name), "means": values}
-        parts.append(_named(name, step("nonuniform_entropy_of_pairs", tables)))
+        parts.append(_named(name, step("utility/nonuniform_entropy_of_pairs", tables)))
     return _share(session, parts, weights)
 
 

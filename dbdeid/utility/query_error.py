@@ -184,8 +184,8 @@ def comparison(
     columns = {"key": keys, "value": [column], "lower": [column + LOWER], "upper": [column + UPPER]}
     tables = {"truth": truth, "estimate": estimate}
     if kind is None:
-        return sql(step("query_same", tables, columns))
-    return sql(step("query_error", tables, columns, _RULES.get(kind, _OTHERS)))
+        return sql(step("utility/query_same", tables, columns))
+    return sql(step("utility/query_error", tables, columns, _RULES.get(kind, _OTHERS)))
 
 
 def compare(

@@ -66,7 +66,7 @@ def reconstruction_error(
             `counterfeits`, how many such records are counterfeit; None: there are none.
     """
     sorts = _sorts(released, sizes, names, weight, flagged)
-    told, plain = session.row(step("reconstruction_error", {"sorts": sorts}))
+    told, plain = session.row(step("utility/reconstruction_error", {"sorts": sorts}))
     columns = len(sizes)
     whole = (float(told) + sensitive * float(plain)) / (columns + sensitive)
     return ReconstructionError(1 - whole / source_rows, 1 - float(told) / columns / source_rows)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dbdeid.verify.content import Content, compared, content, contents
-from dbdeid.verify.declared import Check, Declared, Promise, Unique, Verification
-from dbdeid.verify.given import verify_given
-from dbdeid.verify.proven import Proven, proven
-from dbdeid.verify.rebuilt import rebuilt
+from dbdeid.verify.base.declaration import Check, Declared, Promise, Unique, Verification
+from dbdeid.verify.base.unique_records import unique
+from dbdeid.verify.files.content import Content, compared, content, contents
+from dbdeid.verify.files.content_proof import Proven, proven
+from dbdeid.verify.files.twin import Twin
+from dbdeid.verify.hierarchies.dictionary_rebuild import rebuilt
+from dbdeid.verify.received_file import verify_given
 from dbdeid.verify.release import (
     verify_bare,
     verify_file,
     verify_table,
     verify_views,
 )
-from dbdeid.verify.twin import Twin
-from dbdeid.verify.unique import unique
 
 __all__ = [
     "Check",

@@ -23,10 +23,12 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import Counting, KAnonymity, Model, OfSensitive
-from dbdeid.verify import container, hygiene, matching, promises, sensitive
-from dbdeid.verify.classes import quoted
-from dbdeid.verify.declared import Check, Declared, Promise, Verification
-from dbdeid.verify.unique import unique
+from dbdeid.verify.base import hygiene, promises, sensitive
+from dbdeid.verify.base.classes import quoted
+from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
+from dbdeid.verify.base.unique_records import unique
+from dbdeid.verify.files import container
+from dbdeid.verify.records import matching
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.data.shelf import OTHER, zips
 from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Session
-from dbdeid.verify.declared import Declared, Promise
+from dbdeid.verify.base.declaration import Declared, Promise
 
 OLDEST = 90  # years: who is as old or older is in one category
 _YEAR = re.compile(r"[0-9]{4}s?|(<|>=) [0-9]{4}(-01-01)?")

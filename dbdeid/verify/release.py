@@ -15,33 +15,24 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity
-from dbdeid.verify import (
-    beside,
-    container,
-    files,
-    harbor,
-    hygiene,
-    leftover,
-    padding,
-    policies,
-    promises,
-    sensitive,
-    subjects,
-    views,
-)
-from dbdeid.verify.classes import count_classes, released_values
-from dbdeid.verify.clusters import clustered
-from dbdeid.verify.content import Content, compared
-from dbdeid.verify.crosswalk import traced
-from dbdeid.verify.declared import Check, Declared, Promise, Verification
-from dbdeid.verify.masked import masked
-from dbdeid.verify.padded import CATALOG, listable
-from dbdeid.verify.places import as_released
-from dbdeid.verify.populations import Populations, measured
-from dbdeid.verify.proven import Proven, unchanged
-from dbdeid.verify.truthfulness import truthfulness
-from dbdeid.verify.twin import Twin, alike
-from dbdeid.verify.unique import unique
+from dbdeid.verify import harbor, policy_risk, subjects
+from dbdeid.verify.base import file_kinds, hygiene, promises, sensitive
+from dbdeid.verify.base.classes import count_classes, released_values
+from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
+from dbdeid.verify.base.places import as_released
+from dbdeid.verify.base.populations import Populations, measured
+from dbdeid.verify.base.unique_records import unique
+from dbdeid.verify.files import container, storage_leftovers
+from dbdeid.verify.files.content import Content, compared
+from dbdeid.verify.files.content_proof import Proven, unchanged
+from dbdeid.verify.files.twin import Twin, alike
+from dbdeid.verify.hierarchies import companion_dictionary as beside
+from dbdeid.verify.padding import padding, views
+from dbdeid.verify.padding.padded_release import CATALOG, listable
+from dbdeid.verify.records.clusters import clustered
+from dbdeid.verify.records.crosswalk import traced
+from dbdeid.verify.records.masked_numbers import masked
+from dbdeid.verify.records.truthfulness import truthfulness
 
 
 def verify_table(
@@ -118,7 +109,9 @@ def verify_table(
             )
     if source is not None and known is not None and whole and declared.weighed is not None:
         kept.append(
-            policies.risk(session, written, declared, declared.weighed, source, known, populations)
+            policy_risk.risk(
+                session, written, declared, declared.weighed, source, known, populations
+            )
         )
     if of_people is None:
         of_people = _models(session, written, declared, source, known, populations)
@@ -179,23 +172,23 @@ def verify_file(
     Raises:
         DataError: the file is missing or cannot be read as what its name says.
     """
-    with files.opened(path, settings) as session:
-        kind = files.kind(path)
-        if kind == files.DATABASE:
+    with file_kinds.opened(path, settings) as session:
+        kind = file_kinds.kind(path)
+        if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
             return _database(session, path, declared, listed, counts, same_as)
         others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
-        if kind == files.PARQUET:
+        if kind == file_kinds.PARQUET:
             return _parquet(session, path, declared, *others, same_as, twin)
         return _csv(session, path, declared, *others, same_as, twin)
 
 
 def _stored(declared: Declared, path: Path) -> Declared:
     """The declared shape as a kind of file can hold it."""
-    if path.suffix != files.PARQUET:
+    if path.suffix != file_kinds.PARQUET:
         return declared
-    columns = (Column(c.name, files.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
+    columns = (Column(c.name, file_kinds.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
     return replace(declared, columns=tuple(columns))
 
 
@@ -225,16 +218,16 @@ def verify_bare(
     """
     if isinstance(target, tuple):
         return _bare(*target, quasi_identifiers, k, counting)
-    kind = files.kind(target)
-    with files.opened(target, settings) as session:
-        if kind == files.DATABASE:
+    kind = file_kinds.kind(target)
+    with file_kinds.opened(target, settings) as session:
+        if kind == file_kinds.DATABASE:
             return _bare_database(session, target, quasi_identifiers, k, counting, table)
-        if kind == files.PARQUET:
-            rows = files.parquet(session, target, target.name)
+        if kind == file_kinds.PARQUET:
+            rows = file_kinds.parquet(session, target, target.name)
             found = _bare(session, rows, quasi_identifiers, k, counting)
             found = _with(found, container.parquet(session, [target], ours=False))
         else:
-            rows = files.foreign_csv(session, target, target.name)
+            rows = file_kinds.foreign_csv(session, target, target.name)
             found = _bare(session, rows, quasi_identifiers, k, counting, named=False)
         return _with(found, *beside.unambiguous(session, beside.dictionary(session, target)))
 
@@ -381,7 +374,7 @@ def _container(
     return (
         hygiene.comments(session, session.catalog, None),
         container.objects(session, tables, allowed),
-        leftover.storage(session, path, tables),
+        storage_leftovers.storage(session, path, tables),
         container.statistics(session, tables),
     )
 
@@ -396,9 +389,9 @@ def _parquet(
     twin: Twin | None,
 ) -> Verification:
     stored = _stored(declared, path)
-    table = files.parquet(session, path, path.name)
-    listed = files.parquet(session, dictionary, "verify_dictionary") if dictionary else None
-    counts = files.parquet(session, catalog, "verify_groups") if catalog else None
+    table = file_kinds.parquet(session, path, path.name)
+    listed = file_kinds.parquet(session, dictionary, "verify_dictionary") if dictionary else None
+    counts = file_kinds.parquet(session, catalog, "verify_groups") if catalog else None
     found = _judged(session, stored, declared, (table, listed, counts), same_as, twin)
     paths = [p for p in (path, dictionary, catalog) if p]
     return _with(found, container.parquet(session, paths, ours=True))
@@ -413,15 +406,15 @@ def _csv(
     same_as: Content | None,
     twin: Twin | None,
 ) -> Verification:
-    text = files.exported_csv(session, path, "verify_text")
-    table, types = files.typed(session, text, declared.columns, path.name)
+    text = file_kinds.exported_csv(session, path, "verify_text")
+    table, types = file_kinds.typed(session, text, declared.columns, path.name)
     listed = counts = None
     if dictionary:
-        text = files.exported_csv(session, dictionary, "verify_dictionary_text")
-        listed, _ = files.typed(session, text, hygiene.MARKED, "verify_dictionary")
+        text = file_kinds.exported_csv(session, dictionary, "verify_dictionary_text")
+        listed, _ = file_kinds.typed(session, text, hygiene.MARKED, "verify_dictionary")
     if catalog:
-        text = files.exported_csv(session, catalog, "verify_groups_text")
-        counts, _ = files.typed(session, text, CATALOG, "verify_groups")
+        text = file_kinds.exported_csv(session, catalog, "verify_groups_text")
+        counts, _ = file_kinds.typed(session, text, CATALOG, "verify_groups")
     tables = (table, listed, counts)
     return _with(_judged(session, declared, declared, tables, same_as, twin), types)
 

@@ -21,15 +21,15 @@ from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity, MaxRisk, OfSensitive
-from dbdeid.privacy.counting import Counting
-from dbdeid.privacy.shares import class_sizes, value_names
-from dbdeid.verify import populations, sensitive
-from dbdeid.verify.classes import STAR
-from dbdeid.verify.crosswalk import recoded
-from dbdeid.verify.declared import Declared, Promise
-from dbdeid.verify.generalized import all_starred, generalized, names_of, renamed
-from dbdeid.verify.populations import Populations
-from dbdeid.verify.promises import allowed
+from dbdeid.privacy.common.counting import Counting
+from dbdeid.privacy.common.shares import class_sizes, value_names
+from dbdeid.verify.base import populations, sensitive
+from dbdeid.verify.base.classes import STAR
+from dbdeid.verify.base.declaration import Declared, Promise
+from dbdeid.verify.base.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.base.populations import Populations
+from dbdeid.verify.base.promises import allowed
+from dbdeid.verify.records.crosswalk import recoded
 
 SOURCE, PEOPLE, RELEASED = "verify_subject_source", "verify_people", "verify_released"
 GENERALIZED = "verify_generalized"
@@ -154,7 +154,7 @@ def _by_class(
     stars = _stars(columns, declared)
     classes = exp.select("*").from_(released.table).where(exp.not_(stars))
     query = step(
-        "verify_subjects", {"people": people, "released": classes}, {"key": names_of(columns)}
+        "verify/subjects", {"people": people, "released": classes}, {"key": names_of(columns)}
     )
     smallest, suppressed, partial = session.row(query)
     kept = session.row(exp.select(exp.Count(this=exp.Star())).from_(released.table).where(stars))
@@ -174,7 +174,7 @@ def _linked(
     *keys, pseudonym = names_of(columns)
     marked = exp.select("*", exp.alias_(_stars(columns, declared), "suppressed"))
     query = step(
-        "verify_linked",
+        "verify/linked",
         {"people": people, "released": marked.from_(released.table)},
         {"key": keys, "pseudonym": [pseudonym]},
     )
@@ -247,7 +247,7 @@ def _members_linked(
     rows = exp.select(*sensitive.keys_of(declared.quasi_identifiers), *sensitive.as_values(values))
     rows = rows.select(exp.alias_(column(columns[-1].name), "pseudonym")).from_(table.table)
     query = step(
-        "linked_members",
+        "verify/linked_members",
         {"rows": sensitive.numbered(session, rows, declared), "people": people},
         {"pseudonym": names_of(columns)[-1:], "value": value_names(values)},
     )

@@ -85,7 +85,7 @@ def commands() -> str:
     """The page of the command line: every command with its arguments and options."""
     import typer
 
-    from dbdeid.cli import app
+    from dbdeid.cli.app import app
 
     root: Any = typer.main.get_command(app)
     shared = _shared_options()
@@ -108,7 +108,7 @@ def commands() -> str:
 
 
 def _shared_options() -> set[str]:
-    from dbdeid.commands import _COMMON
+    from dbdeid.cli.command import _COMMON
 
     return set(_COMMON)
 

@@ -94,7 +94,7 @@ def command_line() -> Any:
     """The command of the app, which typer makes anew for each call, in a third of its time."""
     from typer.main import get_command
 
-    from dbdeid.cli import app
+    from dbdeid.cli.app import app
 
     return get_command(app)
 

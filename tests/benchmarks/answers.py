@@ -24,7 +24,7 @@ from answers_ways import SHARED, SUPPRESSED, WAYS, Release, adult, encounters, r
 from shown import save, show
 
 import dbdeid
-from dbdeid.release.workload import Drawing, write
+from dbdeid.commands.queries.workload import Drawing, write
 from dbdeid.utility.query_error import QueryError
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs/pictures/answers"

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import hospital
 
 import dbdeid
-from dbdeid.release.evaluate import evaluate_workload
-from dbdeid.release.existing import existing
-from dbdeid.release.specfile import read
+from dbdeid.bind.read import read
+from dbdeid.commands.verify_evaluate_export import existing
+from dbdeid.evaluation.evaluate import evaluate_workload
 from dbdeid.utility.query_error import Workload
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -26,7 +26,7 @@ from typing import Any
 
 import duckdb
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
 from realdata import FILES, load
 from search import CASES, SHARED
@@ -86,11 +86,11 @@ def ours(case: str, repetitions: int) -> Measured:
 
 def search(case: str, repetitions: int) -> Measured:
     """What `ours` does, in its process."""
-    from dbdeid.search.checker import NumpyChecker
-    from dbdeid.search.exploration import Problem, explore
-    from dbdeid.search.objectives import LOSS
-    from dbdeid.search.optimal import optimal
-    from dbdeid.search.suppression import Rule
+    from dbdeid.lattice.checker import NumpyChecker
+    from dbdeid.lattice.exploration import Problem, explore
+    from dbdeid.lattice.objectives import LOSS
+    from dbdeid.lattice.rule import Rule
+    from dbdeid.methods.full_domain.search.optimal import optimal
 
     file, qis, k, share = CASES[case]
     lattice, tuples = load(SHARED, file, tuple(qis))

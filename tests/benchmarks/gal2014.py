@@ -53,9 +53,9 @@ from survival import (
 from threadpoolctl import threadpool_limits
 
 import dbdeid
-from dbdeid.numeric import condensation
-from dbdeid.numeric.condensation import condense
-from dbdeid.numeric.encoding import encode
+from dbdeid.methods.condensation import clusters
+from dbdeid.methods.condensation.clusters import condense
+from dbdeid.methods.condensation.encoding import encode
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs/pictures/gal2014"
 SIZES = (10, 20, 50, 100, 200, 500)
@@ -327,7 +327,7 @@ def lloyd(source: Table, k: int) -> float:
 
 def runtime(asked: argparse.Namespace, found: Found) -> None:
     """Seconds by records, cluster size and columns; beside k-means."""
-    condensation.perf_counter = time.process_time  # type: ignore[attr-defined]
+    clusters.perf_counter = time.process_time  # type: ignore[attr-defined]
     rows = []
     with threadpool_limits(1):
         timed(simulated(10_000), "improved, rank", K)  # imports are not counted

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from survival import Table, Values, calibrated
 
-from dbdeid.numeric.attack import trial
-from dbdeid.numeric.condensation import condense
-from dbdeid.numeric.groups import Groups, means, modes
-from dbdeid.numeric.mdav import mdav
-from dbdeid.numeric.mixed_points import points_of
-from dbdeid.numeric.records import Condensed, Floats, Ints, Recipe, Records
-from dbdeid.numeric.tfrp import tfrp
+from dbdeid.data.records import Condensed, Floats, Ints, Recipe, Records
+from dbdeid.methods.attacks.membership import trial
+from dbdeid.methods.condensation.clusters import condense
+from dbdeid.methods.microaggregation.groups import Groups, means, modes
+from dbdeid.methods.microaggregation.mdav import mdav
+from dbdeid.methods.microaggregation.mixed_points import points_of
+from dbdeid.methods.microaggregation.tfrp import tfrp
 
 COUNTED_FROM = 50  # below it the product maps categories as the paper does
 BINS, FEW = 20, 21

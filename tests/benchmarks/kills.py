@@ -35,8 +35,8 @@ from served import Server
 from worlds import KS, SMALL, SMALL_COLUMNS, World
 
 import dbdeid
-from dbdeid.release.specfile import read
-from dbdeid.release.workplace import workplace
+from dbdeid.bind.read import read
+from dbdeid.workspace.workplace import workplace
 
 WITHOUT_DICTIONARY = ("microaggregation", "condensation")
 METHODS: dict[str, dict[str, Any]] = {

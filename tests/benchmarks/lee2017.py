@@ -30,15 +30,15 @@ import hospital
 from shown import save, show
 
 import dbdeid
+from dbdeid.bind.read import read
+from dbdeid.commands.verify_evaluate_export import existing
 from dbdeid.engine.session import Settings
-from dbdeid.methods import counterfeit
-from dbdeid.query.answer import answer
+from dbdeid.evaluation.evaluate import evaluate_workload
+from dbdeid.methods.counterfeit import counterfeit
+from dbdeid.publish.queryable import answerable
+from dbdeid.query.rewrite.answer import answer
 from dbdeid.release import run as running
-from dbdeid.release.answerable import answerable
-from dbdeid.release.evaluate import evaluate_workload
-from dbdeid.release.existing import existing
 from dbdeid.release.result import RunResult
-from dbdeid.release.specfile import read
 from dbdeid.utility.query_error import QueryError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -19,10 +19,10 @@ import pandas as pd
 from shown import show
 from survival import SHARED, TABLES, table
 
-from dbdeid.numeric.attack import trial
-from dbdeid.numeric.condensation import condense
-from dbdeid.numeric.records import Attribute, Recipe, Records
-from dbdeid.numeric.shadows import shadowed
+from dbdeid.data.records import Attribute, Recipe, Records
+from dbdeid.methods.attacks.membership import trial
+from dbdeid.methods.attacks.shadow_releases import shadowed
+from dbdeid.methods.condensation.clusters import condense
 
 SIZES = (50, 100, 200, 500)
 

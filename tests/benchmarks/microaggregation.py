@@ -17,11 +17,11 @@ import duckdb
 import numpy as np
 from shown import show
 
-from dbdeid.numeric.groups import Groups, means
-from dbdeid.numeric.mdav import mdav
-from dbdeid.numeric.mixed_points import Points, points_of
-from dbdeid.numeric.records import Attribute
-from dbdeid.numeric.tfrp import grouped, tfrp
+from dbdeid.data.records import Attribute
+from dbdeid.methods.microaggregation.groups import Groups, means
+from dbdeid.methods.microaggregation.mdav import mdav
+from dbdeid.methods.microaggregation.mixed_points import Points, points_of
+from dbdeid.methods.microaggregation.tfrp import grouped, tfrp
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 TABLES = {"Tarragona": "sdc_tarragona", "Census": "sdc_census_casc"}

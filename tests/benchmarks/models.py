@@ -17,19 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from realdata import load
 
-from dbdeid.methods.conditions import Sensitive
+from dbdeid.lattice.checker import NumpyChecker
+from dbdeid.lattice.exploration import Found, Problem, explore
+from dbdeid.lattice.lattice import Lattice
+from dbdeid.lattice.objectives import LOSS
+from dbdeid.lattice.rule import Rule
+from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.full_domain.search.optimal import optimal
+from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MODELS, Model
-from dbdeid.privacy.histogram import Whole
-from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Problem, explore
-from dbdeid.search.lattice import Lattice
-from dbdeid.search.objectives import LOSS
-from dbdeid.search.optimal import optimal
-from dbdeid.search.suppression import Rule
-from dbdeid.search.tuples import Tuples, Values
+from dbdeid.privacy.common.histogram import Whole
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 ADULT = "sex age race marital-status education native-country workclass salary-class"

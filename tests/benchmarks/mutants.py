@@ -29,11 +29,12 @@ from typing import Any
 
 import duckdb
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "release"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from alike import METHODS, PEOPLE
 
 import dbdeid
-from dbdeid.release import handout, signing
+from dbdeid.commands import handout
+from dbdeid.publish import signatures
 
 FILES = ("out.parquet", "out.csv", "more.duckdb")
 SOURCE, TARGET, BOOK = "owner.duckdb", "out.duckdb", "out.private.duckdb"
@@ -50,8 +51,8 @@ def made(method: str, folder: Path) -> dict[str, Any]:
     (folder / "spec.yml").write_text(json.dumps(given))
     dbdeid.run(folder / "spec.yml")
     handout.hand_out(folder / "spec.yml", folder / SENT)
-    signing.make_key(folder / KEY)
-    signing.sign(folder / SENT, folder / KEY)
+    signatures.make_key(folder / KEY)
+    signatures.sign(folder / SENT, folder / KEY)
     return given
 
 
@@ -404,7 +405,7 @@ def outcome(folder: Path, kind: str = "") -> str:
     """What `verify` says: accepted, refused, or how it broke down."""
     try:
         if kind == "received":
-            _, files = signing.receive_folder(folder / SENT, folder / f"{KEY}.pub")
+            _, files = signatures.receive_folder(folder / SENT, folder / f"{KEY}.pub")
             return "accepted" if all(f.verification.verified for f in files.values()) else "refused"
         found = dbdeid.verify(folder / "spec.yml")
     except dbdeid.DbdeidError as error:

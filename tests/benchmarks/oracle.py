@@ -14,15 +14,15 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from realdata import load
 
-from dbdeid.methods.searching import Remembering
-from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Problem, explore
-from dbdeid.search.objectives import OBJECTIVES, loss_of
-from dbdeid.search.searches import SEARCHES
-from dbdeid.search.suppression import Rule
+from dbdeid.lattice.checker import NumpyChecker
+from dbdeid.lattice.exploration import Problem, explore
+from dbdeid.lattice.objectives import OBJECTIVES, loss_of
+from dbdeid.lattice.rule import Rule
+from dbdeid.methods.common.searching import Remembering
+from dbdeid.methods.full_domain.searches import SEARCHES
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 METRICS = {"dm": "discernibility", "aecs": "average_class_size", "height": "height"}

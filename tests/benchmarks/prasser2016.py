@@ -20,20 +20,20 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from realdata import load
 from search import ACS, CASES, SHARED
 from shown import save, show
 
-from dbdeid.search import predictions
-from dbdeid.search.antichain import Antichain, Side
-from dbdeid.search.best_first import best_first
-from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Problem, Progress, Search, explore
-from dbdeid.search.lattice import Node
-from dbdeid.search.objectives import LOSS
-from dbdeid.search.searches import SEARCHES
-from dbdeid.search.suppression import Rule
+from dbdeid.lattice.checker import NumpyChecker
+from dbdeid.lattice.exploration import Found, Problem, Progress, Search, explore
+from dbdeid.lattice.lattice import Node
+from dbdeid.lattice.objectives import LOSS
+from dbdeid.lattice.rule import Rule
+from dbdeid.methods.full_domain.search import predictions
+from dbdeid.methods.full_domain.search.antichain import Antichain, Side
+from dbdeid.methods.full_domain.search.best_first import best_first
+from dbdeid.methods.full_domain.searches import SEARCHES
 
 DATASETS = ("adult", "creditcard", "ss13_8", "ss13_12", "ihis_100k")
 SHARE = 0.05  # of the records may be suppressed

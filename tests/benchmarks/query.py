@@ -17,9 +17,9 @@ import duckdb
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.reading import parse
-from dbdeid.query.rewrite import estimate
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.rewrite import estimate
 
 QUERIES = {
     "all": "SELECT COUNT(*) FROM people",

@@ -22,17 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "search"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from realdata import attribute, load
 
-from dbdeid.search.checker import NumpyChecker
-from dbdeid.search.exploration import Found, Problem, explore
-from dbdeid.search.lattice import Lattice
-from dbdeid.search.objectives import LOSS, OBJECTIVES
-from dbdeid.search.optimal import optimal
-from dbdeid.search.region import Packing
-from dbdeid.search.suppression import Rule
-from dbdeid.search.tuples import Tuples
+from dbdeid.lattice.checker import NumpyChecker
+from dbdeid.lattice.exploration import Found, Problem, explore
+from dbdeid.lattice.lattice import Lattice
+from dbdeid.lattice.objectives import LOSS, OBJECTIVES
+from dbdeid.lattice.rule import Rule
+from dbdeid.lattice.tuples import Tuples
+from dbdeid.methods.full_domain.search.optimal import optimal
+from dbdeid.methods.full_domain.search.region import Packing
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 ADULT = "sex age race marital-status education native-country workclass occupation salary-class"

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm, t
 
-from dbdeid.numeric import fit
-from dbdeid.numeric.calibration import Swapped, calibrate
-from dbdeid.numeric.records import Attribute, Bools, Condensed, Floats, Ints, Records
-from dbdeid.numeric.statistics import Cell, Model
+from dbdeid.data.records import Attribute, Bools, Condensed, Floats, Ints, Records
+from dbdeid.methods.condensation import fit
+from dbdeid.methods.condensation.calibration import Swapped, calibrate
+from dbdeid.methods.condensation.statistics import Cell, Model
 from dbdeid.utility import model_fit
 from dbdeid.utility.model_fit import Coefficient, Design, Estimate, Unfitted, compare
 

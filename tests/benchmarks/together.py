@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 import dbdeid
-from dbdeid.release import rerelease
+from dbdeid.rerelease import rerelease
 
 TABLE = """
 CREATE TABLE people AS

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import dbdeid
 from canaries.datasets import DATABASE, DATASETS, SPEC, Dataset
 from canaries.planting import LINKED, SUPPRESSED, Canary
-from dbdeid.release.page import write_report
+from dbdeid.commands.report import write_report
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from canaries.datasets import adult
 from canaries.planting import IDENTIFIER, SUPPRESSED
 from canaries.releases import FLAT, METHODS, Method, Release, as_json, published_bytes
 from canaries.scanner import opened
-from dbdeid.release.existing import export_release
-from dbdeid.release.handout import hand_out
+from dbdeid.commands.handout import hand_out
+from dbdeid.commands.verify_evaluate_export import export_release
 
 # In the default tier: what other tests here look at, and releases of pseudonyms and counterfeits.
 OFTEN = {

@@ -26,11 +26,12 @@ from canaries.datasets import DATABASE, Dataset, every_type
 from canaries.planting import IDENTIFIER, SUPPRESSED
 from canaries.releases import KEY, METHODS, Release
 from canaries.scanner import Scanner
-from dbdeid.cli import app
+from dbdeid.cli.app import app
+from dbdeid.commands.report import write_report
 from dbdeid.engine.session import Session, Settings
-from dbdeid.release import export, record
+from dbdeid.publish import export
+from dbdeid.release import record
 from dbdeid.release import run as running
-from dbdeid.release.page import write_report
 
 Scan = Callable[..., Scanner]
 Change = Callable[[dict[str, Any]], None]

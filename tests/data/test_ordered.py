@@ -13,7 +13,7 @@ from tiers import examples
 from dbdeid.data.hierarchy import TOP, Order, from_rows
 from dbdeid.data.ordered import Ordered, is_code, labels, with_intervals
 from dbdeid.errors import HierarchyError
-from dbdeid.release.hierarchies import rank
+from dbdeid.prepare.hierarchies import rank
 
 ZIPS = ("37010", "37013", "37110", "37115", "38001", "38002")
 WORDS = st.lists(

@@ -9,8 +9,8 @@ import pytest
 from hospital import Project
 
 import dbdeid
-from dbdeid.release.plan import plan
-from dbdeid.words.plan import model
+from dbdeid.cli.text.plan import model
+from dbdeid.commands.plan import plan
 
 # column: its type and value for i, its hierarchy, what else is declared, and its level
 COLUMNS: dict[str, tuple[str, Any, dict[str, Any], int]] = {

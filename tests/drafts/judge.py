@@ -14,8 +14,8 @@ from pathlib import Path
 import duckdb
 from ruamel.yaml import YAML
 
+from dbdeid.commands.init import draft
 from dbdeid.errors import DbdeidError
-from dbdeid.release.init import draft
 from dbdeid.release.run import run
 from drafts.tables import WITHHELD, Review, Reviewed
 

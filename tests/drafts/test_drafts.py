@@ -10,10 +10,10 @@ import pytest
 import tiers
 from sqlglot import exp
 
+from dbdeid.bind.any_table import opened
 from dbdeid.engine.session import Step
-from dbdeid.release.detect import detect
-from dbdeid.release.lookalikes import identifiers, look
-from dbdeid.release.sources import opened
+from dbdeid.profiling.detect import detect
+from dbdeid.profiling.possible_identifiers import identifiers, look
 from drafts.judge import UNDECIDED, Judged, count, judge, shown
 from drafts.tables import REAL, ROLES, WITHHELD, Review, reviews, write
 from drafts.words import CONCEPTS, LANGUAGES, TEXTS

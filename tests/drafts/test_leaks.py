@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from dbdeid.commands.init import draft
 from dbdeid.errors import SpecError
-from dbdeid.release.init import draft
 from dbdeid.release.run import run
 from drafts.nasty import (
     census,

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from dbdeid.cli import app
+from dbdeid.cli.app import app
 from dbdeid.engine import macros
 from dbdeid.engine.console import is_release, run_script
 from dbdeid.engine.session import Settings

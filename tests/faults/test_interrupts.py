@@ -14,12 +14,10 @@ from pathlib import Path
 
 import pytest
 import tiers
-
-from dbdeid.release.existing import verify
-
-sys.path.insert(0, str(Path(__file__).parent))
 from served import Server
 from worlds import World
+
+from dbdeid.commands.verify_evaluate_export import verify
 
 WORKING = r"It was interrupted here: .*\ninterrupted\n"
 SEARCHING = r"Interrupted after .* checks?\. Best .*\n  transformation: \{.*\}\ninterrupted\n"

@@ -24,8 +24,6 @@ from typing import Any
 
 import pytest
 import tiers
-
-sys.path.insert(0, str(Path(__file__).parent))
 from served import Server
 from worlds import KS, World
 

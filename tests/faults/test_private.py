@@ -15,15 +15,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-
-import dbdeid
-
-sys.path.insert(0, str(Path(__file__).parent))
 from served import Server
 from worlds import World
 
-from dbdeid.release.specfile import read
-from dbdeid.release.workplace import workplace
+import dbdeid
+from dbdeid.bind.read import read
+from dbdeid.workspace.workplace import workplace
 
 
 class Watch(threading.Thread):

@@ -10,10 +10,10 @@ import pytest
 from worlds import World
 
 import dbdeid
+from dbdeid.commands.report import write_report
+from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.engine.scratch import Scratch
 from dbdeid.errors import DataError
-from dbdeid.release.existing import export_release
-from dbdeid.release.page import write_report
 
 COMMANDS: dict[str, Callable[[World], object]] = {
     "check": lambda world: dbdeid.check(world.folder / "k5.yml"),

@@ -13,8 +13,8 @@ from typing import Any, Self
 import duckdb
 
 import dbdeid
-from dbdeid.release.specfile import read
-from dbdeid.release.workplace import workplace
+from dbdeid.bind.read import read
+from dbdeid.workspace.workplace import workplace
 
 KS = (5, 10)  # the release that is there, and the one that replaces it, by turns
 

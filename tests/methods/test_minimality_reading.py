@@ -15,19 +15,19 @@ import pytest
 
 import dbdeid
 from dbdeid.errors import SpecError, Unsatisfiable
-from dbdeid.methods.conditions import Sensitive
-from dbdeid.methods.minimality import SUBJECTS, of_blocks, of_levels
+from dbdeid.lattice.lattice import Attribute, Lattice
+from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.attacks.minimality import SUBJECTS, of_blocks, of_levels
+from dbdeid.methods.local_recoding.search import symmetric as simulatable
+from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
+from dbdeid.methods.local_recoding.search.dealing import deal
+from dbdeid.methods.local_recoding.search.repair import settle
+from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
+from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import AlphaK, LDiversity
-from dbdeid.privacy.histogram import Whole
-from dbdeid.report.audience import public
-from dbdeid.report.remains import sentences
-from dbdeid.search import symmetric as simulatable
-from dbdeid.search.blocks import Blocks, Demands
-from dbdeid.search.dealing import deal
-from dbdeid.search.lattice import Attribute, Lattice
-from dbdeid.search.settling import settle
-from dbdeid.search.taxonomy import Taxonomy
-from dbdeid.search.tuples import Tuples, Values
+from dbdeid.privacy.common.histogram import Whole
+from dbdeid.report.content.audience import public
+from dbdeid.report.content.remains import sentences
 
 AGES = 8
 # Eight ages, in pairs, in fours, and everybody.

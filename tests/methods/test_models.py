@@ -7,12 +7,11 @@ release must be the best of those within the limit, with just these records.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+import brute
 import duckdb
 import pytest
 from hypothesis import assume, given, settings
@@ -21,9 +20,6 @@ from test_full_domain import generalized, spec
 from tiers import examples
 
 import dbdeid
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "privacy"))
-import brute
 
 ROW = st.tuples(
     st.integers(0, 7),

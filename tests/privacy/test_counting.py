@@ -14,8 +14,9 @@ from tiers import examples
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql
-from dbdeid.privacy import Counting, KAnonymity, NullPolicy, risk
-from dbdeid.privacy.counting import classes
+from dbdeid.privacy import Counting, KAnonymity, NullPolicy
+from dbdeid.privacy.common.counting import classes
+from dbdeid.privacy.risk import risk
 
 POLICIES: tuple[NullPolicy, ...] = get_args(NullPolicy)
 K = KAnonymity(model="k_anonymity", k=5)

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.data.source_files import file_query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
-from dbdeid.privacy import Counting, disclosure
-from dbdeid.privacy.disclosure import Block, Disclosure
-from dbdeid.release.source_files import file_query
+from dbdeid.privacy import Counting
+from dbdeid.privacy.risk import disclosure
+from dbdeid.privacy.risk.disclosure import Block, Disclosure
 
 Row = tuple[Any, ...]
 

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from tiers import examples
 
 from dbdeid.engine.session import Session
-from dbdeid.privacy.histogram import Histogram, Whole
-from dbdeid.privacy.shares import Shares, class_values
+from dbdeid.privacy.common.histogram import Histogram, Whole
+from dbdeid.privacy.common.shares import Shares, class_values
 
 CELLS = st.sampled_from([*range(-3, 12), 0.1, 0.2, 0.3, 0.4, 7.25])
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.data.source_files import file_query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.privacy import Counting, NullPolicy
-from dbdeid.privacy.counting import weighted_classes
-from dbdeid.privacy.individual_risk import individual_risk, measure
-from dbdeid.release.source_files import file_query
+from dbdeid.privacy.common.counting import weighted_classes
+from dbdeid.privacy.risk.individual_risk import individual_risk, measure
 
 POLICIES: tuple[NullPolicy, ...] = get_args(NullPolicy)
 

@@ -19,7 +19,7 @@ from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.privacy.shares import (
+from dbdeid.privacy.common.shares import (
     Shares,
     class_sizes,
     class_values,

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.data.source_files import file_query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.privacy import Counting
-from dbdeid.privacy.special_uniques import dis_scores, measure, msus, scores
-from dbdeid.release.source_files import file_query
+from dbdeid.privacy.risk.special_uniques import dis_scores, measure, msus, scores
 
 Row = tuple[Any, ...]
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tiers import examples
 
-from dbdeid.privacy import pitman, slide_binomial
-from dbdeid.privacy.risk import SizeCount
-from dbdeid.privacy.slide_binomial import Sample
-from dbdeid.privacy.uniqueness import (
+from dbdeid.privacy.risk import pitman, slide_binomial
+from dbdeid.privacy.risk.risk import SizeCount
+from dbdeid.privacy.risk.slide_binomial import Sample
+from dbdeid.privacy.risk.uniqueness import (
     PopulationUniqueness,
     dankar,
     estimated,

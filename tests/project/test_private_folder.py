@@ -10,7 +10,7 @@ from folders import PROJECT, lay_out, write
 
 import dbdeid
 from dbdeid.errors import SpecError
-from dbdeid.release import places
+from dbdeid.workspace import release_files
 
 
 def names(folder: Path) -> set[str]:
@@ -76,7 +76,7 @@ def test_a_book_of_an_earlier_version_stays_in_use(
 ) -> None:
     home = lay_out(tmp_path / "home", {"a": {}, "b": {}})
     with monkeypatch.context() as then:
-        then.setattr(places, "_private", lambda target, *_: places.private_of(target))
+        then.setattr(release_files, "_private", lambda target, *_: release_files.private_of(target))
         dbdeid.project(home).run(["a"])
     assert names(home / "out") == {"a.duckdb", "a.private.duckdb"}
     assert dbdeid.project(home).test(["a"]).exit_code == 0

@@ -18,7 +18,7 @@ from folders import lay_out, write
 from typer.testing import CliRunner
 
 import dbdeid
-from dbdeid.cli import app
+from dbdeid.cli.app import app
 from dbdeid.errors import DataError, SpecError
 
 
@@ -338,7 +338,7 @@ INTERRUPTING = """
 import sys
 from dbdeid.__main__ import main
 import dbdeid.release.run as run
-from dbdeid.methods import full_domain
+from dbdeid.methods.full_domain import full_domain
 
 planned = full_domain.plan
 count = 0

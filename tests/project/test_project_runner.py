@@ -12,12 +12,12 @@ from folders import write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdeid.commands import guarded
+from dbdeid.bind.read import read
+from dbdeid.cli.command import guarded
 from dbdeid.errors import DataError, Failure, Unsatisfiable, VerificationError
 from dbdeid.project.releases import Release
 from dbdeid.project.results import Result, Results, last
 from dbdeid.project.runner import Done, Runner, attempt
-from dbdeid.release.specfile import read
 
 NAMES = "abcdef"
 

@@ -14,7 +14,7 @@ from tiers import examples
 
 from dbdeid.errors import DataError, SpecError
 from dbdeid.project.releases import Release, load
-from dbdeid.release.projectfile import read_project
+from dbdeid.spec.project_file import read_project
 
 Specs = dict[str, dict[str, Any]]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dbdeid.errors import DataError
 from dbdeid.project.releases import Release, load
 from dbdeid.project.selection import Selector
-from dbdeid.release.projectfile import read_project
+from dbdeid.spec.project_file import read_project
 
 # a → b → d, a → c → d, e
 UPSTREAM = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": []}

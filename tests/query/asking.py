@@ -7,9 +7,9 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.reading import parse
-from dbdeid.query.rewrite import estimate
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.rewrite import estimate
 
 Rows = list[tuple[Any, ...]]
 

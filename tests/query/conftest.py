@@ -10,7 +10,7 @@ import pytest
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
+from dbdeid.query.parse.answerable import Answerable
 
 DICTIONARY = (
     '"column" VARCHAR, released_value VARCHAR, level INTEGER, lower VARCHAR, upper VARCHAR, '

@@ -18,10 +18,10 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.query.answer import answering
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.dialects import Dialect, transpiled
-from dbdeid.query.reading import parse
+from dbdeid.query.dialects.dialects import Dialect, transpiled
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.answer import answering
 
 Rows = list[tuple[Any, ...]]
 

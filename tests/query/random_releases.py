@@ -15,7 +15,7 @@ from typing import Any
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
+from dbdeid.query.parse.answerable import Answerable
 
 FIRST_DAY = date(2023, 12, 29)
 FIRST_MOMENT = datetime(2023, 12, 30)

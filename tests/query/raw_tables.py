@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.sqltext import sql
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.question import Aggregate, Question, aggregate_name, key_name, replaced
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.question import Aggregate, Question, aggregate_name, key_name, replaced
 
 COLUMNS = {
     "age": "INTEGER",

@@ -12,8 +12,8 @@ from asking import bounded
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.query.answer import answer
-from dbdeid.query.answerable import Answerable
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 about = pytest.approx

@@ -11,9 +11,9 @@ import pytest
 from asking import bounded, rewrite
 
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.reading import parse
-from dbdeid.query.rewrite import Missing, estimate
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.rewrite import Missing, estimate
 
 MakeRelease = Callable[..., Answerable]
 about = pytest.approx

@@ -12,8 +12,8 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.dialects import Dialect, transpiled, typed
+from dbdeid.query.dialects.dialects import Dialect, transpiled, typed
+from dbdeid.query.parse.answerable import Answerable
 
 OTHERS: tuple[Dialect, ...] = ("postgres", "spark")
 

@@ -25,8 +25,8 @@ from leaf_worlds import (
 from tiers import examples
 
 from dbdeid.engine.session import Session
-from dbdeid.query import records
-from dbdeid.query.answerable import Answerable
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.rewrite import records
 
 RANDOM = settings(
     max_examples=examples(50),

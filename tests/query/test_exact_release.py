@@ -13,7 +13,7 @@ from raw_tables import ACCEPTED, PEOPLE, answered, filled
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.query.answer import answer
+from dbdeid.query.rewrite.answer import answer
 
 ITSELF = replace(
     PEOPLE,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import column
 from dbdeid.engine.sqltext import sql, statements
 from dbdeid.errors import DataError
-from dbdeid.query.expressions import SCALARS, Named, Range, Scope, named
+from dbdeid.query.parse.expressions import SCALARS, Named, Range, Scope, named
 
 TYPES = {
     "a": "INTEGER",

@@ -6,7 +6,7 @@ import pytest
 from raw_tables import PEOPLE
 
 from dbdeid.errors import DataError
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.reading import parse
 
 B = "SELECT COUNT(*) FROM people"
 STATEMENTS = [

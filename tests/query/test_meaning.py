@@ -7,10 +7,10 @@ import pytest
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.query.answer import answer
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.meaning import is_number
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.meaning import is_number
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.answer import answer
 
 COLUMNS = {
     "n": "INTEGER",

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from raw_tables import PEOPLE, answered, filled
 
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.reading import parse
 
 AGGREGATES = [
     "count(*)",

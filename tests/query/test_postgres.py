@@ -11,8 +11,8 @@ from postgres_server import Server, programs, running
 from tiers import examples
 
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.dialects import transpiled
+from dbdeid.query.dialects.dialects import transpiled
+from dbdeid.query.parse.answerable import Answerable
 
 FOUND = programs()
 pytestmark = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 from dbdeid.engine.relation import identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
-from dbdeid.query.ranges import Domain, Listed, Period, RangeQuery, Span, range_queries
+from dbdeid.query.workload.ranges import Domain, Listed, Period, RangeQuery, Span, range_queries
 
 SOURCE = exp.table_(identifier("people"))
 ODD = "a \"b\" 'c'; --\u2003d"

@@ -9,9 +9,9 @@ from sqlglot import exp
 from dbdeid.engine.relation import column
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
-from dbdeid.query.expressions import SUPPORTED
-from dbdeid.query.question import Aggregate, Order, Output, Question
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.expressions import SUPPORTED
+from dbdeid.query.parse.question import Aggregate, Order, Output, Question
+from dbdeid.query.parse.reading import parse
 
 B = "SELECT COUNT(*) FROM people"
 REFUSED = [

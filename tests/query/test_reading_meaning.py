@@ -17,7 +17,7 @@ from sqlglot import exp
 from tiers import examples
 
 from dbdeid.errors import DataError
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.reading import parse
 
 
 @pytest.fixture(scope="module")

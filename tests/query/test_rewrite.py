@@ -13,7 +13,7 @@ from sqlglot import exp
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
-from dbdeid.query.answerable import Answerable
+from dbdeid.query.parse.answerable import Answerable
 
 
 def test_the_worked_example(session: Session, people: Answerable) -> None:

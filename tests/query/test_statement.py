@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from dbdeid.errors import DataError
-from dbdeid.query.statement import only, statement
+from dbdeid.query.parse.statement import only, statement
 
 REFUSED = [
     ("", "0 statements where one is expected"),

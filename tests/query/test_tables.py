@@ -9,8 +9,8 @@ from raw_tables import JOBS, PEOPLE, REGIONS
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
-from dbdeid.query.question import Join
-from dbdeid.query.reading import parse
+from dbdeid.query.parse.question import Join
+from dbdeid.query.parse.reading import parse
 
 B = "SELECT COUNT(*) FROM people"
 REFUSED = [

@@ -13,8 +13,8 @@ from sqlglot import parse_one
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.query.answerable import Answerable
-from dbdeid.query.workload import evaluate
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.workload.workload import evaluate
 
 MakeRelease = Callable[..., Answerable]
 

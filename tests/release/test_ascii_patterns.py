@@ -11,7 +11,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
-from dbdeid.release.shapes import in_ascii, looked_for, staged
+from dbdeid.profiling.shapes import in_ascii, looked_for, staged
 
 ASCII = [chr(i) for i in range(1, 128)]
 PLACES = ("{}", "[{}]", "[^{}]", "[{}'-]", "[^0-9{}]", "(?i){}", "(?i)[^{}]", "(?i)[{}0-9]")

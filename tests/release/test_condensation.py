@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import dbdeid
-from dbdeid.cli import app
+from dbdeid.cli.app import app
+from dbdeid.commands.verify_evaluate_export import evaluate as evaluate_release
+from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.errors import DataError, SpecError, Unsatisfiable
-from dbdeid.release.existing import evaluate as evaluate_release
-from dbdeid.release.existing import verify as verify_release
 
 K = 20
 N = 240
@@ -387,7 +387,7 @@ def test_an_interrupt_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
             def interrupted(*_: object, **__: object) -> None:
                 raise KeyboardInterrupt
 
-            patched.setattr(f"dbdeid.methods.condensation.{step}", interrupted)
+            patched.setattr(f"dbdeid.methods.condensation.condensation.{step}", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 dbdeid.run(spec(k=40))
         assert {path.name: path.read_bytes() for path in Path().iterdir()} == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,19 +15,17 @@ import duckdb
 import pytest
 import tiers
 import zoo
+from specs import PEOPLE, owned, small
 
 import dbdeid
+from dbdeid.cli.text.release.releases import remembered as listed
+from dbdeid.cli.text.release.verdict import released
+from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.engine.session import Settings
-from dbdeid.release.existing import export_release
-from dbdeid.release.existing import verify as verify_release
-from dbdeid.release.remembered import remembered
 from dbdeid.release.run import run as run_release
 from dbdeid.report.page import render
-from dbdeid.words import released
-from dbdeid.words.releases import remembered as listed
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, owned, small
+from dbdeid.workspace.remembered_runs import remembered
 
 ROWS = 200
 K = 3
@@ -175,7 +172,7 @@ def test_a_release_that_was_tampered_with_fails() -> None:
 def test_the_command_line_says_by_its_code_that_a_release_fails() -> None:
     from typer.testing import CliRunner
 
-    from dbdeid.cli import app
+    from dbdeid.cli.app import app
 
     Path("spec.json").write_text(json.dumps(spec(target="out.duckdb")))
     run, runner = ["run", "spec.json", "-q"], CliRunner()

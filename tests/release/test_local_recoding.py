@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ from typing import Any
 import duckdb
 import pytest
 import zoo
+from specs import owned, small
 
 import dbdeid
+from dbdeid.cli.text.release.verdict import released
+from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.engine.session import Settings
-from dbdeid.release.existing import export_release
-from dbdeid.release.existing import verify as verify_release
 from dbdeid.release.run import run as run_release
 from dbdeid.report.page import render
-from dbdeid.words import released
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import owned, small
 
 K, L = 4, 2
 ALGORITHMS: dict[str, dict[str, Any]] = {

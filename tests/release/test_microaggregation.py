@@ -18,10 +18,10 @@ import zoo
 from typer.testing import CliRunner
 
 import dbdeid
-from dbdeid.cli import app
-from dbdeid.release.existing import evaluate as evaluate_release
-from dbdeid.release.existing import verify as verify_release
-from dbdeid.release.explain import steps
+from dbdeid.cli.app import app
+from dbdeid.commands.explain import steps
+from dbdeid.commands.verify_evaluate_export import evaluate as evaluate_release
+from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.report.page import render
 
 NAMES = ("age", "fee", "born", "seen", "sex", "smoker")

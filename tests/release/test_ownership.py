@@ -15,14 +15,12 @@ from typing import Any
 import duckdb
 import pytest
 import zoo
+from specs import owned, small
 
 import dbdeid
+from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.engine.session import Settings
-from dbdeid.release.existing import export_release
-from dbdeid.release.remembered import remembered
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import owned, small
+from dbdeid.workspace.remembered_runs import remembered
 
 
 @pytest.fixture(autouse=True)

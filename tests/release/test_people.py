@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 import dbdeid
-from dbdeid.privacy.counting import Counting
-from dbdeid.release.existing import export_release
-from dbdeid.release.explain import steps
-from dbdeid.release.specfile import read
+from dbdeid.bind.read import read
+from dbdeid.commands.explain import steps
+from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.privacy.common.counting import Counting
 from dbdeid.verify import verify_bare
 
 KEY = "0123456789abcdef" * 2

@@ -17,16 +17,16 @@ import pytest
 import zoo
 
 import dbdeid
+from dbdeid.commands.explain import steps
+from dbdeid.commands.report import write_report
+from dbdeid.commands.search import search
+from dbdeid.commands.verify_evaluate_export import evaluate, export_release
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, SpecError, Unsatisfiable
-from dbdeid.release import method_spec
-from dbdeid.release.existing import evaluate, export_release
-from dbdeid.release.explain import steps
-from dbdeid.release.page import write_report
+from dbdeid.methods.policy.search import measures
+from dbdeid.methods.policy.search.measures import Measure
 from dbdeid.release.run import run as run_release
-from dbdeid.release.search import search
-from dbdeid.search import measures
-from dbdeid.search.measures import Measure
+from dbdeid.spec import method_spec
 
 # 400 patients of a town of some thousands, whose ages and ZIP codes lie unevenly.
 TOWN = """
@@ -562,12 +562,12 @@ def test_a_measure_that_is_not_monotone_is_refused(
 
     table = {"risk": "RISKS", "utility": "LOSSES"}[key]
     more = MappingProxyType({**getattr(measures, table), wrong: Measure(wrong, pairs)})
-    from dbdeid.methods import policies as methods
+    from dbdeid.methods.policy import cells as methods
 
     monkeypatch.setattr(methods, table, more)
     monkeypatch.setitem(method_spec.Policy.model_fields, key, method_spec.Policy.model_fields[key])
     monkeypatch.setattr(
-        "dbdeid.release.policies.method_of", _with_measure(key, wrong), raising=True
+        "dbdeid.methods.policy.choose.method_of", _with_measure(key, wrong), raising=True
     )
     message = rf"method\.{key}: measure '{wrong}' is not monotone on these records"
     with pytest.raises(SpecError, match=message) as error:
@@ -576,7 +576,7 @@ def test_a_measure_that_is_not_monotone_is_refused(
 
 
 def _with_measure(key: str, name: str) -> Any:
-    from dbdeid.release.policies import method_of
+    from dbdeid.methods.policy.choose import method_of
 
     return lambda prepared: method_of(prepared).model_copy(update={key: name})
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 import zoo
+from specs import PEOPLE, small
 
 import dbdeid
-from dbdeid.release.existing import export_release
-from dbdeid.release.handout import hand_out
-from dbdeid.verify.content import EARLIER
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
+from dbdeid.commands.handout import hand_out
+from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.verify.files.content import EARLIER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "content.md"
 FILES = ("out.parquet", "out.csv", "more.duckdb")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 import zoo
+from specs import SHARED, oracle, owned, small, spec_of
 
 import dbdeid
-from dbdeid.report.remains import sentences
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import SHARED, oracle, owned, small, spec_of
+from dbdeid.report.content.remains import sentences
 
 ORACLE = oracle(SHARED) if SHARED.is_dir() else []
 
@@ -410,7 +407,7 @@ def test_a_failing_run_leaves_the_last_release(people: Path, tmp_path: Path) -> 
 def test_a_release_that_fails_its_verification_is_never_written(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: dict[str, str]
 ) -> None:
-    from dbdeid.methods import full_domain
+    from dbdeid.methods.full_domain import full_domain
 
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")
@@ -420,7 +417,7 @@ def test_a_release_that_fails_its_verification_is_never_written(
     def careless(quasi_identifiers: Any, released: Any, node: Any, parameters: Any) -> Any:
         from dataclasses import replace
 
-        from dbdeid.search.suppression import Rule
+        from dbdeid.lattice.rule import Rule
 
         return honest(quasi_identifiers, released, node, replace(parameters, rule=Rule(1)))
 

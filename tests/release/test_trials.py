@@ -15,7 +15,7 @@ from patients import EVERYTHING, fill, spec
 from typer.testing import CliRunner
 
 import dbdeid
-from dbdeid.cli import app
+from dbdeid.cli.app import app
 
 PATIENTS = [(i, i * 5 % EVERYTHING, i * 3 % EVERYTHING, "flu") for i in range(64)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from dbdeid.report.record import Column, Record, Release
+from dbdeid.report.content.record import Column, Record, Release
 
 _COLUMNS = (
     ("sex", 0, 1, ["Female", "Male"], 0.0446),

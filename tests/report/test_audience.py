@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from records import full, leaves, with_texts
 
-from dbdeid.report.audience import about, public
+from dbdeid.report.content.audience import about, public
 from dbdeid.report.manifest import manifest
 from dbdeid.report.page import render
 

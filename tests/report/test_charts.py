@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdeid.report.charts import Bar, bar_chart, bars
+from dbdeid.report.charts.charts import Bar, bar_chart, bars
 
 
 def rows(sizes: dict[int, int]) -> list[dict[str, int]]:

@@ -24,9 +24,9 @@ from frontiers import (
 )
 from test_page import HOSTILE, Tags
 
-from dbdeid.report.frontier_charts import Scale, frontier_chart, least
+from dbdeid.report.charts.frontier_charts import Scale, frontier_chart, least
+from dbdeid.report.content.policies import pieces, single_values
 from dbdeid.report.frontier_page import CHANGES, NEIGHBOURS, render
-from dbdeid.report.policies import pieces, single_values
 
 ALONE = document(points=1, **{key: value for key, value in ONE_POINT.items() if key != "points"})
 DOCUMENTS = {

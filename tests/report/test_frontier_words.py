@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from frontiers import ONE_POINT, SAMPLE, WITHOUT_CHOICE, WITHOUT_SAFE_HARBOR, document
 
-from dbdeid.release.spectext import load
-from dbdeid.words.frontier import frontier
+from dbdeid.cli.text.frontier import frontier
+from dbdeid.spec.yaml_text import load
 
 
 def test_tells_the_points_the_rule_and_the_choice() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from frontiers import ONE_POINT, WITHOUT_CHOICE, document
 
-from dbdeid.report.landmarks import choices, knee, landmarks, worth
+from dbdeid.report.content.landmarks import choices, knee, landmarks, worth
 
 
 def point(number: int, risk: float, loss: float) -> dict[str, Any]:

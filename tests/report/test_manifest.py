@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from records import full, minimal
 
-from dbdeid.report.audience import public
+from dbdeid.report.content.audience import public
+from dbdeid.report.content.record import Audience
 from dbdeid.report.manifest import SCHEMA, manifest
-from dbdeid.report.record import Audience
 
 PRIVATE = (
     *("source_rows", "suppressed_rows", "seconds", "search", "queries", "models", "distributions"),

@@ -13,8 +13,9 @@ import pytest
 from records import full, minimal
 
 import dbdeid
-from dbdeid.report import notebook, notebook_charts
-from dbdeid.words.progress import progress, telling
+from dbdeid.report import notebook
+from dbdeid.report.charts import notebook_charts
+from dbdeid.workspace.progress_line import progress, telling
 
 VOID = {"br", "img", "meta", "path", "rect", "line"}
 HOSTILE = "<script>alert('x')</script>"
@@ -125,7 +126,7 @@ def test_a_search_shows_itself(con: Any) -> None:
 
 
 def test_a_grid_of_demands_shows_its_cost(con: Any) -> None:
-    from dbdeid.release.search import Grid
+    from dbdeid.commands.search import Grid
 
     found = dbdeid.search(SPEC, con, grid=Grid((3, 5), (0.0, 0.1)))
     assert Balanced(found._repr_html_()).text.count("age ") == 4

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from records import full, moved, padded
 
-from dbdeid.methods.draws import ALLOWED_RISK
-from dbdeid.report import padding
-from dbdeid.report.audience import public
+from dbdeid.methods.counterfeit.draws import ALLOWED_RISK
+from dbdeid.report.content import padding
+from dbdeid.report.content.audience import public
 from dbdeid.report.page import render
 
 

@@ -135,7 +135,7 @@ def test_says_who_may_read_it() -> None:
 
 def test_every_model_has_words_and_those_declared_are_explained() -> None:
     from dbdeid.privacy import MODELS
-    from dbdeid.report import model_terms
+    from dbdeid.report.content import model_terms
 
     assert set(model_terms.MODELS) == set(MODELS)
     page = render(full() | {"privacy": [{"model": "t_closeness", "column": "income", "t": 0.2}]})

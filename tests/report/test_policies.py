@@ -8,8 +8,8 @@ import random
 import pytest
 from frontiers import SMALL, TENNESSEE, chain, document, labels
 
-from dbdeid.report import policies
-from dbdeid.report.policies import briefly, changes, hunks, in_words, pieces, single_values
+from dbdeid.report.content import policies
+from dbdeid.report.content.policies import briefly, changes, hunks, in_words, pieces, single_values
 
 AGES = SMALL["age"]
 

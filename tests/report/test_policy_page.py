@@ -10,7 +10,7 @@ import pytest
 from frontiers import document
 from records import full
 
-from dbdeid.release.policies import kept
+from dbdeid.methods.policy.choose import kept
 from dbdeid.report.page import render
 
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from records import full, recipients
 
+from dbdeid.report.charts.recipients import forest_plot
 from dbdeid.report.page import render
-from dbdeid.report.recipients import forest_plot
 
 
 def coefficients() -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 from browser import CHROMIUM, browser
 from test_page import HOSTILE, Tags
 
-from dbdeid.report.search_charts import Point, grid_chart, lattice_chart, trail_chart
+from dbdeid.report.charts.search_charts import Point, grid_chart, lattice_chart, trail_chart
 from dbdeid.report.search_page import render
 
 TRAIL = ((1, float("inf"), 0.0), (2, 0.5, 0.0), (3, 0.25, 0.1), (40, 0.25, 0.25))

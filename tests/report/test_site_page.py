@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from records import full, minimal, with_texts
 
-from dbdeid.report.record import Audience
+from dbdeid.report.content.record import Audience
 from dbdeid.report.site_page import render
 
 

@@ -30,7 +30,7 @@ import duckdb
 from faker.providers import person
 
 from dbdeid.data.shelf import tables
-from dbdeid.release import persons
+from dbdeid.profiling import persons
 
 SHELF = Path(__file__).parents[2] / "dbdeid" / "data" / "shelf"
 

@@ -9,7 +9,7 @@ import pytest
 from dbdeid.udfs.functions import FUNCTIONS
 
 from dbdeid.engine.macros import MACROS
-from dbdeid.release.install import register_udfs
+from dbdeid.install import register_udfs
 
 TABLES = """
 CREATE TABLE visits(age INTEGER, sex VARCHAR, diagnosis VARCHAR);

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from specs import PEOPLE, small
 
 import dbdeid
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from specs import PEOPLE, small
 
 
 @pytest.fixture

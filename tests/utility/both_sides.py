@@ -14,7 +14,7 @@ import numpy as np
 from dbdeid.engine import arrow
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.utility.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import Compared, Sides
 
 # Of a label: what it stands for; of numbers pairs of ends, the upper one past the last.
 Pieces = Mapping[Any, Sequence[Any]]

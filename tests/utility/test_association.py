@@ -16,8 +16,8 @@ from scipy.stats.contingency import association as scipys
 from scipy.stats.contingency import crosstab
 from tiers import examples
 
-from dbdeid.utility.association import association, cramers_v
-from dbdeid.utility.levels import coded
+from dbdeid.utility.fidelity.association import association, cramers_v
+from dbdeid.utility.fidelity.levels import coded
 
 
 def changes(**columns: Both) -> dict[tuple[str, str], float]:

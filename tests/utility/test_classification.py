@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from tiers import examples
 
-from dbdeid.utility import classification as module
-from dbdeid.utility.classification import Classified, Learned, classification
-from dbdeid.utility.levels import CATEGORIES, Coded, Ints
-from dbdeid.utility.sides import Compared
+from dbdeid.utility.fidelity import classification as module
+from dbdeid.utility.fidelity.classification import Classified, Learned, classification
+from dbdeid.utility.fidelity.levels import CATEGORIES, Coded, Ints
+from dbdeid.utility.fidelity.sides import Compared
 
 SIZES = (32, 5, 4)
 ALL = ("c0", "c1", "c2")

@@ -9,7 +9,7 @@ import pytest
 
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
-from dbdeid.utility.cluster_moments import cluster_moments
+from dbdeid.utility.fidelity.cluster_moments import cluster_moments
 
 COLUMNS = (Column("age", "DOUBLE"), Column("sex", "VARCHAR"), Column("seen", "DATE"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
-from dbdeid.utility.conditional_privacy import Privacy, conditional_privacy
+from dbdeid.utility.fidelity.conditional_privacy import Privacy, conditional_privacy
 
 COLUMNS = (
     Column("age", "INTEGER"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 from tiers import examples
 
-from dbdeid.utility.distribution import distribution
+from dbdeid.utility.fidelity.distribution import distribution
 
 
 def distance(both: Both) -> float:

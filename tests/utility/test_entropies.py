@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log2
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_problems import random_problem
 from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.search import taxonomy as searched
-from dbdeid.search.blocks import Blocks, Demands
-from dbdeid.search.mondrian import mondrian
-from dbdeid.search.taxonomy import Taxonomy
+from dbdeid.methods.local_recoding.search import taxonomy as searched
+from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
+from dbdeid.methods.local_recoding.search.mondrian import mondrian
+from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 from dbdeid.utility.block_entropy import block_entropy
 from dbdeid.utility.members import Crosswalk, members_of_transformation
 from dbdeid.utility.node_entropy import node_entropy
@@ -28,9 +27,6 @@ from dbdeid.utility.nonuniform_entropy import (
     nonuniform_entropy,
     nonuniform_entropy_of_crosswalk,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
-from random_problems import random_problem
 
 # As the queries call their own columns.
 NAMES = ("class", "records")

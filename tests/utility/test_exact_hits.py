@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dbdeid.engine.session import Session
-from dbdeid.utility.exact_hits import Hits, exact_hits
+from dbdeid.utility.fidelity.exact_hits import Hits, exact_hits
 
 TYPES = "a INTEGER, b VARCHAR, c DOUBLE, d DATE"
 

@@ -10,7 +10,7 @@ from both_sides import Both, Pieces, compared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdeid.utility.levels import BINS, CATEGORIES, Coded, coded, indicators
+from dbdeid.utility.fidelity.levels import BINS, CATEGORIES, Coded, coded, indicators
 
 
 def levels(**columns: Both) -> Coded:

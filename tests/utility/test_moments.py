@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dbdeid.engine.session import Session
-from dbdeid.utility.moments import Moments, moments, numeric, of_all
+from dbdeid.utility.fidelity.moments import Moments, moments, numeric, of_all
 
 Con = duckdb.DuckDBPyConnection
 

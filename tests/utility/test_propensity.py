@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.utility import propensity as module
-from dbdeid.utility.levels import Coded, Ints, indicators
-from dbdeid.utility.propensity import propensity
-from dbdeid.utility.sides import Compared
+from dbdeid.utility.fidelity import propensity as module
+from dbdeid.utility.fidelity.levels import Coded, Ints, indicators
+from dbdeid.utility.fidelity.propensity import propensity
+from dbdeid.utility.fidelity.sides import Compared
 
 SIZES = (6, 5, 4)
 

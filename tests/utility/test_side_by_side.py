@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.utility.side_by_side import (
+from dbdeid.utility.fidelity.side_by_side import (
     FEW,
     MISSING,
     MOST_BINS,

@@ -12,7 +12,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import ClusterSize
 from dbdeid.verify import Declared, Verification, verify_table
-from dbdeid.verify.declared import Chance, Promise, Synthesized
+from dbdeid.verify.base.declaration import Chance, Promise, Synthesized
 
 COLUMNS = (
     Column("age", "INTEGER"),

@@ -15,7 +15,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_file, verify_table
-from dbdeid.verify.declared import Padding
+from dbdeid.verify.base.declaration import Padding
 
 # 30 patients; a few are alone or two with their decade and sex, which is unknown of three. The wing
 # follows from the diagnosis, so that it tells nothing of who is real.

@@ -13,7 +13,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_file, verify_table
-from dbdeid.verify.populations import Populations
+from dbdeid.verify.base.populations import Populations
 
 # 20 patients of two age groups, two ZIP areas and both sexes, and one alone.
 PATIENTS = """

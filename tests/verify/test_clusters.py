@@ -11,7 +11,7 @@ from condensed import Condensed, condensed, promise
 from handmade import failed
 
 from dbdeid.verify import verify_file
-from dbdeid.verify.declared import Chance
+from dbdeid.verify.base.declaration import Chance
 
 
 @pytest.fixture

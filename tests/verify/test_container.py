@@ -13,7 +13,8 @@ from handmade import DECLARED, Release, detail, failed, handmade
 from dbdeid.engine import macros
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.verify import container, footer, verify_bare, verify_file
+from dbdeid.verify import verify_bare, verify_file
+from dbdeid.verify.files import container, footer
 
 KINDS = [".duckdb", ".parquet", ".csv"]
 

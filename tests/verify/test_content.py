@@ -27,7 +27,7 @@ from tiers import examples
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify import Content, content, contents, verify_file
-from dbdeid.verify.content import EARLIER, MADE, same
+from dbdeid.verify.files.content import EARLIER, MADE, same
 
 Row = tuple[Any, ...]
 TEXTS = ("VARCHAR", "VARCHAR")
@@ -145,7 +145,7 @@ def test_many_rows_in_many_passes() -> None:
     with table(rows, TEXTS) as session:
         assert digest_of(session, len(rows)) == expected
         for at_once in (1, 100, 1000):
-            with mock.patch("dbdeid.verify.content.AT_ONCE", at_once):
+            with mock.patch("dbdeid.verify.files.content.AT_ONCE", at_once):
                 assert digest_of(session, len(rows)) == expected
 
 

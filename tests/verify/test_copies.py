@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dbdeid.verify.copies import limit, of_release, of_trial
-from dbdeid.verify.declared import Chance
+from dbdeid.verify.base.declaration import Chance
+from dbdeid.verify.records.copies import limit, of_release, of_trial
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.001, 0.01, 0.05])

@@ -531,7 +531,7 @@ def test_a_shipped_text_that_gives_other_rows(
 ) -> None:
     """As if the shipped statements were wrong: the rows are recomputed by themselves."""
     from dbdeid.data import weights
-    from dbdeid.verify import views
+    from dbdeid.verify.padding import views
 
     release = counterfeited()
     shown = {

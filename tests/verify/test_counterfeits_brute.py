@@ -14,7 +14,7 @@ from handmade import failed
 
 from dbdeid.engine.relation import Column
 from dbdeid.verify import Verification
-from dbdeid.verify.declared import Padding
+from dbdeid.verify.base.declaration import Padding
 
 # Names of our own tables' columns, and some that need quotes.
 NAMES = [

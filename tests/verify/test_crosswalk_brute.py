@@ -13,7 +13,7 @@ import pytest
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify import Declared
-from dbdeid.verify.crosswalk import traced
+from dbdeid.verify.records.crosswalk import traced
 
 # What each value reads on each level: `g` are more values on the second, `y` is always one.
 READS: dict[str | None, list[str | None]] = {

@@ -13,7 +13,7 @@ from handmade import detail, failed
 import dbdeid
 from dbdeid.engine.session import Session
 from dbdeid.verify import Twin, Verification, content, verify_bare
-from dbdeid.verify.twin import alike
+from dbdeid.verify.files.twin import alike
 
 PLAIN, MINUS, TEXT = 0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8006869760000  # "hiv"
 SIGNALLING = 0x7FF00000000007A2  # R's NA

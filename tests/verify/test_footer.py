@@ -14,7 +14,7 @@ import pytest
 from handmade import DECLARED, detail, failed, handmade
 
 from dbdeid.verify import verify_file
-from dbdeid.verify.footer import found_wrong
+from dbdeid.verify.files.footer import found_wrong
 
 Change = Callable[[dict[int, Any]], None]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
-from dbdeid.verify.declared import Declared, Harbor, Promise
+from dbdeid.verify.base.declaration import Declared, Harbor, Promise
 from dbdeid.verify.harbor import ages, kept
 
 COLUMNS = {"age": "age", "seen": "date", "zip": "zip", "city": "withheld"}

@@ -17,7 +17,7 @@ from dbdeid.data import dates, intervals
 from dbdeid.data.hierarchy import Hierarchy, Order, as_rows, from_rows
 from dbdeid.data.ordered import Ordered, with_intervals
 from dbdeid.engine.session import Session
-from dbdeid.verify.ladder import Ladder, Misfit, Rule, ladder
+from dbdeid.verify.hierarchies.levels import Ladder, Misfit, Rule, ladder
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from handmade import failed
 
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Verification
-from dbdeid.verify.declared import Padding
+from dbdeid.verify.base.declaration import Padding
 
 HIERARCHIES = """
 CREATE TABLE hierarchies AS

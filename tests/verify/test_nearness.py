@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+import brute
 import duckdb
 import pyarrow as pa
 import pytest
+from brute import counts, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
@@ -17,10 +17,6 @@ from tiers import examples
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify import Declared, Promise, verify_table
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "privacy"))
-import brute
-from brute import counts, model
 
 Row = tuple[str, float | None, int]  # class, value, person
 NEAR = model("em_anonymity", column="wage", epsilon=5.0, m=3)

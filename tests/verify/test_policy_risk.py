@@ -9,7 +9,7 @@ from handmade import Release, failed, handmade
 from sqlglot import exp
 
 from dbdeid.verify import Verification
-from dbdeid.verify.declared import PolicyRisk, Promise
+from dbdeid.verify.base.declaration import PolicyRisk, Promise
 
 # 20 patients in 4 classes of 5; each patient is a cell of the source, and stands for 4 people.
 TOWN = """

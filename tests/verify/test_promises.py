@@ -18,7 +18,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, verify_bare, verify_table
-from dbdeid.verify.promises import allowed
+from dbdeid.verify.base.promises import allowed
 
 NAMES = ["__n", "k", "qis", "class_size", "count", 'a "quoted" name', "smallest", "rowid", "größe"]
 NAMES += ["select", "group", "value_0", "suppressed", "records", "c0", "c1", "level", "column", "s"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from math import inf
-from pathlib import Path
 from typing import Any
 
+import brute
 import duckdb
 import pyarrow as pa
 import pytest
+from brute import Counts, counts, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
@@ -17,10 +17,6 @@ from tiers import examples
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify import Declared, Promise, verify_table
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "privacy"))
-import brute
-from brute import Counts, counts, model
 
 QIS, COLUMNS = ("age", "s0"), ("age", "s0", "class", "value")
 BOTH = {"column": ("class", "value")}

@@ -9,7 +9,7 @@ import pytest
 
 from dbdeid.engine.session import Session
 from dbdeid.verify import Check, Promise, Twin, Verification
-from dbdeid.verify.twin import alike
+from dbdeid.verify.files.twin import alike
 
 ROWS = """
 SELECT * FROM (VALUES

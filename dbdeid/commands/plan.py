@@ -1,0 +1,290 @@
+"""A plan: what a release would do, as a policy that dbt applies again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from dbdeid.bind.bind import bind
+from dbdeid.bind.bound import Bound
+from dbdeid.bind.read import read
+from dbdeid.commands import dbt_seed as seed
+from dbdeid.engine.session import Session, Settings
+from dbdeid.errors import DataError, Mistake, SpecError
+from dbdeid.methods.full_domain import full_domain
+from dbdeid.methods.policy import choose
+from dbdeid.prepare.prepare import Prepared, prepare
+from dbdeid.privacy import KAnonymity, LDiversity, TCloseness
+from dbdeid.review import exposure, findings
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.method_spec import FullDomain, Policy
+from dbdeid.spec.names import refuse
+from dbdeid.spec.open_decisions import require_decided
+from dbdeid.workspace.progress import Clock, Notify, Offer
+from dbdeid.workspace.report_files import require_place, write_page
+from dbdeid.workspace.workplace import check_source, workplace
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned.
+
+    Attributes:
+        release: its name.
+        seed: the file of the policy; None where none was asked for.
+        source: the name of the source, without folder and ending.
+        policy: the CSV text.
+        transformation: the level of each quasi-identifier.
+        columns: the released columns, in order.
+        gate: what a model of materialization deid_release declares to hold the same promises.
+        loss: information loss in [0, 1] of the release that was planned.
+        source_rows, suppressed_rows: records of the source, and those that the plan leaves out.
+        warnings: what a reader should see.
+        seconds: by phase.
+    """
+
+    release: str
+    seed: Path | None
+    source: str
+    policy: str
+    transformation: Mapping[str, int]
+    columns: tuple[str, ...]
+    gate: Mapping[str, Any]
+    loss: float
+    source_rows: int
+    suppressed_rows: int
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, without the text of the policy."""
+        return {
+            "release": self.release,
+            "seed": str(self.seed) if self.seed else None,
+            "transformation": dict(self.transformation),
+            "columns": list(self.columns),
+            "gate": dict(self.gate),
+            "loss": self.loss,
+            "source_rows": self.source_rows,
+            "suppressed_rows": self.suppressed_rows,
+            "warnings": list(self.warnings),
+            "seconds": dict(self.seconds),
+        }
+
+
+def plan(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    output: Path | bool = False,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    notify: Notify | None = None,
+    offer: Offer | None = None,
+) -> Plan:
+    """Search as a run would, release nothing, and write the policy that was found as a dbt seed.
+
+    The seed holds what was declared, and which level was chosen of it: no value that is only in
+    the data.
+
+    Args:
+        source: path of a spec, its text, or a dict.
+        connection: an open DuckDB connection to read from.
+        output: a .csv file, or the folder of `<release>_policy.csv`, which is made where it is
+            missing; True: beside the spec.
+        database: in place of the spec's `database`.
+        settings: engine limits of an opened connection.
+        notify: called with each phase, and with the progress of the search.
+        offer: asked, when the search is interrupted, whether to go on with the best found so far.
+
+    Raises:
+        SpecError, HierarchyError, DataError: bad input, or what dbt cannot do; nothing was written.
+        Unsatisfiable: no transformation satisfies the models.
+        NothingFound: none was found, and that none satisfies is not proven.
+    """
+    file, clock = read(source, connection, database), Clock(notify)
+    refuse(file, "is not planned: it is there already", "verify, evaluate, query or report it")
+    require_decided(file)
+    gate = _gate(file)
+    place = _place(file, output, database)
+    with workplace(file, connection, database=database, settings=settings, writing=False) as work:
+        with clock.phase("prepare"):
+            bound = bind(file, work.session)
+            check_source(work, bound)
+            prepared = prepare(bound, work.session)
+            warnings = findings.foreseen(prepared, work.session)
+        with clock.phase("search"):
+            if isinstance(file.spec.method, Policy):
+                chosen = choose.decide(prepared, work.session, clock.progress).chosen
+                prepared, warnings = chosen.prepared, (*warnings, *chosen.warnings)
+            found = full_domain.plan(
+                work.session,
+                prepared.quasi_identifiers,
+                prepared.parameters,
+                clock.progress,
+                offer,
+            )
+        with clock.phase("look"):
+            _require_releasable(prepared, found, work.session)
+    text = seed.written(file.spec.release, list(_policy(prepared, found)))
+    if place is not None:
+        with clock.phase("write"):
+            _write(place, text)
+    names = [q.name for q in prepared.quasi_identifiers]
+    return Plan(
+        release=file.spec.release,
+        seed=place,
+        source=PurePath(file.spec.source_name).stem,
+        policy=text,
+        transformation=dict(zip(names, found.node, strict=True)),
+        columns=tuple(c.name for c in bound.released),
+        gate={"quasi_identifiers": names, **gate, **_others(bound, gate)},
+        loss=found.metrics["loss"],
+        source_rows=prepared.rows,
+        suppressed_rows=found.check.suppressed,
+        warnings=(*warnings, *_warnings(bound)),
+        seconds=clock.seconds,
+    )
+
+
+def _policy(
+    prepared: Prepared, found: full_domain.Plan
+) -> Iterator[tuple[str, tuple[seed.Rule, ...]]]:
+    for q, level in zip(prepared.quasi_identifiers, found.node, strict=True):
+        bound = next(c for c in prepared.bound.quasi_identifiers if c.name == q.name)
+        yield q.name, seed.rules(q, bound, level)
+
+
+def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Session) -> None:
+    """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
+
+    Raises:
+        SpecError: a column looks like a direct identifier, or tells what is left out.
+    """
+    parameters = prepared.parameters
+    written = full_domain.write(
+        session, prepared.quasi_identifiers, prepared.released, found, parameters
+    )
+    exposure.require_unnamed(prepared.bound, session, written.released)
+    exposure.require_hidden(prepared, session, written.counted, synthetic=False)
+
+
+def _others(bound: Bound, gate: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that leave as they are, and those that are not to be in the release."""
+    modelled = {m["column"] for key in ("l_diversity", "t_closeness") for m in gate.get(key, ())}
+    as_is = [n for n in bound.names("sensitive", "insensitive") if n not in modelled]
+    others = {
+        "released_as_is": as_is,
+        "direct_identifiers": list(bound.names("identifier", "drop")),
+    }
+    return {key: names for key, names in others.items() if names}
+
+
+def _warnings(bound: Bound) -> Iterator[str]:
+    if any(isinstance(model, TCloseness) for model in bound.models):
+        yield (
+            "dbt measures t-closeness against the table that it releases, and dbdeid against the "
+            "source: they differ by the records that are left out"
+        )
+
+
+def _gate(file: SpecFile) -> dict[str, Any]:
+    """The promises of a spec as the gate of a model declares them.
+
+    Raises:
+        SpecError: the package for dbt cannot do what the spec says; all of it at once.
+    """
+    mistakes = list(_not_in_dbt(file))
+    if mistakes:
+        raise SpecError(mistakes, source=file.label)
+    gate: dict[str, Any] = {"k": file.spec.smallest_class}
+    diverse, close = [], []
+    for model in file.spec.privacy:
+        if isinstance(model, LDiversity):
+            least = int(model.l) if model.l == int(model.l) else model.l
+            diverse += [{"column": c, "l": least, "kind": model.kind} for c in model.columns]
+        elif isinstance(model, TCloseness):
+            ordered = {"ordered": True} if model.distance == "ordered" else {}
+            close += [{"column": c, "t": model.t, **ordered} for c in model.columns]
+    if diverse:
+        gate["l_diversity"] = diverse
+    if close:
+        gate["t_closeness"] = close
+    return gate
+
+
+def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
+    spec, run = file.spec, "release it with `dbdeid run`"
+    if not isinstance(spec.method, FullDomain | Policy):
+        message = f"method {spec.method.name} is no rule for each value, which a plan is"
+        yield file.mistake(message, "method", hint="use full_domain or policy, or " + run)
+    elif isinstance(spec.method, FullDomain) and spec.method.suppressed == "keep":
+        message = "the package for dbt leaves records out, and cannot keep them as *"
+        yield file.mistake(message, "method", "suppressed", hint=f"drop the key, or {run}")
+    if spec.null_policy != "own_category":
+        message = "in dbt a NULL equals a NULL (own_category)"
+        yield file.mistake(message, "null_policy", hint=f"leave it out, or {run}")
+    if spec.subject is not None:
+        message = "in dbt the gate counts records: a release does not tell whose they are"
+        yield file.mistake(message, "subject", hint=f"make one row of each subject, or {run}")
+    for name, column in spec.columns.items():
+        if column.pseudonym:
+            message = "dbt has no pseudonyms"
+            yield file.mistake(message, "columns", name, "pseudonym", hint=f"drop it, or {run}")
+    if spec.output.bounds or spec.output.kind == "view":
+        message = "in dbt a release is a table without bounds"
+        yield file.mistake(message, "output", hint=f"leave it out, or {run}")
+    for number, model in enumerate(spec.privacy):
+        gated = isinstance(model, KAnonymity)
+        if isinstance(model, LDiversity):
+            gated = model.kind != "recursive" and not model.joint
+        elif isinstance(model, TCloseness):
+            gated = model.distance != "hierarchical" and not model.joint
+        if not gated:
+            message = f"the gate for dbt does not measure {model.model} as it is declared"
+            hint = f"k_anonymity, l_diversity (distinct, entropy), t_closeness; or {run}"
+            yield file.mistake(message, "privacy", number, hint=hint)
+
+
+def _place(file: SpecFile, output: Path | bool, database: Path | None) -> Path | None:
+    """Where the policy goes: a .csv file, or in a folder, which may have to be made.
+
+    Raises:
+        DataError: no folder, no name of a seed, or something else is there.
+    """
+    if output is False:
+        return None
+    name = f"{file.spec.release}_policy.csv"
+    path = (file.path.parent if file.path else Path()) if output is True else Path(output)
+    if path.is_dir():
+        path = path / name
+    elif not path.suffix and not path.exists():
+        return path / name  # of a folder that is not there: nothing can be in its place
+    if path.suffix != ".csv":
+        raise DataError(f"{path} is no place for a seed", hint="give a .csv file, or a folder")
+    require_place(path, file, database, _is_policy, "policy")
+    return path
+
+
+def _write(place: Path, text: str) -> None:
+    """Write the policy; its folder is made where it is missing.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{place.parent} cannot be made ({error.strerror})", hint="choose another place with -o"
+        ) from None
+    write_page(place, text)
+
+
+def _is_policy(path: Path) -> bool:
+    try:
+        return seed.is_policy(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,96 @@
+"""What is told of a spec, a search, a frontier, a release: as JSON shows it, and as notebooks do.
+
+Dicts, but for a verification, whose promises have attributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.prepare.fingerprints import Changed
+from dbdeid.verify import Verification
+from dbdeid.workspace.standing import Unpublishable
+
+
+class Checked(dict[str, Any]):
+    """What a check found; the keys are those of `dbdeid check --json`."""
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import check_html
+
+        return check_html(self)
+
+
+class Evaluated(dict[str, Any]):
+    """The utility of a release; the keys are those of `dbdeid evaluate --json`."""
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import evaluation_html
+
+        return evaluation_html(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified(Verification):
+    """What a verification found.
+
+    Attributes:
+        promises: each with its `model`, what was `declared` and `found`, and whether it `holds`.
+        hygiene: each with the name of the `check`, whether it `holds`, and a `detail`.
+        verified: whether all of them hold.
+        failures: a line for each that does not.
+        source_changed: how the source differs from what the release was made of; the promises are
+            then verified of the release alone. None where it was compared with its source.
+        unpublishable: why nobody else is to have the release, as of a trial, or a withdrawn run,
+            whatever it keeps; None where nothing says so.
+    """
+
+    source_changed: Changed | None = None
+    unpublishable: Unpublishable | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verification as JSON shows it."""
+        changed = self.source_changed.to_dict() if self.source_changed else None
+        why = self.unpublishable.to_dict() if self.unpublishable else None
+        return {
+            **Verification.to_dict(self),
+            "source_changed": changed,
+            "unpublishable": why,
+        }
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import verification_html
+
+        return verification_html(self.to_dict())
+
+
+class Searched(dict[str, Any]):
+    """What a search found; the keys are those of `dbdeid search --json`."""
+
+    def charts(self) -> dict[str, Any]:
+        """Altair charts by name: of one search `neighbours`, the score one level from what it
+        found; of several demands `cost`, the score of each. A single point gives none."""
+        from dbdeid.report.charts.notebook_charts import search_charts
+
+        return search_charts(self)
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import search_html
+
+        return search_html(self)
+
+
+class Frontier(dict[str, Any]):
+    """A risk-utility frontier; the keys are those of `dbdeid frontier --json`."""
+
+    def charts(self) -> dict[str, Any]:
+        """Altair charts by name: the frontier on a `log` and on a `linear` scale of the risk."""
+        from dbdeid.report.charts.notebook_charts import frontier_charts
+
+        return frontier_charts(self)
+
+    def _repr_html_(self) -> str:
+        from dbdeid.report.notebook import frontier_html
+
+        return frontier_html(self)

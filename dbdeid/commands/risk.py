@@ -1,0 +1,227 @@
+"""The risk of any table or file, apart from any release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdeid.bind.any_table import opened
+from dbdeid.data.source_files import is_text, reading_source, require_table
+from dbdeid.engine.relation import NUMBERS, Relation
+from dbdeid.engine.session import Session, Settings, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.errors import DataError, did_you_mean
+from dbdeid.privacy import ROWS, Counting
+from dbdeid.privacy.risk import disclosure, individual_risk, risk, special_uniques, uniqueness
+from dbdeid.privacy.risk.risk import Risk, SizeCount, SmallClass
+
+SETS = 20_000  # of quasi-identifiers that are looked at for special uniques
+LEAST_FRACTION = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be measured of a table.
+
+    Attributes:
+        quasi_identifiers: what the attacker knows.
+        k: classes below it are at risk.
+        counting: what a class counts, and what a NULL in a quasi-identifier equals.
+        sensitive: columns that are not to be learned.
+        sampling_fraction: share of a population that the table holds, for its uniqueness.
+        weight: the column of survey weights, for individual risk.
+        special_uniques: the largest set of quasi-identifiers to look for special uniques by.
+        values: name the quasi-identifiers of the smallest classes.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    k: int = 5
+    counting: Counting = ROWS
+    sensitive: tuple[str, ...] = ()
+    sampling_fraction: float | None = None
+    weight: str | None = None
+    special_uniques: int | None = None
+    values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The risk of a table: what was asked for is there, the rest is None or empty."""
+
+    risk: Risk
+    histogram: tuple[SizeCount, ...]
+    smallest: tuple[SmallClass, ...]
+    disclosures: tuple[disclosure.Disclosure, ...]
+    population: uniqueness.PopulationUniqueness | None
+    individual: individual_risk.IndividualRisk | None
+    special: special_uniques.SpecialUniques | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The assessment as JSON shows it; of one sensitive column also at the top level."""
+        found: dict[str, Any] = self.risk.to_dict()
+        found["histogram"] = [asdict(size) for size in self.histogram]
+        if self.smallest:
+            found["smallest_classes"] = [asdict(small) for small in self.smallest]
+        if len(self.disclosures) == 1:
+            found |= self.disclosures[0].to_dict()
+        if self.disclosures:
+            found["sensitive"] = {d.sensitive: d.to_dict() for d in self.disclosures}
+        for name, part in (
+            ("population_uniqueness", self.population),
+            ("individual_risk", self.individual),
+            ("special_uniques", self.special),
+        ):
+            if part is not None:
+                found[name] = part.to_dict()
+        return found
+
+
+def assess(
+    source: Path, table: str | None, asked: Asked, settings: Settings | None = None
+) -> Assessment:
+    """The risk of a table of a database, or of a Parquet or CSV file.
+
+    Raises:
+        DataError: the source, the table or a column is not there, or cannot be measured so.
+    """
+    _require_possible(asked)
+    with opened(source, table, settings, sealed=True) as (session, query):
+        with reading_source(source):
+            staged = session.run(Step("deid_risk", query))
+        if is_text(source):
+            require_table(source, staged.names)
+        asked = _bound(asked, staged, named=not is_text(source))
+        return _measured(session, staged, asked)
+
+
+def _measured(session: Session, staged: Relation, asked: Asked) -> Assessment:
+    qis, counting = asked.quasi_identifiers, asked.counting
+    sizes = risk.histogram(session, staged, qis, counting)
+    population = individual = special = None
+    if asked.sampling_fraction is not None:
+        population = uniqueness.estimated(sizes, asked.sampling_fraction)
+    if asked.weight is not None:
+        _require_weights(session, staged, asked.weight)
+        individual = individual_risk.measure(session, staged, qis, asked.weight, counting)
+    if asked.special_uniques is not None:
+        fraction = asked.sampling_fraction or special_uniques.DIS_FRACTION
+        special = special_uniques.measure(
+            session, staged, qis, asked.special_uniques, fraction, counting
+        )
+    disclosures = tuple(
+        disclosure.measure(session, staged, qis, name, counting, ordered=_is_number(staged, name))
+        for name in asked.sensitive
+    )
+    return Assessment(
+        risk.measure(session, staged, qis, asked.k, counting),
+        sizes,
+        risk.smallest(session, staged, qis, counting) if asked.values else (),
+        disclosures,
+        population,
+        individual,
+        special,
+    )
+
+
+# -- what can be measured ------------------------------------------------------------------
+
+
+def _require_possible(asked: Asked) -> None:
+    """Refuse what has no meaning whatever the table is."""
+    fraction, size = asked.sampling_fraction, asked.special_uniques
+    if fraction is not None and not LEAST_FRACTION <= fraction <= 1:
+        raise DataError(
+            "--sampling-fraction is a share of the population, above 0 and at most 1",
+            hint="0.05 for a sample of one in twenty",
+        )
+    single = {
+        "--sampling-fraction": fraction is not None,
+        "--special-uniques": size is not None,
+        "--sensitive": bool(asked.sensitive),
+        "--weight": asked.weight is not None,
+    }
+    for option in ("--sampling-fraction", "--special-uniques", "--sensitive"):
+        if single[option] and asked.counting.null_policy == "wildcard":
+            raise DataError(
+                f"{option} needs classes that do not overlap, as those of wildcards do",
+                hint="leave it out, or take --null-policy own_category or exclude",
+            )
+    for option in ("--sampling-fraction", "--special-uniques", "--weight"):
+        if single[option] and asked.counting.subject is not None:
+            raise DataError(
+                f"{option} takes every record for a person of its own",
+                hint="leave it out, or --subject",
+            )
+    if size is not None:
+        count = len(asked.quasi_identifiers)
+        sets = sum(math.comb(count, s) for s in range(1, min(size, count) + 1))
+        if sets > SETS:
+            raise DataError(
+                f"--special-uniques {size}: {sets:,} sets of {count} quasi-identifiers "
+                f"are more than {SETS:,}",
+                hint="give a smaller size, or fewer --qi",
+            )
+
+
+def _bound(asked: Asked, table: Relation, *, named: bool) -> Asked:
+    """What is asked for, with every column as the table spells it."""
+    counting, weight = asked.counting, asked.weight
+    qis = _found(table, asked.quasi_identifiers, named)
+    sensitive = _found(table, asked.sensitive, named)
+    if counting.subject is not None:
+        counting = replace(counting, subject=_found(table, [counting.subject], named)[0])
+    if weight is not None:
+        weight = _found(table, [weight], named)[0]
+        if not _is_number(table, weight):
+            raise DataError(
+                f"weight {weight!r} is no number", hint="--weight is a column of survey weights"
+            )
+    roles = [("quasi-identifier", qis), ("sensitive column", sensitive)]
+    roles.append(("weight", [weight] if weight is not None else []))
+    if sensitive and counting.subject is not None:
+        roles.append(("subject", [counting.subject]))
+    taken: dict[str, str] = {}
+    for role, names in roles:
+        for name in names:
+            if name in taken:
+                raise DataError(
+                    f"column {name!r} is given as {taken[name]} and as {role}",
+                    hint="every column has one part in this, and is named once",
+                )
+            taken[name] = role
+    return replace(
+        asked,
+        quasi_identifiers=tuple(qis),
+        sensitive=tuple(sensitive),
+        weight=weight,
+        counting=counting,
+    )
+
+
+def _found(table: Relation, names: Sequence[str], named: bool) -> list[str]:
+    missing = [name for name in names if table.find(name) is None]
+    if missing:
+        known = f"look at the {len(table.names)} names in its first line"
+        hint = did_you_mean(missing[0], table.names) if named else known
+        raise DataError(f"no column {missing[0]!r}", hint=hint)
+    return [c.name for name in names if (c := table.find(name)) is not None]
+
+
+def _is_number(table: Relation, name: str) -> bool:
+    found = table.find(name)
+    return found is not None and found.family in NUMBERS
+
+
+def _require_weights(session: Session, table: Relation, weight: str) -> None:
+    query = step("commands/unusable_weights", {"rel": table}, {"weight": [weight]})
+    records, missing, small = session.row(query)
+    for count, what in ((missing, "missing or not finite"), (small, "below 1")):
+        if count:
+            raise DataError(
+                f"weight {weight!r}: {count:,} of {records:,} values are {what}",
+                hint="a weight is how many people of the population a record stands for, itself "
+                "included",
+            )

@@ -1,0 +1,448 @@
+"""Searching without releasing: what a run would choose, and what other demands would cost.
+
+The source is staged and coded once, however many searches follow; nothing is written into the
+database.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdeid.bind.bind import bind
+from dbdeid.bind.read import read
+from dbdeid.commands.results import Searched
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError, SpecError
+from dbdeid.lattice.check import Check
+from dbdeid.lattice.exploration import Checked, Exploration, Found, Problem
+from dbdeid.lattice.lattice import Lattice, Node
+from dbdeid.lattice.objectives import loss_of
+from dbdeid.methods.common.searching import Ground, Remembering, lattice_of
+from dbdeid.methods.full_domain import searching
+from dbdeid.methods.full_domain.searching import blank, described, is_blank, nothing
+from dbdeid.prepare.prepare import prepare
+from dbdeid.prepare.problem import Parameters
+from dbdeid.privacy import KAnonymity
+from dbdeid.report.charts.search_charts import Point
+from dbdeid.report.search_page import render
+from dbdeid.review import findings
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.method_spec import (
+    Condensation,
+    Counterfeit,
+    LocalRecoding,
+    Microaggregation,
+    Policy,
+    Relocation,
+)
+from dbdeid.spec.names import refuse
+from dbdeid.spec.open_decisions import require_decided
+from dbdeid.workspace.progress import Clock, Notify, Offer, Progress
+from dbdeid.workspace.report_files import place_of, write_page
+from dbdeid.workspace.workplace import check_source, workplace
+
+DRAWN = 4000  # checked nodes that a page shows
+STRIDE = 1.01  # from one point of the trail to the next, where nothing better was found
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The demands that are tried in turn; an empty part stays as the spec declares it.
+
+    Attributes:
+        ks: of k-anonymity, each at least 1.
+        limits: suppression limits, each a share from 0 to 1.
+    """
+
+    ks: tuple[int, ...] = ()
+    limits: tuple[float, ...] = ()
+
+    @classmethod
+    def parse(cls, ks: str | None, limits: str | None) -> Grid:
+        """From lists as `3,5,10` and `0,0.05`; None stands for the spec.
+
+        Raises:
+            DataError: a list is empty, repeats itself, or has something else in it.
+        """
+        return cls(
+            tuple(_listed(ks, "--k", "3,5,10", _as_k)),
+            tuple(_listed(limits, "--suppression", "0,0.02,0.05", _as_limit)),
+        )
+
+    @classmethod
+    def of(cls, given: Grid | Mapping[str, Sequence[float]] | None) -> Grid:
+        """A grid, or the same as `{"k": [3, 5, 10], "suppression": [0, 0.05]}`.
+
+        Raises:
+            DataError: it has other keys, or is no list of such numbers.
+        """
+        if isinstance(given, Grid):
+            return given
+        found = given or {}
+        if not isinstance(found, Mapping) or not set(found) <= {"k", "suppression"}:
+            raise DataError(
+                "grid: expects k and suppression",
+                hint='as in {"k": [3, 5, 10], "suppression": [0, 0.05]}',
+            )
+        texts = {key: ",".join(map(str, found[key])) for key in found}
+        return cls.parse(texts.get("k"), texts.get("suppression"))
+
+    def __bool__(self) -> bool:
+        return bool(self.ks or self.limits)
+
+
+def _listed(
+    text: str | None, option: str, example: str, convert: Callable[[str], Any]
+) -> Iterator[Any]:
+    seen = set()
+    for word in [] if text is None else text.split(","):
+        wrong = "is listed twice"
+        try:
+            value = convert(word.strip())
+        except ValueError as error:
+            value, wrong = None, str(error)
+        if value is None or value in seen:
+            raise DataError(f"{option}: {word.strip()!r} {wrong}", hint=f"as in {option} {example}")
+        seen.add(value)
+        yield value
+
+
+def _as_k(word: str) -> int:
+    known = word.isascii() and word.isdecimal() and len(word) < 19
+    if not known or not int(word):
+        raise ValueError("is no k: it takes whole numbers from 1")
+    return int(word)
+
+
+def _as_limit(word: str) -> float:
+    wrong = "is no share: it takes shares from 0 to 1; write 5% as 0.05"
+    try:
+        share = float(word)
+    except ValueError:
+        raise ValueError(wrong) from None
+    if not 0 <= share <= 1:
+        raise ValueError(wrong)
+    return share
+
+
+def search(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    grid: Grid | Mapping[str, Sequence[float]] | None = None,
+    page: Path | bool = False,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    notify: Notify | None = None,
+    offer: Offer | None = None,
+) -> Searched:
+    """Search as a run would, release nothing, and tell what was found.
+
+    Args:
+        source: path of a spec, its text, or a dict.
+        connection: an open DuckDB connection to read from.
+        grid: demands to try in turn, as in `{"k": [3, 5], "suppression": [0, 0.05]}`; None
+            searches once, as the spec declares.
+        page: where to draw what was looked at; True: `<release>_search.html` beside the spec.
+        database: in place of the spec's `database`.
+        settings: engine limits of an opened connection.
+        notify: called with each phase, and with the progress of the searches.
+        offer: told the best found so far when a search is interrupted; no is its only answer.
+
+    Returns:
+        release, source_rows, source_subjects, by_subject (whether a subject is declared, so that
+        classes count subjects), lattice_size, objective, columns, page, warnings, seconds; and of
+        one search its outcome and the `neighbours` of what it found, of a grid a list of outcomes
+        in `cells`. An outcome has k, suppression_limit, transformation (None where none was
+        found), score, loss, suppressed_rows, suppressed_subjects, classes, smallest_class, and
+        `search` as a run has it.
+
+    Raises:
+        SpecError, HierarchyError, DataError: bad input, and a method that is not searched so.
+        Unsatisfiable: no transformation satisfies; in a grid, some demands may have none.
+        NothingFound: the one search found none, or nothing but `*` in the time there was, and it
+            is not proven that no other satisfies.
+        Interrupted: by the user.
+    """
+    asked = Grid.of(grid)
+    file, clock = read(source, connection, database), Clock(notify)
+    refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
+    require_decided(file)
+    _require_searchable(file, asked)
+    path = place_of(file, page, database, "search")
+    with workplace(file, connection, database=database, settings=settings, writing=False) as work:
+        with clock.phase("prepare"):
+            bound = bind(file, work.session)
+            check_source(work, bound)
+            prepared = prepare(bound, work.session)
+            lattice = lattice_of(prepared.quasi_identifiers)
+            ground = Ground.of(work.session, lattice, prepared.parameters)
+            warnings = [
+                *findings.many(prepared, lattice),
+                *findings.foretold(prepared, work.session),
+            ]
+        cells, shown = _search(ground, prepared.parameters, asked, clock, offer)
+        if not asked and shown.found.node is None:
+            raise nothing(ground, shown.problem, shown.parameters, shown.found)
+        if not asked and is_blank(shown.found, lattice):
+            raise blank(ground, shown.parameters, shown.found)
+        with clock.phase("look around"):
+            neighbours = _neighbours(shown.problem, shown.found.node)
+            points = _points(shown.problem, shown.found) if path else []
+    told = {
+        "release": file.spec.release,
+        "source_rows": prepared.rows,
+        "source_subjects": prepared.subjects,
+        "by_subject": file.spec.subject is not None,
+        "lattice_size": lattice.size,
+        "objective": prepared.parameters.objective,
+        "columns": _columns(lattice),
+        **({"cells": cells} if asked else {**cells[0], "neighbours": neighbours}),
+        "warnings": [*warnings, *_warnings(file, prepared.parameters, asked)],
+    }
+    if path is not None:
+        with clock.phase("draw"):
+            drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
+            write_page(path, render(drawn, points, shown.trail))
+    return Searched(told | {"page": str(path) if path else None, "seconds": clock.seconds})
+
+
+def _require_searchable(file: SpecFile, grid: Grid) -> None:
+    """Refuse methods that do not choose a transformation by what it suppresses.
+
+    Relocation does: what it would suppress it moves. What moving costs is another matter, which a
+    grid would compare.
+    """
+    method = file.spec.method
+    if isinstance(method, Policy):
+        message = "method policy chooses intervals, not levels"
+        hint = "dbdeid frontier shows what it can choose from"
+    elif isinstance(method, Condensation | Microaggregation):
+        message = f"method {method.name} chooses no levels: there is no such search to show"
+        hint = "run it"
+    elif isinstance(method, Counterfeit | LocalRecoding):
+        message = f"method {method.name} suppresses nothing: there is no such search to show"
+        hint = "run it; it tells what it checked, and, where nothing is feasible, what would be"
+    elif isinstance(method, Relocation) and grid:
+        message = "--k and --suppression compare what is suppressed, and relocation moves it"
+        hint = "leave them out, or use method: full_domain"
+    else:
+        return
+    mistake = file.mistake(message, "method", hint=hint)
+    raise SpecError([mistake], source=file.label)
+
+
+# -- searching ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The search that is shown in full.
+
+    Attributes:
+        parameters: of the search.
+        problem: that it solved.
+        found: by it.
+        trail: of the search, checks made, the best score then, and the bound that was proven.
+        outcome: as it is told.
+    """
+
+    parameters: Parameters
+    problem: Problem
+    found: Found
+    trail: tuple[tuple[int, float, float], ...]
+    outcome: dict[str, Any]
+
+
+def _search(
+    ground: Ground, declared: Parameters, grid: Grid, clock: Clock, offer: Offer | None
+) -> tuple[list[dict[str, Any]], _Shown]:
+    """The outcome of each demand, by k and then by limit, and the one that is shown in full.
+
+    That is what the spec declares, where the grid has it, else the first.
+    """
+    parameters = replace(declared, transformation=None)
+    ks, limits = sorted(grid.ks), sorted(grid.limits)
+    ks, limits = ks or [parameters.k], limits or [parameters.suppression_limit]
+    demands = [(k, limit) for k in ks for limit in limits]
+    own = (parameters.k, parameters.suppression_limit)
+    in_full = own if own in demands else demands[0]
+    cells: list[dict[str, Any]] = []
+    shown = None
+    for k in ks:
+        of_k = _with_k(parameters, k) if grid.ks else parameters
+        # What a check finds does not depend on the limit, so that the searches share them.
+        checker = Remembering(ground.checker(of_k))
+        for limit in limits:
+            demand = replace(of_k, suppression_limit=limit)
+            problem, trail = ground.problem(demand, checker), _Trail(clock)
+            name = "search" if not grid else f"search {len(cells) + 1} of {len(demands)}"
+            started = time.perf_counter()
+            with clock.phase(name):
+                found, _ = searching.search(ground, problem, demand, trail.add, offer)
+            seconds = round(time.perf_counter() - started, 4)
+            outcome = {"k": k, **_outcome(ground, problem, demand, found)}
+            cells.append({**outcome, "seconds": seconds} if grid else outcome)
+            if (k, limit) == in_full:
+                shown = _Shown(demand, problem, found, tuple(trail.points), outcome)
+    assert shown is not None
+    return cells, shown
+
+
+def _with_k(parameters: Parameters, k: int) -> Parameters:
+    """The parameters under another k; all models that are not k-anonymity stay."""
+    others = tuple(m for m in parameters.models if not isinstance(m, KAnonymity))
+    models = (KAnonymity(model="k_anonymity", k=k), *others)
+    smallest = max(model.smallest_class for model in models)
+    return replace(parameters, models=models, rule=replace(parameters.rule, k=smallest))
+
+
+def _warnings(file: SpecFile, parameters: Parameters, grid: Grid) -> Iterator[str]:
+    if isinstance(file.spec.method, Relocation):
+        yield "method relocation moves the records that are shown as suppressed"
+    if parameters.transformation is not None:
+        yield "the `transformation` of the spec is not looked at: this searches for one"
+    if not grid.ks:
+        return
+    if not any(isinstance(m, KAnonymity) for m in parameters.models):
+        yield "no k_anonymity is declared: each k was asked beside the declared models"
+    others = [m.smallest_class for m in parameters.models if not isinstance(m, KAnonymity)]
+    if max(others, default=1) > min(grid.ks):
+        yield (f"another model asks for classes of {max(others)}: a smaller k changes nothing")
+
+
+class _Trail:
+    """How the best and the bound came closer, in few points of even a long search."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._next = 0.0
+        self.points: list[tuple[int, float, float]] = []
+
+    def add(self, progress: Progress) -> None:
+        """Note where a search is, and pass it on."""
+        point = (progress.checked, progress.best, progress.lower_bound)
+        better = not self.points or progress.best < self.points[-1][1]
+        if better or progress.checked >= self._next or progress.open == 0:
+            self._next = progress.checked * STRIDE
+            self.points.append(point)
+        self._clock.progress(progress)
+
+
+# -- telling ------------------------------------------------------------------------------------
+
+
+def _outcome(
+    ground: Ground, problem: Problem, parameters: Parameters, found: Found
+) -> dict[str, Any]:
+    """What one search found, in plain values; None where it found nothing."""
+    demand = {"suppression_limit": parameters.suppression_limit}
+    how = {"search": described(found, parameters)}
+    if found.node is None or found.check is None:
+        return {
+            **demand,
+            "transformation": None,
+            "score": None,
+            **dict.fromkeys(_MEASURED),
+            "classes": None,
+            "smallest_class": None,
+            **how,
+        }
+    return {
+        **demand,
+        "transformation": ground.named(found.node),
+        "score": found.score,
+        **_measured(problem, found.check),
+        "classes": found.check.classes,
+        "smallest_class": found.check.smallest,
+        **how,
+    }
+
+
+_MEASURED = ("loss", "suppressed_rows", "suppressed_subjects")
+
+
+def _measured(problem: Problem, check: Check) -> dict[str, Any]:
+    loss = loss_of(problem.lattice, problem.marginals, check)
+    values = (loss, check.suppressed, check.suppressed_subjects)
+    return dict(zip(_MEASURED, values, strict=True))
+
+
+def _columns(lattice: Lattice) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": a.name,
+            "min_level": a.min_level,
+            "max_level": a.most_general,
+            "height": a.height,
+            "weight": a.weight,
+        }
+        for a in lattice.attributes
+    ]
+
+
+def _neighbours(problem: Problem, node: Node | None) -> list[dict[str, Any]]:
+    """What one level less or more in each quasi-identifier would do."""
+    if node is None:
+        return []
+    looked, found = Exploration(problem), []
+    for i, attribute in enumerate(problem.lattice.attributes):
+        for level in (node[i] - 1, node[i] + 1):
+            other = (*node[:i], level, *node[i + 1 :])
+            if other not in problem.lattice:
+                continue
+            checked = looked.check(other)
+            found.append(
+                {
+                    "column": attribute.name,
+                    "level": level,
+                    "feasible": checked.feasible,
+                    "accepted": checked.accepted,
+                    "score": checked.score,
+                    **_measured(problem, checked.check),
+                }
+            )
+    return found
+
+
+def _points(problem: Problem, found: Found) -> list[Point]:
+    """Checked transformations to be drawn: of many only every n-th, and all that stand out."""
+    node, names = found.node, [a.name for a in problem.lattice.attributes]
+    stride = max(1, math.ceil(len(found.explored) / DRAWN))
+    best = math.inf
+    points: list[Point] = []
+    for number, checked in enumerate(found.explored):
+        better = checked.accepted and checked.score < best
+        best = checked.score if better else best
+        near = node is not None and _apart(checked.node, node) <= 1
+        if number % stride == 0 or better or near:
+            points.append(_point(checked, node, names, problem.records))
+    if node is not None:  # the neighbours that the search had no need to check
+        drawn = {checked.node for checked in found.explored if _apart(checked.node, node) <= 1}
+        looked = Exploration(problem)
+        around = (*problem.lattice.predecessors(node), *problem.lattice.successors(node))
+        others = (looked.check(other) for other in around if other not in drawn)
+        points += [_point(checked, node, names, problem.records) for checked in others]
+    return points
+
+
+def _apart(one: Node, other: Node) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def _point(checked: Checked, node: Node | None, names: Sequence[str], records: int) -> Point:
+    mark = None if node is None else {0: "chosen", 1: "neighbour"}.get(_apart(checked.node, node))
+    return {
+        "transformation": dict(zip(names, checked.node, strict=True)),
+        "height": sum(checked.node),
+        "score": checked.score,
+        "suppressed": checked.check.suppressed / records,
+        "feasible": checked.feasible,
+        "accepted": checked.accepted,
+        "mark": mark,
+    }

@@ -1,0 +1,419 @@
+"""What can be done with a release that exists: verify it, evaluate it, export it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdeid.bind.bind import bind
+from dbdeid.bind.bound import Bound
+from dbdeid.bind.read import read
+from dbdeid.commands.results import Evaluated, Verified
+from dbdeid.engine import regular
+from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.process import uninterrupted
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError, VerificationError
+from dbdeid.evaluation import recipients
+from dbdeid.evaluation.evaluate import evaluate_workload
+from dbdeid.evaluation.fidelity import fidelity
+from dbdeid.external import metrics as external_measures
+from dbdeid.external import verify as external_work
+from dbdeid.prepare import fingerprints, populations, pseudonyms
+from dbdeid.publish import export, hierarchy_rules
+from dbdeid.publish.promises import declare
+from dbdeid.publish.tables import Public
+from dbdeid.release.reuse_levels import require_same
+from dbdeid.spec.file import SpecFile, read_text
+from dbdeid.spec.metric_spec import kept_metrics
+from dbdeid.spec.names import is_external, refuse
+from dbdeid.spec.output_spec import EXPORTS
+from dbdeid.spec.release_spec import published
+from dbdeid.verify import (
+    Check,
+    Content,
+    Declared,
+    Proven,
+    Twin,
+    Verification,
+    compared,
+    contents,
+    unique,
+    verify_table,
+    verify_views,
+)
+from dbdeid.workspace.atomic_files import put_in_place, remembered, staging
+from dbdeid.workspace.release_files import companions
+from dbdeid.workspace.standing import require_publishable, unpublishable
+from dbdeid.workspace.workplace import Workplace, never_run, workplace
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A release as its last run left it, opened for reading.
+
+    Attributes:
+        work: the session and the files.
+        file: the spec.
+        book: where the run is remembered.
+        entry: the last run.
+        public: the released table and those beside it.
+    """
+
+    work: Workplace
+    file: SpecFile
+    book: Book
+    entry: Entry
+    public: Public
+
+    def bound(self) -> Bound:
+        """The spec held against its database."""
+        return bind(self.file, self.work.session)
+
+    def declared(self, bound: Bound) -> Declared:
+        """What the spec promises now, at the levels of the last run.
+
+        Raises:
+            DataError: the private book does not tell how the release was made.
+        """
+        record = self.entry.record
+        try:
+            known = {c["name"]: c for c in record["columns"] if c["height"] is not None}
+            return declare(
+                bound,
+                self.entry.transformation,
+                {name: c["height"] for name, c in known.items()},
+                int(record["source_rows"]),
+                unchanged=[name for name, c in known.items() if c["released_type"] != "VARCHAR"],
+                padded=record.get("padding"),
+                weighed=record.get("weighed"),
+                synthetic=record.get("synthetic"),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"the private book's record of release {self.entry.release!r} is damaged "
+                f"({type(error).__name__})",
+                hint="run the spec again, or put a copy of the private book back",
+            ) from None
+
+
+@contextmanager
+def existing(
+    file: SpecFile,
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> Iterator[Existing]:
+    """Open the release of a spec.
+
+    Raises:
+        DataError: it was never run, or what the run wrote is gone.
+    """
+    refuse(file, "no run is remembered of it", "verify, evaluate, query and report need none")
+    with workplace(file, connection, database=database, settings=settings, writing=False) as work:
+        entry = work.last(file.spec)
+        if work.book is None or entry is None:
+            raise never_run(file, work)
+        catalog = work.session.catalog
+        if work.places.target is not None:
+            catalog = work.session.attach(work.places.target, read_only=True)
+        released = Relation(entry.release, schema="main", catalog=catalog)
+        beside = {
+            what: Relation(f"{entry.release}_{what}", schema="main", catalog=catalog)
+            for what in published(read_text(entry.spec).spec)
+        }
+        public = Public(released, beside.get("dictionary"), beside.get("catalog"))
+        if work.session.exists(entry.release, "main", catalog) is None:
+            raise DataError(f"the released table {entry.release!r} is gone", hint="run it again")
+        yield Existing(work, file, work.book, entry, public)
+
+
+def verify(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    trial: bool = False,
+) -> Verified:
+    """Verify the release of a spec again: the table against its source, and every file reopened.
+
+    Where the source has changed since, the release is verified against what was written then, and
+    `source_changed` says what could not be compared. `unpublishable` says that nobody else is to
+    have it all the same. With `trial` it is its trial that is verified.
+
+    Raises:
+        DataError: there is no verifiable release of this spec.
+    """
+    file = read(source, connection, database, trial=trial)
+    if is_external(file):
+        made = external_work.verify(file, connection, database=database, settings=settings)
+        return Verified(made.promises, made.hygiene, made.unique)
+    with existing(file, connection, database=database, settings=settings) as found:
+        if found.entry.kind == "view":
+            raise DataError(
+                "a preview view is internal and never verified", hint="release it as a table"
+            )
+        require_same(found.file, found.entry, besides=("privacy",))
+        given = unpublishable(found.book, found.entry)
+        bound = found.bound()
+        declared = found.declared(bound)
+        session, target, public = found.work.session, found.work.places.target, found.public
+        # a target's content is looked at in the file, reopened
+        kept = None if target else _kept(found)
+        table = _verified(found, bound, declared, kept)
+        changed = fingerprints.changed(found.entry.record, bound, session)
+        if changed is not None and (changed.rows_then != changed.rows_now or not table.verified):
+            then = _verified_alone(found, declared, kept)
+            known = {promise.model for promise in then.promises}
+            untold = tuple(p.model for p in table.promises if p.model not in known)
+            table, changed = then, replace(changed, not_compared=untold)
+        else:
+            changed = None
+        released = session.relation(public.released.name, catalog=public.released.catalog)
+        alone = unique(session, released, declared.pseudonyms)
+        if target is None and public.catalog is not None:
+            seen = verify_views(session, public.released, declared, public.catalog)
+            table = replace(table, hygiene=(*table.hygiene, seen))
+        if public.dictionary is not None:
+            book, record = found.book.of_release(found.entry.release), found.entry.record
+            again = hierarchy_rules.checks(
+                bound, session, declared, record, book, public.dictionary
+            )
+            table = replace(table, hygiene=(*table.hygiene, *again))
+        files = [*([target] if target else []), *found.work.places.exports]
+        expected = expected_content(found, declared)
+        if target is not None:
+            session.detach(str(public.released.catalog))
+        digests: dict[str, str] = {}
+        for booked in found.book.files():  # newest first
+            digests.setdefault(booked.path, booked.sha256)
+        reopened: list[tuple[str, Verification]] = []
+        twin: Twin | None = None
+        for path in files:
+            names = companions(path, found.file.spec)
+            of_file, twin = _reopened(names, declared, expected, twin)
+            if of_file.verified:  # else what it holds says more
+                of_file = replace(
+                    of_file, hygiene=(*of_file.hygiene, *_unlike(names, digests, found.work.home))
+                )
+            reopened.append((path.name, of_file))
+    verified = _together(replace(table, unique=alone), reopened)
+    return replace(verified, source_changed=changed, unpublishable=given)
+
+
+def _verified_alone(found: Existing, declared: Declared, kept: Content | None) -> Verification:
+    """The released table held against what was written and verified when it was made."""
+    return verify_table(
+        found.work.session,
+        found.public.released,
+        declared,
+        dictionary=found.public.dictionary,
+        catalog=found.public.catalog,
+        flagged=found.book.counterfeits_of(found.entry.release) if declared.padding else None,
+        same_as=kept,
+    )
+
+
+def expected_content(found: Existing, declared: Declared) -> Content | None:
+    """What each file of a release must hold: what was verified, or, where an earlier version kept
+    none of it, what the tables hold now."""
+    return _kept(found) or contents(found.work.session, declared, *found.public.tables)
+
+
+def _kept(found: Existing) -> Content | None:
+    """The content that was verified when the release was made, if any was kept."""
+    then = found.entry.record.get("content")
+    return None if then is None else Content.of_dict(then)
+
+
+def _verified(
+    found: Existing, bound: Bound, declared: Declared, kept: Content | None
+) -> Verification:
+    """The released table held against its source."""
+    session, book, release = found.work.session, found.book, found.entry.release
+    then = found.entry.record.get("proven")
+    return verify_table(
+        session,
+        found.public.released,
+        declared,
+        dictionary=found.public.dictionary,
+        catalog=found.public.catalog,
+        flagged=book.counterfeits_of(release) if declared.padding else None,
+        then=Proven.of_dict(then) if then else None,
+        same_as=kept,
+        source=pseudonyms.replaced(bound, session),
+        hierarchies=book.of_release(release) if declared.explained else None,
+        clusters=book.clusters_of(release) if declared.synthesized else None,
+        populations=populations.by_name(populations.found(bound, session)),
+    )
+
+
+def _require(found: Verification) -> None:
+    if not found.verified:
+        raise VerificationError(
+            "the released table no longer keeps its promises and was not exported: "
+            + "; ".join(found.failures),
+            hint="run the spec again",
+        )
+
+
+def _reopened(
+    files: tuple[Path, ...], declared: Declared, expected: Content | None, twin: Twin | None
+) -> tuple[Verification, Twin | None]:
+    path = files[0]
+    if not path.exists():
+        raise DataError(f"{path.name} is gone", hint="run the spec again")
+    try:
+        return export.reopened(files, declared, expected, twin)
+    except DataError as error:  # somebody has damaged it
+        return Verification((), (Check("readable", False, error.message),)), twin
+
+
+def _unlike(
+    files: tuple[Path, ...], digests: Mapping[str, str], home: Path | None
+) -> Iterator[Check]:
+    """Files whose bytes are not those that the book keeps: other programs may read them otherwise.
+
+    One that an earlier version wrote may not be in the book, and is told by its rows alone.
+    """
+    for path in files:
+        kept = digests.get(remembered(path, home))
+        if kept is not None and regular.sha256(path) != kept:
+            yield Check(
+                "file",
+                False,
+                f"{path.name} holds the rows that were verified, but is not byte by byte the file "
+                "that was written: move it elsewhere, and run the spec again",
+            )
+
+
+def _together(table: Verification, files: list[tuple[str, Verification]]) -> Verified:
+    """All that was found, the checks of a file named after it."""
+    promises, hygiene = list(table.promises), list(table.hygiene)
+    for name, found in files:
+        promises += [replace(p, model=f"{p.model} ({name})") for p in found.promises]
+        hygiene += [replace(c, check=f"{c.check} ({name})") for c in found.hygiene]
+    return Verified(tuple(promises), tuple(hygiene), table.unique)
+
+
+def evaluate(
+    source: str | Path | Mapping[str, Any],
+    connection: Any = None,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+    trial: bool = False,
+) -> Evaluated:
+    """Utility of the release of a spec: its metrics, and its workload on source and release.
+
+    With `trial` of its trial.
+
+    Returns:
+        recoding (global, or local where levels differ between classes), metrics by name, queries
+        (None without a workload), models (empty where none are declared) and what changed over all
+        of them, models_overall; unpublishable (why nobody else is to have the release, or None).
+    """
+    file = read(source, connection, database, trial=trial)
+    if is_external(file):
+        told = external_measures.evaluate(file, connection, database=database, settings=settings)
+        return Evaluated(told)
+    with existing(file, connection, database=database, settings=settings) as found:
+        require_same(found.file, found.entry)
+        workload, models = None, None
+        why = unpublishable(found.book, found.entry)
+        metrics = dict(found.entry.metrics)
+        if found.entry.kind != "view":
+            bound, session = found.bound(), found.work.session
+            declared = found.declared(bound)
+            workload = evaluate_workload(bound, session, found.public, declared)
+            hierarchies = None
+            if declared.explained:
+                hierarchies = found.book.of_release(found.entry.release)
+            originals = recipients.originals(bound, session)
+            models = recipients.compared(
+                bound, session, originals, found.public, hierarchies, declared
+            )
+            # what the run was not asked for
+            wanted = {*kept_metrics(bound.spec.evaluate.metrics)} - metrics.keys()
+            alike = fidelity(bound, session, found.public, hierarchies, declared, wanted)
+            metrics |= alike.metrics
+        compared = models.to_dict() if models else {"models": [], "overall": None}
+        return Evaluated(
+            {
+                "recoding": found.entry.record.get("recoding", "global"),
+                "metrics": metrics,
+                "queries": workload.to_dict() if workload else None,
+                "models": compared["models"],
+                "models_overall": compared["overall"],
+                "unpublishable": why.to_dict() if why else None,
+            }
+        )
+
+
+@contextmanager
+def exportable(
+    file: SpecFile, *, database: Path | None = None, settings: Settings | None = None
+) -> Iterator[Existing]:
+    """Open a release that may be exported.
+
+    Raises:
+        DataError: it was made elsewhere or never run, it is a view, a trial or withdrawn, or its
+            spec has changed since.
+    """
+    refuse(file, "is not exported", "give away that table, or a file of it")
+    with existing(file, database=database, settings=settings) as found:
+        if found.entry.kind == "view":
+            raise DataError(
+                "a preview view is internal and never exported", hint="release it as a table"
+            )
+        require_publishable(found.book, found.entry, "it is not exported")
+        require_same(found.file, found.entry)
+        yield found
+
+
+def export_release(
+    source: str | Path | Mapping[str, Any],
+    destination: Path,
+    *,
+    database: Path | None = None,
+    settings: Settings | None = None,
+) -> tuple[Path, ...]:
+    """Export the release of a spec to a new file, verified after reopening.
+
+    Raises:
+        DataError: the destination exists or its ending is unknown, or the release is a view, a
+            trial, or withdrawn.
+        VerificationError: the file does not keep the promises; it is removed.
+    """
+    if destination.suffix not in EXPORTS:
+        raise DataError(
+            f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
+        )
+    file = read(source, database=database)
+    finals = companions(destination, file.spec)
+    for path in finals:
+        if path.exists():
+            raise DataError(f"{path.name} exists", hint="choose another name or remove it first")
+    if not destination.resolve().parent.is_dir():
+        raise DataError(f"the folder {destination.parent} does not exist", hint="create it first")
+    with exportable(file, database=database, settings=settings) as found:
+        bound, session = found.bound(), found.work.session
+        declared = found.declared(bound)
+        if declared.subject is not None:
+            # whose records they are is not told by a file: its content is held against this table
+            _require(_verified(found, bound, declared, _kept(found)))
+        elif (kept := _kept(found)) is not None:
+            checks = compared(session, declared, *found.public.tables, kept)
+            _require(Verification((), tuple(checks)))
+        expected = expected_content(found, declared)
+        with staging(None) as stage:
+            files, _ = export.write(session, stage, finals, declared, found.public, expected)
+            with uninterrupted():
+                put_in_place(files)
+    return finals

@@ -1,0 +1,142 @@
+"""What who learns from a release with counterfeit records finds: which are, and who is who."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.data.weights import WEIGHT, weighted
+from dbdeid.engine.relation import cast, column
+from dbdeid.engine.session import Session
+from dbdeid.methods.attacks.counterfeit_suspicion import Rows, Suspected, suspected
+from dbdeid.methods.common.outcome import Padded, Written
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.verify.base.declaration import CLASS_ID
+
+# The names of its figures among the metrics, and the attributes that hold them.
+METRIC = "counterfeit_suspicion"
+_PARTS = {"among_most": "among_most", "success": "success", "surest": "success.surest"}
+
+
+def attacked(prepared: Prepared, written: Written, session: Session) -> Suspected | None:
+    """The attack on a release, measured by who knows which records are counterfeit.
+
+    Without a catalog the attacker is taken to know how many records are counterfeit, and begins
+    with as much suspicion of each record of a class that may be padded. None where nothing is.
+    """
+    padded = written.outcome.padded
+    if padded is None or written.flagged is None:
+        return None
+    if not padded.counterfeits:
+        return None
+    names = [q.name for q in prepared.quasi_identifiers]
+    rows = _rows(padded, written, session, names)
+    return suspected(rows)
+
+
+def _rows(padded: Padded, written: Written, session: Session, known: list[str]) -> Rows:
+    """The distinct rows of the release, as codes, with what the owner knows of them."""
+    released, flagged, catalog = written.released, written.flagged, written.catalog
+    assert flagged is not None
+    told = [padded.sensitive] if padded.sensitive else []
+    told += [n for n in released.names if n not in (CLASS_ID, *known, *told)]
+    if catalog is None:
+        alike = exp.alias_(exp.null(), WEIGHT)
+        weights = exp.select("*", alike).from_(released.table).subquery("weighted")
+    else:
+        weights = weighted(released, catalog, padded.sensitive).subquery("weighted")
+    texts = {name: cast(column(name, "weighted"), "VARCHAR") for name in released.names}
+    record = exp.Array(expressions=list(texts.values()))
+    counted = exp.select(
+        exp.alias_(exp.null() if catalog is None else column(CLASS_ID, "weighted"), "class"),
+        *(exp.alias_(texts[name].copy(), f"c{i}") for i, name in enumerate([*known, *told])),
+        exp.alias_(record, "record"),
+        exp.alias_(exp.Max(this=column(WEIGHT, "weighted")), "genuine"),
+        exp.alias_(exp.Count(this=exp.Star()), "records"),
+    ).from_(weights)
+    counted = counted.group_by(*(exp.column(n, "weighted", quoted=True) for n in released.names))
+    ranks = [
+        exp.alias_(
+            exp.Window(
+                this=exp.Anonymous(this="dense_rank"),
+                order=exp.Order(
+                    expressions=[exp.Ordered(this=exp.column(f"c{i}", "counted"), nulls_first=True)]
+                ),
+            ),
+            f"c{i}",
+        )
+        for i in range(len(known) + len(told))
+    ]
+    same = exp.column("record", "counted").eq(exp.column("record", "flagged"))
+    false = exp.Coalesce(
+        this=exp.column("counterfeits", "flagged"), expressions=[exp.Literal.number(0)]
+    )
+    query = (
+        exp.select(
+            exp.column("class", "counted"),
+            exp.column("records", "counted"),
+            exp.alias_(cast(exp.column("genuine", "counted"), "DOUBLE"), "genuine"),
+            exp.alias_(false, "false"),
+            *ranks,
+        )
+        .from_(counted.subquery("counted"))
+        .join(exp.alias_(flagged.table, "flagged", table=True), on=same, join_type="left")
+        .order_by(exp.column("record", "counted"))
+    )
+    found = session.arrays(query)
+    codes = [np.asarray(found[f"c{i}"], np.int64) - 1 for i in range(len(ranks))]
+    records = np.asarray(found["records"], np.int64)
+    empty = np.zeros((len(records), 0), np.int64)
+    of_people = np.column_stack([empty, *codes[: len(known)]])
+    if catalog is None:
+        classes = np.unique(of_people, axis=0, return_inverse=True)[1].reshape(-1)
+    else:
+        classes = np.asarray(found["class"], np.int64)
+    sizes = np.bincount(classes, records)
+    # who knows the method knows that only classes of the padded size are padded
+    padding = sizes[classes] == padded.size
+    if catalog is None:
+        suspicious = max(int(records[padding].sum()), 1)
+        found["genuine"] = np.full(len(records), 1 - padded.counterfeits / suspicious)
+    genuine = np.where(padding, np.asarray(found["genuine"], np.float64), 1.0)
+    return Rows(
+        classes=classes,
+        known=of_people,
+        told=np.column_stack([empty, *codes[len(known) :]]),
+        records=records,
+        counterfeits=np.asarray(found["false"], np.int64),
+        genuine=genuine,
+    )
+
+
+def metrics_of(found: Suspected | None) -> dict[str, float]:
+    """The figures as metrics."""
+    if found is None:
+        return {}
+    parts = {f"{METRIC}.{name}": getattr(found, own) for own, name in _PARTS.items()}
+    return {METRIC: found.auc, **parts}
+
+
+def bound(padded: Mapping[str, Any], found: Suspected | None) -> float:
+    """The prosecutor risk to be told: the method's own, or what was measured where that is more."""
+    risk = float(padded["risk"])
+    return risk if found is None else max(risk, found.success, found.surest)
+
+
+def words(padded: Padded, found: Suspected | None) -> Iterator[str]:
+    """What is said where who learns from the release finds more than the method's own risk."""
+    if found is None or max(found.success, found.surest) <= padded.risk:
+        return
+    alone = "method" if padded.catalog == "none" else "catalog"
+    yield (
+        f"who learns from the release which values go with which quasi-identifiers suspects the "
+        f"right records (AUC {found.auc:.3f}; of the 5 % most suspicious {found.among_most:.0%} "
+        f"are counterfeit) and finds the people of classes that may be padded with a chance of "
+        f"{found.success:.3f}, of the surest twentieth of classes {found.surest:.3f}, where the "
+        f"{alone} alone gives {padded.risk:.3f}: that is the prosecutor risk that is told. Coarser "
+        "values that fit every class, quasi-identifiers that tell less of them, fewer counterfeit "
+        "records (`recoding: borrow`) or suppression in their place lower it"
+    )

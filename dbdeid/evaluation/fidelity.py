@@ -1,0 +1,249 @@
+"""How like its source a release is, whatever made it: distributions, associations, models.
+
+All of it is measured on what a reader sees: a generalized value is spread evenly over what it
+stands for, and a record that may be counterfeit counts as much as it is believed to be real.
+Removed records are simply missing. Where the dictionary does not say what a value stands for, the
+private hierarchies of the run do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.analyses.value_meanings import generalized, stands_for
+from dbdeid.bind.bound import Bound
+from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column, identifier
+from dbdeid.engine.session import Session, Step
+from dbdeid.publish.tables import Public
+from dbdeid.spec.metric_spec import OF_EVERY
+from dbdeid.utility.fidelity.distribution import distribution
+from dbdeid.utility.fidelity.side_by_side import SideBySide, side_by_side
+from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.verify import Declared
+
+_SOURCE, _RELEASED = "deid_compared_source", "deid_compared_release"
+_PIECES = "deid_compared_pieces"
+# Of more columns the change of each pair is not told.
+MOST_PAIRED = 15
+# Families whose values are steps apart, and those whose values need not be.
+_WHOLE, _BROKEN = ("integer", "date"), ("decimal", "float", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """How like its source a release is.
+
+    Attributes:
+        metrics: those of `OF_EVERY` that were asked for, by name.
+        distributions: each column before and after, where its distance was asked for.
+    """
+
+    metrics: Mapping[str, float]
+    distributions: tuple[SideBySide, ...]
+
+
+def fidelity(
+    bound: Bound,
+    session: Session,
+    public: Public,
+    hierarchies: Relation | None,
+    declared: Declared,
+    asked: Collection[str],
+) -> Fidelity:
+    """How like its source a release is; private.
+
+    Args:
+        bound: the spec.
+        session: where the release is.
+        public: the release.
+        hierarchies: private, what labels stand for; None where values stand for themselves.
+        declared: what the release promises.
+        asked: names of metrics.
+
+    Raises:
+        Untold: a released value has two meanings.
+    """
+    if not set(OF_EVERY).intersection(asked):
+        return Fidelity({}, ())
+    padding = declared.padding
+    table, weight = public.answering(session, padding.sensitive if padding else None)
+    sides = _staged(bound, session, table, weight, public.dictionary, hierarchies)
+    found: dict[str, float] = {}
+    drawn: list[SideBySide] = []
+    if "distribution" in asked:
+        found |= _distribution(session, sides)
+        # what is drawn is kept in the book, which holds no sensitive cell
+        sensitive = {*bound.names("sensitive")}
+        families = {c.name: c.column.family for c in bound.released if c.name not in sensitive}
+        drawn = side_by_side(session, sides, families)
+    if not set(OF_EVERY[1:]).isdisjoint(asked):
+        found |= _of_levels(bound, session, sides, asked)
+    for staged in (sides.source, sides.released, sides.pieces):
+        session.drop_temp(staged.name)
+    return Fidelity(found, tuple(drawn))
+
+
+def _distribution(session: Session, sides: Sides) -> dict[str, float]:
+    distances = distribution(session, sides)
+    whole = sum(distances.values()) / len(distances)
+    return {"distribution": whole} | {f"distribution.{n}": d for n, d in distances.items()}
+
+
+def _of_levels(
+    bound: Bound, session: Session, sides: Sides, asked: Collection[str]
+) -> dict[str, float]:
+    """What is measured of records by a few levels a column."""
+    from dbdeid.utility.fidelity.association import association
+    from dbdeid.utility.fidelity.classification import classification
+    from dbdeid.utility.fidelity.levels import coded
+    from dbdeid.utility.fidelity.propensity import propensity
+
+    levels = coded(session, sides)
+    found: dict[str, float] = {}
+    if "association" in asked and (changes := association(levels)):
+        found["association"] = float(np.mean([*changes.values()]))
+        if len(sides.columns) <= MOST_PAIRED:
+            found |= {f"association.{a}.{b}": change for (a, b), change in changes.items()}
+    if "propensity" in asked and (told := propensity(levels)) is not None:
+        found |= {"propensity": told.share, "propensity.ratio": told.ratio}
+    if "classification" in asked:
+        learned = classification(levels, _targets(bound, sides.columns))
+        if learned:
+            lost = [one.lost for one in learned.values()]
+            found["classification"] = float(np.mean(lost))
+        for name, one in learned.items():
+            for side in ("release", "source", "baseline"):
+                figures = getattr(one, side)
+                found[f"classification.{name}.{side}"] = figures.balanced
+                found[f"classification.{name}.{side}.accuracy"] = figures.accuracy
+    return found
+
+
+def _targets(bound: Bound, columns: Sequence[Compared]) -> list[str]:
+    """The sensitive columns; without any, all that are categories."""
+    sensitive = bound.names("sensitive")
+    return [*sensitive] if sensitive else [c.name for c in columns if not c.measured]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A released column: as the source has it, as the release shows it, and how both compare."""
+
+    source: Column
+    shown: Column
+    compared: Compared
+
+    @property
+    def before(self) -> exp.Expr:
+        """A cell of the source."""
+        cell = column(self.source.name, "records")
+        return _number(cell, self.source.family) if self.compared.measured else _text(cell)
+
+    @property
+    def after(self) -> exp.Expr:
+        """A cell of the release."""
+        cell = column(self.source.name, "records")
+        if self.compared.labelled or not self.compared.measured:
+            return _text(cell)
+        if self.shown.family in MEASURED:
+            return _number(cell, self.shown.family)
+        return _read(cell, self.source.family)
+
+
+def _staged(
+    bound: Bound,
+    session: Session,
+    table: Relation,
+    weight: str | None,
+    dictionary: Relation | None,
+    hierarchies: Relation | None,
+) -> Sides:
+    """Both sides with their values as they are compared; pseudonyms are not."""
+    shown = {c.name.lower(): c for c in session.describe(table.table)}
+    labelled = generalized(session, dictionary)
+    columns = []
+    for number, c in enumerate(c for c in bound.released if not c.spec.pseudonym):
+        released = shown[c.name.lower()]
+        measured = c.spec.type is None and c.column.family in MEASURED
+        whole = measured and c.column.family in _WHOLE and released.family not in _BROKEN
+        compared = Compared(c.name, number, measured, whole, c.name in labelled)
+        columns.append(_Column(c.column, released, compared))
+    records = identifier("records")
+    weighed = cast(column(weight, "records") if weight else exp.convert(1), "DOUBLE")
+    source = exp.select(*(exp.alias_(c.before, c.compared.key) for c in columns))
+    release = exp.select(*(exp.alias_(c.after, c.compared.key) for c in columns))
+    release = release.select(exp.alias_(weighed, "weight"))
+    return Sides(
+        session.run(Step(_SOURCE, source.from_(bound.source.subquery(records)))),
+        session.run(Step(_RELEASED, release.from_(exp.alias_(table.table, records, table=True)))),
+        tuple(c.compared for c in columns),
+        _pieces(session, columns, dictionary, hierarchies),
+    )
+
+
+def _pieces(
+    session: Session,
+    columns: Sequence[_Column],
+    dictionary: Relation | None,
+    hierarchies: Relation | None,
+) -> Relation:
+    """What the labels stand for. One of which nothing is known stands for a missing value."""
+    rows: list[tuple[int, str | None, str | None, str | None, float]] = []
+    of_numbers = []
+    for c in columns:
+        if dictionary is None or not c.compared.labelled:
+            continue
+        if c.compared.measured:
+            of_numbers.append(c)
+        for stands in stands_for(session, c.source, dictionary, hierarchies):
+            ends: Sequence[tuple[str | None, str | None]] = [(x, x) for x in stands.leaves]
+            if stands.bounds is not None:
+                ends = [stands.bounds]
+            share = 1 / max(len(ends), 1)
+            number = c.compared.number
+            rows += [(number, stands.value, *end, share) for end in ends or [(None, None)]]
+    numbers, labels, lower, upper, shares = zip(*rows, strict=True) if rows else [()] * 5
+    texts = {"number": np.array(numbers, np.int64), "label": labels, "lower": lower, "upper": upper}
+    listed = session.upload(f"{_PIECES}_texts", {**texts, "share": np.array(shares, np.float64)})
+    low, high = exp.Case(), exp.Case()
+    for c in of_numbers:
+        own = exp.column("number").eq(exp.convert(c.compared.number))
+        first, last = (_read(exp.column(end), c.source.family) for end in ("lower", "upper"))
+        # an interval of whole numbers or days ends with its last one
+        past = last + 1 if c.source.family in _WHOLE else last
+        low, high = low.when(own, first), high.when(own.copy(), past)
+    none = cast(exp.null(), "DOUBLE")
+    bounds = {"low": low.else_(none), "high": high.else_(none.copy())} if of_numbers else {}
+    leaf = exp.alias_(exp.column("lower"), "leaf")
+    query = exp.select("number", "label", "share", leaf).from_(listed.table)
+    for name in ("low", "high"):
+        query = query.select(exp.alias_(bounds.get(name, none.copy()), name))
+    pieces = session.run(Step(_PIECES, query))
+    session.drop_temp(listed.name)
+    return pieces
+
+
+def _text(cell: exp.Expr) -> exp.Expr:
+    return cast(cell, "VARCHAR")
+
+
+def _read(text: exp.Expr, family: str) -> exp.Expr:
+    """The number of a text; NULL where it is none."""
+    kind = {"date": "DATE", "timestamp": "TIMESTAMP"}.get(family, "DOUBLE")
+    return _number(exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb")), family)
+
+
+def _number(value: exp.Expr, family: str) -> exp.Expr:
+    """A number as it is, the days of a date, the seconds of a moment; NULL unless finite."""
+    number: exp.Expr = cast(value, "DOUBLE")
+    finite = number
+    if family in ("date", "timestamp"):
+        finite, number = value, exp.Anonymous(this="epoch", expressions=[value.copy()])
+    if family == "date":
+        number = exp.Div(this=number, expression=cast(exp.convert(86_400), "DOUBLE"))
+    known = exp.Anonymous(this="isfinite", expressions=[finite.copy()])
+    return exp.Case(ifs=[exp.If(this=known, true=number)])

@@ -1,0 +1,217 @@
+"""What remains open when every promise is kept, counted on the released table.
+
+Promises cover the quasi-identifiers. Sensitive and insensitive columns leave as they are, and
+single people out; a class whose members share one sensitive value gives it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.bind.bound import Bound
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.prepare.spellings import by_meaning
+from dbdeid.privacy.common.shares import class_sizes, class_values, members, value_names
+
+# Columns are counted one by one as long as that many cells are looked at; each has a GROUP BY.
+MOST_CELLS = 60_000_000
+MOST_COLUMNS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Singled:
+    """Who is told apart by the values of some columns, NULL being a value of its own.
+
+    Attributes:
+        records: released records that no other equals in these columns.
+        people: who have a record that nobody else has the like of; None where records count.
+    """
+
+    records: int
+    people: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AsItIs:
+    """A released column that no privacy model covers as a quasi-identifier.
+
+    Attributes:
+        column: its name.
+        role: sensitive or insensitive.
+        alone: who is singled out by it alone; None where there were too many to count each.
+    """
+
+    column: str
+    role: str
+    alone: Singled | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certain:
+    """A sensitive column, and whose value is certain to anyone who knows the quasi-identifiers.
+
+    Attributes:
+        column: its name.
+        classes: classes in which one value is that of every member.
+        records: records in classes whose records all have one value.
+        people: who have a record in a class in which one value is everybody's; None where records
+            count.
+    """
+
+    column: str
+    classes: int
+    records: int
+    people: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a release does not promise.
+
+    Attributes:
+        records: released records; of a release with counterfeits, these too.
+        people: whose records they are; None where each record counts as a person.
+        subject: the column that tells whose they are; None where each record counts as a person.
+        quasi_identifiers: how many columns the models cover.
+        covered: who is singled out by these columns alone; None without any, and where a missing
+            value is like any other.
+        columns: how many released columns `everything` compares: all but pseudonyms.
+        bounds: how many of them are the ends of an interval that another one holds.
+        as_they_are: the columns that leave as they are.
+        together: who is singled out by all of them together; None without any.
+        everything: who is singled out by all released columns.
+        certain: of each sensitive column, whose value is certain.
+        pseudonyms: columns that link the records of a person, and are not compared.
+    """
+
+    records: int
+    people: int | None
+    subject: str | None
+    quasi_identifiers: int
+    covered: Singled | None
+    columns: int
+    bounds: int
+    as_they_are: tuple[AsItIs, ...]
+    together: Singled | None
+    everything: Singled
+    certain: tuple[Certain, ...]
+    pseudonyms: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What remains, as JSON shows it."""
+        return asdict(self)
+
+
+def remains(
+    bound: Bound,
+    session: Session,
+    table: Relation,
+    subject: str | None = None,
+    *,
+    synthetic: bool = False,
+) -> Remains:
+    """Count what remains open.
+
+    Args:
+        bound: the spec.
+        session: where the table is.
+        table: the released records, perhaps with the number of their subject beside them.
+        subject: the column of that number, where people count and it is at hand.
+        synthetic: whether the records are nobody's: then no column leaves as it is.
+    """
+    spelled = {c.name: found.name for c in bound.released if (found := table.find(c.name))}
+    hidden = {subject, *(spelled.get(c.name) for c in bound.pseudonyms)}
+    names = [name for name in table.names if name not in hidden]
+    roles = ("sensitive", "insensitive")
+    open_ = [c for c in bound.released if c.name in spelled and c.spec.role in roles]
+    keys = [spelled[c.name] for c in bound.quasi_identifiers if c.name in spelled]
+    if synthetic:
+        open_, keys = [], []
+    counted = _Counted(session, table, subject)
+    records, people = counted.size()
+    each = max(1, min(MOST_COLUMNS, MOST_CELLS // max(records, 1)))
+    together = [spelled[c.name] for c in open_]
+    named = {*spelled.values(), *hidden}
+    wild = bound.spec.null_policy == "wildcard"
+    return Remains(
+        records=records,
+        people=people,
+        subject=bound.subject.name if bound.subject and people is not None else None,
+        quasi_identifiers=len(keys),
+        covered=counted.singled(keys) if keys and not wild else None,
+        columns=len(names),
+        bounds=sum(name not in named for name in names) if bound.spec.output.bounds else 0,
+        as_they_are=tuple(
+            AsItIs(c.name, c.spec.role, counted.singled([spelled[c.name]]) if i < each else None)
+            for i, c in enumerate(open_)
+        ),
+        together=counted.singled(together) if together else None,
+        everything=counted.singled(names),
+        certain=tuple(
+            counted.certain(bound, keys, c.name, spelled[c.name])
+            for c in open_
+            if c.spec.role == "sensitive" and keys
+        ),
+        pseudonyms=tuple(c.name for c in bound.pseudonyms if c.name in spelled),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A released table that is counted; `subject` is the column of the number of whose it is."""
+
+    session: Session
+    table: Relation
+    subject: str | None
+
+    def size(self) -> tuple[int, int | None]:
+        """Its records, and their people."""
+        query = exp.select(exp.Count(this=exp.Star())).from_(self.table.table)
+        if self.subject is None:
+            return int(self.session.row(query)[0]), None
+        people = exp.Count(this=exp.Distinct(expressions=[column(self.subject)]))
+        records, number = self.session.row(query.select(people))
+        return int(records), int(number)
+
+    def singled(self, names: Sequence[str]) -> Singled:
+        """Who is singled out by columns."""
+        rows = {"rel": self.table}
+        records = int(self.session.row(step("verify/unique_records", rows, {"cols": names}))[0])
+        if self.subject is None:
+            return Singled(records, None)
+        columns = {"cols": names, "subject": [self.subject]}
+        return Singled(
+            records, int(self.session.row(step("evaluation/singled_people", rows, columns))[0])
+        )
+
+    def certain(self, bound: Bound, keys: Sequence[str], name: str, spelled: str) -> Certain:
+        """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
+        table = by_meaning(bound, self.session, self.table, {spelled: name})
+        classes, records, _ = self._homogeneous(table, keys, spelled, None)
+        people = None
+        if self.subject is not None:
+            classes, _, people = self._homogeneous(table, keys, spelled, self.subject)
+        return Certain(name, classes, records, people)
+
+    def _homogeneous(
+        self, table: exp.Query, keys: Sequence[str], name: str, subject: str | None
+    ) -> tuple[int, int, int | None]:
+        """The classes that share a value of a column, their records, their people."""
+        by_subject = subject is not None
+        rows = members(table, keys, [name], subject)
+        held = class_values(rows, value_names([name]), by_subject=by_subject)
+        sizes = class_sizes(rows, by_subject=by_subject)
+        uniform = step("evaluation/uniform_classes", {"held": held})
+        assert isinstance(uniform, exp.Query)
+        query = step("evaluation/homogeneous_classes", {"classes": sizes, "uniform": uniform})
+        classes, records = self.session.row(query)
+        if not by_subject:
+            return int(classes), int(records), None
+        of = step("evaluation/people_of_homogeneous_classes", {"members": rows, "uniform": uniform})
+        return int(classes), int(records), int(self.session.row(of)[0])

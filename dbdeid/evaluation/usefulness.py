@@ -1,0 +1,146 @@
+"""Whether a release is of any use: what reads the same in every record, why, and what to change.
+
+A release may keep every promise because nothing is left in it. That is no success, so a run says it
+before anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from dbdeid.data.hierarchy import TOP
+from dbdeid.methods.common.outcome import Outcome
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.spec.method_spec import FullDomain, LocalRecoding, Microaggregation, Policy
+from dbdeid.utility.query_error import Workload
+
+ALL_LOST = 0.99  # of a column's detail: what is left answers no question
+LOOK = "`dbdeid check` says which model and which column cost most"
+
+
+def useless(
+    prepared: Prepared,
+    outcome: Outcome,
+    columns: Sequence[Mapping[str, Any]],
+    workload: Workload | None,
+) -> tuple[str, ...]:
+    """Sentences on what nobody can use, each with why it is so and what to change.
+
+    Args:
+        prepared: the prepared spec.
+        outcome: how the release was made.
+        columns: of the written table, as a record has them: `name`, `labels`, `loss`.
+        workload: what is asked of it; None where the spec has no queries.
+    """
+    names = [q.name for q in prepared.quasi_identifiers]
+    of = {c["name"]: c for c in columns}
+    blank = [name for name in names if _blank(of[name], prepared, name)]
+    if names and blank == names:
+        why, change = _reason(prepared, outcome)
+        shown = f"`{TOP}`" if all(_star(of[name]) for name in names) else "one value"
+        return (
+            f"every quasi-identifier is {shown} in every record, the same for all: "
+            f"{_listed(names)}. {why}. {change}",
+        )
+    return tuple(_asked_in_vain(names, blank, of, workload))
+
+
+def _blank(column: Mapping[str, Any], prepared: Prepared, name: str) -> bool:
+    """Whether all records read the same, though not because the source does."""
+    coding = next(q.coding for q in prepared.quasi_identifiers if q.name == name)
+    return _star(column) or (len(column["labels"]) == 1 and len(coding.leaf) > 1)
+
+
+def _star(column: Mapping[str, Any]) -> bool:
+    return list(column["labels"]) == [TOP]
+
+
+def _asked_in_vain(
+    names: Sequence[str],
+    blank: Collection[str],
+    of: Mapping[str, Mapping[str, Any]],
+    workload: Workload | None,
+) -> Iterator[str]:
+    """Columns that the workload asks about, and of which nothing is left to answer with."""
+    if workload is None:
+        return
+    asking = [asked(query.sql, names) for query in workload.queries]
+    for name in names:
+        number = sum(name in columns for columns in asking)
+        loss = of[name]["loss"]
+        if not number:
+            continue
+        if name in blank:
+            left = f"is {f'`{TOP}`' if _star(of[name]) else 'one value'} in every record"
+        elif loss is not None and loss >= ALL_LOST:
+            left = f"has lost {loss:.1%} of its detail"
+        else:
+            continue
+        yield (
+            f"{name} {left}, and {number} of the {len(asking)} queries of the workload "
+            f"{'asks' if number == 1 else 'ask'} about it. Nothing of it can be answered. Give "
+            f"{name} a greater `weight` or a `max_level`, drop other quasi-identifiers, or ask for "
+            f"less of a model: {LOOK}"
+        )
+
+
+def asked(query: str, names: Collection[str]) -> frozenset[str]:
+    """Which of some columns a query names; none, where it is no SQL."""
+    try:
+        trees = sqlglot.parse(query, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return frozenset()
+    spelled = {name.lower(): name for name in names}
+    found = (
+        c.name.lower() for tree in trees if tree is not None for c in tree.find_all(exp.Column)
+    )
+    return frozenset(spelled[name] for name in found if name in spelled)
+
+
+def _reason(prepared: Prepared, outcome: Outcome) -> tuple[str, str]:
+    """Why nothing is left, and what to do about it."""
+    method, search = prepared.bound.spec.method, outcome.search
+    less = f"Ask for less of a model, or drop a quasi-identifier: {LOOK}"
+    if isinstance(method, FullDomain):
+        return _of_search(method, search, less)
+    if isinstance(method, Policy):
+        return (
+            "The policy that `choose` takes merges all values of each column into one interval",
+            "Choose a point of the frontier that loses less: `dbdeid frontier` shows them",
+        )
+    if isinstance(method, Microaggregation):
+        return "All records are one group, for k is so great", "Ask for a smaller k"
+    if isinstance(method, LocalRecoding):
+        return "No smaller block of records holds the models", less
+    return f"Method {method.name} found nothing less general that holds the models", less
+
+
+def _of_search(method: FullDomain, search: Mapping[str, Any], less: str) -> tuple[str, str]:
+    if method.transformation is not None:
+        return (
+            "`transformation` in the spec says so",
+            "Leave it out, and a run searches for levels that keep more",
+        )
+    if search["proven_optimal"]:
+        return (
+            "No less general transformation holds the models within the suppression limit",
+            f"{less}; a larger `suppression_limit` or `method: local_recoding` may keep more",
+        )
+    if search["out_of_time"]:
+        return (
+            f"The search ended at its time limit of {method.time_limit:g} seconds; it is not "
+            "proven that nothing less general holds the models",
+            f"Raise `time_limit`. {less}; `method: local_recoding` may keep more",
+        )
+    return (
+        "It is not proven that nothing less general holds the models",
+        f"Use `search: optimal`. {less}; `method: local_recoding` may keep more",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,49 @@
+"""Making dbdeid available in a DuckDB connection: macros, UDFs, the schema `deid`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbdeid.engine import macros
+from dbdeid.engine.failure import require_idle
+from dbdeid.errors import DataError
+
+
+def install(con: Any) -> None:
+    """Install the macros in the connection's current database and register the Python UDFs.
+
+    The macros are persistent: once installed, any DuckDB client can use them without Python.
+    The UDFs live as long as the connection.
+
+    Args:
+        con: an open `duckdb.DuckDBPyConnection`.
+
+    Raises:
+        DataError: the database is read-only (register the UDFs alone with `register_udfs`), or a
+            published release, which is not changed.
+    """
+    require_idle(con)
+    query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
+    if con.execute(query).fetchall() == [(True,)]:
+        raise DataError(
+            "the database is read-only, so no macros can be installed",
+            hint="connect without read_only=True; once installed, the macros stay in the file. "
+            "For the Python functions alone: dbdeid.install.register_udfs(con)",
+        )
+    macros.install(con)
+    register_udfs(con)
+
+
+def register_functions(con: Any) -> None:
+    """Register the UDFs that only compute: none of them reads or writes a file."""
+    from dbdeid.udfs import functions
+
+    functions.register(con)
+
+
+def register_udfs(con: Any) -> None:
+    """Register the Python UDFs in a connection, without writing to its database."""
+    from dbdeid.udfs import procedures
+
+    register_functions(con)
+    procedures.register(con)

@@ -1,0 +1,223 @@
+"""What a method hands on: the tables of a release, and what is known of how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.data.coding import Cell, Coding
+from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.relation import Relation
+from dbdeid.lattice.lattice import Node
+from dbdeid.methods.attacks.downcoding import Downcoded
+from dbdeid.methods.attacks.membership import Attempt
+from dbdeid.methods.attacks.minimality import Reading
+from dbdeid.methods.attacks.shadow_releases import Shadowed
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one released value of a quasi-identifier stands for.
+
+    Attributes:
+        level: of the hierarchy.
+        cell: its label, loss, bounds and leaves.
+        size: how many values of the domain it may stand for.
+    """
+
+    level: int
+    cell: Cell
+    size: int
+
+
+# The released values of one quasi-identifier.
+Values = Mapping[str | None, Shown]
+
+
+def values_at(coding: Coding, level: int, *, suppressed: bool = False) -> Values:
+    """What a column shows on one level, and `*` where suppressed records are kept."""
+    sizes = coding.sizes(level).tolist()
+    found = {
+        cell.label: Shown(level, cell, size)
+        for cell, size in zip(coding.cells(level), sizes, strict=True)
+    }
+    return found | ({TOP: top_of(coding)} if suppressed else {})
+
+
+def top_of(coding: Coding) -> Shown:
+    """What `*` stands for."""
+    hierarchy = coding.hierarchy
+    top = hierarchy.levels[-1]
+    leaves = tuple(sorted(hierarchy.leaves)) if hierarchy.declared else None
+    cell = Cell(TOP, 1.0, top.lower[0], top.upper[0], leaves)
+    return Shown(hierarchy.height, cell, domain_of(coding))
+
+
+def domain_of(coding: Coding) -> int:
+    """How many values there are, NULL among them where it occurs."""
+    return int(coding.sizes(coding.hierarchy.height).max(initial=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """What is known of a release with counterfeit records.
+
+    Attributes:
+        k: what was declared.
+        size: the size that smaller classes were padded to.
+        counterfeits: records added.
+        limit: most that may be.
+        h: the ceiling of the degree of generalization, declared or found.
+        degree: the greatest degree of a record.
+        catalog: pool, paper or none.
+        groups: groups of the catalog.
+        candidates: classes that could be padded, for all that the release shows.
+        risk: the greatest probability that a record of a class is a given person's, for whoever
+            knows the method.
+        sensitive: the column whose values the catalog counts.
+        strict: whether the risk may not exceed 1/k at all.
+    """
+
+    k: int
+    size: int
+    counterfeits: int
+    limit: int
+    h: float
+    degree: float
+    catalog: str
+    groups: int
+    candidates: int
+    risk: float
+    sensitive: str | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """What is known of synthetic records.
+
+    Attributes:
+        k: the least size of a cluster that was asked for.
+        clusters: how many there are.
+        smallest: records of the smallest cluster.
+        largest: records of the largest cluster.
+        strata: columns whose combinations were condensed apart; each keeps its records.
+        merged: whether combinations of too few records were joined.
+        response: the column that the recipient explains.
+        exact: whether each cluster keeps the multiset of its responses.
+        counts: whether each cluster keeps how many records have which category.
+        nulls: whether each cluster keeps in how many records a number is missing.
+        categories: columns whose values are names.
+        calibrated: how many statistics of the recipient's models were brought near; 0: none.
+        gap: how far they are from those of the source then, as a root mean square in units of the
+            noise of sampling.
+        trial: an attack on records that were synthesized from a random half; None where the records
+            are too few for one.
+        shadows: the attack of who knows the method, on releases of random halves; None where the
+            records are too few.
+    """
+
+    k: int
+    clusters: int
+    smallest: int
+    largest: int
+    strata: tuple[str, ...]
+    merged: bool
+    response: str | None
+    exact: bool
+    counts: bool
+    nulls: bool
+    categories: tuple[str, ...]
+    calibrated: int
+    gap: float
+    trial: Attempt | None
+    shadows: Shadowed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """What is known of a release whose quasi-identifiers are the means of groups.
+
+    Attributes:
+        k: the least size of a group.
+        algorithm: mdav or tfrp.
+        groups: how many there are; those that read alike are one class.
+        smallest: records of the smallest group.
+        largest: records of the largest group.
+    """
+
+    k: int
+    algorithm: str
+    groups: int
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of how a release was made.
+
+    Attributes:
+        node: the level of each quasi-identifier; None where it differs between classes.
+        shown: of each quasi-identifier, what its released values stand for; empty where they stand
+            for themselves.
+        suppressed: records of the source that are not released, or only with every `*`.
+        suppressed_subjects: people who lose a record.
+        metrics: what the method promises of the written table.
+        search: how it was found, in plain values.
+        padded: of a release with counterfeit records.
+        relocated: records whose quasi-identifiers are not theirs.
+        synthetic: of records that are nobody's.
+        masked: of quasi-identifiers that are means.
+        readings: what the minimality attack reads of each sensitive attribute with a model; empty
+            where the method has none.
+        downcoded: what the downcoding attack finds; None where the method promises nothing that it
+            could start from.
+    """
+
+    node: Node | None
+    shown: Sequence[Values]
+    suppressed: int
+    suppressed_subjects: int
+    metrics: Mapping[str, float]
+    search: Mapping[str, Any]
+    padded: Padded | None = None
+    relocated: int | None = None
+    synthetic: Synthetic | None = None
+    masked: Masked | None = None
+    readings: Sequence[Reading] = ()
+    downcoded: Downcoded | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The temporary tables of a release.
+
+    Attributes:
+        released: what is published.
+        dictionary: what its values stand for; None where they stand for themselves.
+        counted: the released records with the number of their subject beside them, for measuring
+            only; the release itself where each record is a subject.
+        outcome: how it was made.
+        real: those of its records that are of the source.
+        catalog: how many records of which value are counterfeit, where that is published.
+        flagged: the counterfeit records, private: `record`, all its columns as text, and
+            `counterfeits`, how many of such records are.
+        crosswalk: of a locally recoded release which record of the source is which of its own,
+            private: `source`, the quasi-identifiers as text, `record`, all released columns as
+            text, `subject`, the number of whose records they are where subjects count, and
+            `records`, how many there are.
+        clusters: of synthetic records, private: `cluster`, its number; `side`, source or released;
+            `record`, all released columns as text; `records`, how many of them it holds.
+    """
+
+    released: Relation
+    dictionary: Relation | None
+    counted: Relation
+    outcome: Outcome
+    real: Relation
+    catalog: Relation | None = None
+    flagged: Relation | None = None
+    crosswalk: Relation | None = None
+    clusters: Relation | None = None

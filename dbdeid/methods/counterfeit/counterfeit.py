@@ -1,0 +1,369 @@
+"""Counterfeit records under an h-ceiling, with a catalog of them (Lee, Kim & Chung 2017).
+
+No record is generalized further than a ceiling h allows; classes that stay smaller than k are
+padded with counterfeit records, and a catalog tells how many records of which sensitive value in
+which classes are counterfeit. `plan` finds the transformation and the places of the drawn values,
+`write` makes the tables.
+
+The published catalog holds against those who do not know the method: only classes of one size were
+padded, so that all others are known to be genuine. The default has one group of all classes of that
+size; see `placement` for what it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.errors import Unsatisfiable
+from dbdeid.lattice.lattice import Node
+from dbdeid.methods.attacks.minimality import PADDED, unread
+from dbdeid.methods.common.generalized import STAGED
+from dbdeid.methods.common.outcome import Outcome, Padded, Values, Written, values_at
+from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
+from dbdeid.methods.common.searching import Follow, Ground, Offer, lattice_of
+from dbdeid.methods.common.secret import upload_secret
+from dbdeid.methods.counterfeit import padded_rows
+from dbdeid.methods.counterfeit.borrowed_rows import recode
+from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
+from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
+from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
+from dbdeid.methods.counterfeit.search.padding import Padding as Look
+from dbdeid.prepare.problem import Padding, Parameters
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+
+# Transformations that are tried before classes are padded to one record more.
+ATTEMPTS = 3
+# Ceilings under which classes are made one by one until it can be done, as shares of the declared.
+LOWERED = (1, 0.9, 0.8, 0.7, 0.6, 0.5)
+
+FLAGGED, CATALOG = "deid_flagged", "deid_catalog"
+REAL_ROWS = "deid_real_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where counterfeit records go, with the tables that say so staged.
+
+    Attributes:
+        node: the transformation.
+        shown: of each quasi-identifier, what its released values stand for.
+        padded: what is known of the padding.
+        metrics: what the search promises of the written table.
+        search: how it was found, in plain values.
+    """
+
+    node: Node | None
+    shown: tuple[Values, ...]
+    padded: Padded
+    metrics: dict[str, float]
+    search: dict[str, Any]
+
+
+def plan(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    parameters: Parameters,
+    progress: Follow | None = None,
+    offer: Offer | None = None,
+) -> Plan:
+    """The best transformation under the ceiling whose counterfeit records can be placed.
+
+    Args:
+        session: where the source is staged and coded.
+        quasi_identifiers: in order of the source.
+        parameters: what must hold, with `padding`.
+        progress: called after every look at a transformation.
+        offer: not asked.
+
+    Raises:
+        Unsatisfiable: there is none; the message says what is achievable.
+        TooManyNodes: the lattice is too large to list.
+    """
+    padding = _padding(parameters)
+    for reason in parameters.impossible:
+        raise reason
+    ground = Ground.of(session, lattice_of(quasi_identifiers), parameters)
+    names = Names(tuple(quasi_identifiers), padding.sensitive, padding.others)
+    if padding.borrow:
+        upload_secret(session, padding.key)
+        return _borrowed(ground, names, parameters, progress)
+    return _full_domain(ground, names, parameters, progress)
+
+
+def _full_domain(
+    ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
+) -> Plan:
+    """One transformation of all records, the best whose counterfeit records can be placed."""
+    padding, session = _padding(parameters), ground.session
+    limit = padding.limit(ground.tuples.records)
+    first: Ceiled | None = None
+    for size in range(_least_size(parameters), 2 * parameters.k + 1):
+        ceiling = _ceiling(ground, parameters, size)
+        excluded: frozenset[Node] = frozenset()
+        for _ in range(ATTEMPTS):
+            found = ceiling.search(
+                padding.objective, h=padding.h, limit=limit, excluded=excluded, progress=progress
+            )
+            first = first or found
+            if found.best is None or found.h is None:
+                break
+            stage_node(session, names, parameters, found.best.node)
+            drawn = draw(session, names, parameters, size)
+            if drawn is not None:
+                return _plan(ground, names, parameters, found, size, drawn)
+            excluded |= {found.best.node}
+    assert first is not None
+    raise _unsatisfiable(ground, parameters, first, limit)
+
+
+def _borrowed(
+    ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
+) -> Plan:
+    """Classes made one by one under the ceiling, with records borrowed from large ones.
+
+    What cannot be placed under the ceiling is tried with a record more in each padded class, then
+    under a lower one: where less is generalized, more classes look alike.
+    """
+    padding, k = _padding(parameters), parameters.k
+    limit = padding.limit(ground.tuples.records)
+    objective: Objective = "loss" if padding.h is None else "counterfeits"
+    ceiling = _ceiling(ground, parameters, k)
+    first = ceiling.search(objective, h=padding.h, limit=limit, progress=progress)
+    fewest: list[int] = []
+    sizes = (_least_size(parameters), _least_size(parameters) + 1)
+    tries = [(share, size) for share in LOWERED for size in sizes] if first.h else []
+    for share, size in tries:
+        h = first.h or 0.0
+        nodes = ceiling.under(share * h)
+        recoded = recode(ground, names, parameters, nodes, size, progress) if nodes else None
+        if recoded is None:
+            continue
+        fewest.append(recoded.counterfeits)
+        if recoded.counterfeits > limit:
+            continue
+        drawn = draw(ground.session, names, parameters, size)
+        if drawn is not None:
+            padded = _padded(ground, parameters, size, h, recoded.degree, drawn)
+            search = _found_by("borrow", ground.lattice.size, len(nodes), recoded.looked_at)
+            metrics = {"loss": recoded.loss}
+            return Plan(None, recoded.shown, padded, metrics, search)
+    least = min([n for n in (first.fewest, *fewest) if n is not None], default=None)
+    raise _unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
+
+
+def _ceiling(ground: Ground, parameters: Parameters, size: int) -> Ceiling:
+    padding = _padding(parameters)
+    return Ceiling(
+        Look(
+            ground.lattice,
+            ground.tuples,
+            parameters.k,
+            size=size,
+            conditions=[s for s in parameters.sensitive if s.models],
+            catalog=None if padding.sensitive is None else 0,
+            pooled=padding.catalog == "pool",
+        )
+    )
+
+
+def _least_size(parameters: Parameters) -> int:
+    """The least size that classes are padded to.
+
+    Where the risk may not exceed 1/k at all, one record more than k: at k every value would have to
+    be suspected alike.
+    """
+    return parameters.k + _padding(parameters).strict
+
+
+def _padding(parameters: Parameters) -> Padding:
+    assert parameters.padding is not None
+    return parameters.padding
+
+
+# -- what is known ------------------------------------------------------------------------------
+
+
+def _plan(
+    ground: Ground,
+    names: Names,
+    parameters: Parameters,
+    found: Ceiled,
+    size: int,
+    drawn: Drawn,
+) -> Plan:
+    padding, need = _padding(parameters), found.best
+    assert need is not None
+    assert found.h is not None
+    shown = tuple(
+        values_at(q.coding, level)
+        for q, level in zip(names.quasi_identifiers, need.node, strict=True)
+    )
+    padded = _padded(ground, parameters, size, found.h, need.degree, drawn)
+    return Plan(need.node, shown, padded, {"loss": need.loss}, _described(found, padding))
+
+
+def _padded(
+    ground: Ground, parameters: Parameters, size: int, h: float, degree: float, drawn: Drawn
+) -> Padded:
+    padding = _padding(parameters)
+    return Padded(
+        k=parameters.k,
+        size=size,
+        counterfeits=drawn.counterfeits,
+        limit=padding.limit(ground.tuples.records),
+        h=h,
+        degree=degree,
+        catalog=padding.catalog,
+        groups=drawn.groups,
+        candidates=drawn.candidates,
+        risk=drawn.risk,
+        sensitive=padding.sensitive,
+        strict=padding.strict,
+    )
+
+
+def _described(found: Ceiled, padding: Padding) -> dict[str, Any]:
+    """How the transformation was found, in plain values."""
+    need = found.best
+    assert need is not None
+    scores = {
+        "reconstruction_error": need.error,
+        "counterfeits": float(need.counterfeits),
+        "loss": need.loss,
+    }
+    score = scores[padding.objective]
+    gap = 0.0 if found.proven_optimal else (score - found.lower_bound) / max(score, 1e-12)
+    return _found_by("ceiling", found.lattice_size, found.within, found.checked) | {
+        "proven_optimal": found.proven_optimal,
+        "lower_bound": found.lower_bound,
+        "gap": gap,
+        "objective": padding.objective,
+        "expected": score,
+    }
+
+
+def _found_by(name: str, lattice_size: int, within: int, checked: int) -> dict[str, Any]:
+    """How a search ended that proves nothing, in plain values."""
+    return {
+        "name": name,
+        "lattice_size": lattice_size,
+        "within": within,
+        "checked": checked,
+        "proven_optimal": False,
+        "lower_bound": None,
+        "gap": None,
+        "time_limit": None,
+        "out_of_time": False,
+        "interrupted": False,
+    }
+
+
+def _unsatisfiable(
+    ground: Ground, parameters: Parameters, found: Ceiled, limit: int
+) -> Unsatisfiable:
+    """Why there is no release, and what would make one."""
+    padding, records = _padding(parameters), ground.tuples.records
+    budget = f"{limit} counterfeit records (max_counterfeits: {padding.budget})"
+    under = "" if padding.h is None else f" under h = {padding.h}"
+    if found.best is not None and padding.catalog == "paper":
+        return Unsatisfiable(
+            f"no draw of sensitive values{under} with at most {budget} can be covered by real "
+            "records and holds the declared models: `catalog: paper` takes them as they are drawn",
+            hint="use `catalog: pool`, which exchanges drawn values until they do, or raise h",
+        )
+    if found.best is not None:
+        bound = "1/k" if padding.strict else f"{ALLOWED_RISK}/k"
+        drop = f", or drop {' and '.join(padding.others)}: copies tell" if padding.others else ""
+        return Unsatisfiable(
+            f"no placement of counterfeit records{under} with at most {budget} keeps the "
+            f"prosecutor risk within {bound} and the declared models",
+            hint="raise max_counterfeits or h, or use a sensitive column of fewer, more frequent "
+            f"values{drop}",
+        )
+    advice = list(_advice(found, padding, records, parameters))
+    return Unsatisfiable(
+        f"no transformation{under} reaches k = {parameters.k} with at most {budget} of "
+        f"{records} records",
+        hint=", or ".join(advice) or "weaker models of the sensitive column, or a smaller k",
+    )
+
+
+def _advice(found: Ceiled, padding: Padding, records: int, parameters: Parameters) -> Iterator[str]:
+    if found.smallest_h is not None and padding.h is not None:
+        least = math.ceil(found.smallest_h * 10_000) / 10_000
+        yield f"the smallest feasible h with this budget is {least}"
+    if found.fewest is not None and found.fewest <= records:
+        share = math.ceil(found.fewest / records * 10_000) / 10_000
+        at = "" if padding.h is None else f" under h = {padding.h}"
+        yield f"the fewest counterfeit records{at} are {found.fewest}: max_counterfeits: {share}"
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def write(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    plan: Plan,
+    parameters: Parameters,
+) -> Written:
+    """The release, its catalog and dictionary as temporary tables, ready to be verified.
+
+    Args:
+        session: where the plan's tables are staged.
+        quasi_identifiers: in the order of the plan.
+        released: all released columns as staged, in order.
+        plan: where counterfeit records go.
+        parameters: as in `plan`.
+    """
+    padding = _padding(parameters)
+    names = Names(tuple(quasi_identifiers), padding.sensitive, padding.others)
+    staged, real, flagged = (session.run(step) for step in release_steps(names, released))
+    upload_dictionary(session, quasi_identifiers, plan.shown)
+    dictionary = session.run(dictionary_step(quasi_identifiers, staged))
+    return Written(
+        staged,
+        dictionary,
+        staged,
+        Outcome(
+            plan.node,
+            plan.shown,
+            0,
+            0,
+            plan.metrics,
+            plan.search,
+            padded=plan.padded,
+            readings=unread(parameters.sensitive, PADDED),
+        ),
+        real,
+        _catalog(session, padding),
+        flagged,
+    )
+
+
+def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, Step, Step]:
+    """The release, those of its records that are real, and the counterfeit ones as texts."""
+    made = padded_rows.COUNTERFEITS
+    rows, columns = padded_rows.released_query([MEMBERS, made], names, released)
+    order = [exp.Ordered(this=column(name), nulls_first=False) for name in columns]
+    real, _ = padded_rows.released_query([MEMBERS], names, released)
+    counterfeits, _ = padded_rows.released_query([made], names, released)
+    return (
+        Step(STAGED, rows.order_by(*order)),
+        Step(REAL_ROWS, real),
+        Step(FLAGGED, padded_rows.flagged_query(counterfeits, columns)),
+    )
+
+
+def _catalog(session: Session, padding: Padding) -> Relation | None:
+    if padding.catalog == "none":
+        return None
+    return session.run(padded_rows.catalog_step(CATALOG, CATALOG_GROUPS, padding.sensitive))

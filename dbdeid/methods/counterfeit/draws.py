@@ -1,0 +1,209 @@
+"""Counterfeit records drawn for the staged classes, and placed where they do not stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
+from dbdeid.lattice.lattice import Node
+from dbdeid.lattice.sensitive_counts import Entries
+from dbdeid.methods.common.generalized import upload_labels
+from dbdeid.methods.common.secret import upload_secret
+from dbdeid.methods.counterfeit import padded_rows, paper_catalog, worlds
+from dbdeid.methods.counterfeit.padded_rows import (
+    CATALOG_GROUPS,
+    DEFICITS,
+    MEMBERS,
+    PLACED,
+    SLOTS,
+    Names,
+)
+from dbdeid.methods.counterfeit.placement import SAME, Places, place
+from dbdeid.prepare.problem import Parameters
+from dbdeid.prepare.sensitive_conditions import Sensitive
+
+Ints = NDArray[np.int64]
+
+# The prosecutor risk of a record, in shares of 1/k, that whoever knows the method may reach.
+ALLOWED_RISK = 1.10
+# Draws that are tried: copied columns may tell too much of one, and not of the next.
+DRAWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What was drawn and placed.
+
+    Attributes:
+        groups: groups of the catalog.
+        candidates: classes that could be padded, for all that the release shows.
+        counterfeits: records to be made.
+        risk: the greatest prosecutor risk of a class, for whoever knows the method.
+    """
+
+    groups: int
+    candidates: int
+    counterfeits: int
+    risk: float
+
+
+def allowed_risk(k: int, *, strict: bool) -> float:
+    """The greatest prosecutor risk of a record that is accepted."""
+    return (1.0 if strict else ALLOWED_RISK) / k
+
+
+def stage_node(session: Session, names: Names, parameters: Parameters, node: Node) -> None:
+    """Stage the records under one transformation; all classes of one size belong together."""
+    upload_labels(session, names.quasi_identifiers, node)
+    session.run(padded_rows.real_step(names, node, parameters.rule))
+    padded_rows.upload_groups(session, np.array([0]), np.array([0]))
+
+
+def draw(session: Session, names: Names, parameters: Parameters, size: int) -> Drawn | None:
+    """Draw the counterfeit records of the staged classes, and stage them and the catalog's groups.
+
+    Returns:
+        None where they cannot stand anywhere within the bounds of the risk and the models, or the
+        other columns that they copy tell too much.
+    """
+    padding = parameters.padding
+    assert padding is not None
+    for step in padded_rows.member_steps(names, parameters.k, size):
+        session.run(step)
+    for number in range(DRAWS):
+        found = _draw(session, names, parameters, f"{padding.key} {number}")
+        if found is not None:
+            return found
+    return None
+
+
+def _draw(session: Session, names: Names, parameters: Parameters, key: str) -> Drawn | None:
+    """One draw, which is all that the key decides."""
+    padding = parameters.padding
+    assert padding is not None
+    uniform = padding.catalog == "paper"
+    upload_secret(session, key)
+    for step in padded_rows.drawing_steps(uniform=uniform):
+        session.run(step)
+    classes = _Classes.of(session)
+    if uniform:
+        found = paper_catalog.groups(*classes.tables)
+        if found is None or not classes.hold(parameters.sensitive):
+            return None
+        risk = paper_catalog.risk(*classes.tables, found, classes.group)
+        _make(session, names, classes, classes.place_code, found, uniform=True)
+        groups = len(np.unique(found[found >= 0]))
+        return Drawn(groups, int((classes.group >= 0).sum()), len(classes.place_class), risk)
+    candidates = np.flatnonzero(classes.group >= 0)
+    generator = np.random.default_rng([*key.encode()])
+    bound = allowed_risk(parameters.k, strict=padding.strict)
+    places = classes.places(candidates)
+    placed = place(places, bound, parameters.sensitive, generator)
+    if placed is None:
+        return None
+    made, told = _make(session, names, classes, placed.code, classes.group, uniform=False)
+    clean = classes.records[classes.group < 0]
+    risk = max(placed.risk, float(1 / clean.min()) if len(clean) else 0.0)
+    risk = max(risk, _together(places, placed.code, parameters.k))
+    if names.others:
+        risk = max(risk, session.row(padded_rows.risk_query(names, made, told))[0])
+    if risk > bound + SAME:
+        return None
+    groups = len(np.unique(classes.group[candidates]))
+    return Drawn(groups, len(candidates), len(classes.place_class), risk)
+
+
+def _together(places: Places, code: Ints, k: int) -> float:
+    """The prosecutor risk of a small pool to who goes through all ways that its catalog allows."""
+    shape = (len(places.group), places.codes)
+    if shape[0] * shape[1] > worlds.STEPS:
+        return 0.0
+    real, drawn = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    np.add.at(real, (places.real_class, places.real_code), places.real_count)
+    np.add.at(drawn, (places.place_class, code), 1)
+    return worlds.prosecutor_risk(real + drawn, drawn.sum(axis=0), k) or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """The staged classes from 0 on: their group and size, real values, and places to be filled."""
+
+    group: Ints
+    records: Ints
+    real_class: Ints
+    real_code: Ints
+    real_count: Ints
+    place_class: Ints
+    place_code: Ints
+
+    @classmethod
+    def of(cls, session: Session) -> _Classes:
+        group = exp.alias_(exp.func("COALESCE", exp.column("grp"), exp.convert(-1)), "grp")
+        classes = exp.select(group, "records").from_(DEFICITS.table).order_by("class_id")
+        records = exp.alias_(exp.Count(this=exp.Star()), "records")
+        held = exp.select("class_id", "code", records).from_(MEMBERS.table)
+        held = held.group_by("class_id", "code").order_by("class_id", "code")
+        slots = exp.select("class_id", "code").from_(SLOTS.table).order_by("place")
+        found = [
+            np.asarray(values, np.int64) - (name == "class_id")
+            for query in (classes, held, slots)
+            for name, values in session.arrays(query).items()
+        ]
+        return cls(*found)
+
+    @property
+    def tables(self) -> tuple[Ints, Ints]:
+        """How many records of each value a class has, and how many it gets."""
+        codes = np.concatenate([self.real_code, self.place_code])
+        shape = (len(self.group), int(codes.max(initial=0)) + 1)
+        real, drawn = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        np.add.at(real, (self.real_class, self.real_code), self.real_count)
+        np.add.at(drawn, (self.place_class, self.place_code), 1)
+        return real, drawn
+
+    def hold(self, conditions: Sequence[Sensitive]) -> bool:
+        """Whether every padded class holds what is asked of its values, wherever they stand now.
+
+        What is not padded was looked at when the transformation was chosen.
+        """
+        real, drawn = self.tables
+        held = (real + drawn)[drawn.any(axis=1)]
+        class_, value = (place.astype(np.int64) for place in np.nonzero(held))
+        entries = Entries(class_, value, held[class_, value])
+        sizes = held.sum(axis=1)
+        return all(
+            condition(sizes, entries)[0].all() for condition in conditions if condition.models
+        )
+
+    def places(self, candidates: Ints) -> Places:
+        """Those that could be padded alone."""
+        number = np.full(len(self.group), -1)
+        number[candidates] = np.arange(len(candidates))
+        pooled = number[self.real_class] >= 0
+        return Places(
+            self.group[candidates],
+            number[self.real_class[pooled]],
+            self.real_code[pooled],
+            self.real_count[pooled],
+            number[self.place_class],
+            self.place_code,
+            int(self.real_code.max(initial=0)) + 1,
+        )
+
+
+def _make(
+    session: Session, names: Names, classes: _Classes, code: Ints, group: Ints, *, uniform: bool
+) -> tuple[Relation, Relation]:
+    """Stage the counterfeit records with these values, and which classes the catalog tells of."""
+    class_ = classes.place_class + 1
+    places = {"place": np.arange(1, len(class_) + 1), "class_id": class_, "code": code}
+    session.upload(PLACED.name, places)
+    told = np.flatnonzero(group >= 0)
+    groups = session.upload(CATALOG_GROUPS.name, {"class_id": told + 1, "grp": group[told]})
+    return session.run(padded_rows.counterfeits_step(names, uniform=uniform)), groups

@@ -1,0 +1,241 @@
+"""Full-domain generalization with record suppression (Prasser et al. 2016; Sweeney 2002).
+
+All records take one level per quasi-identifier; equivalence classes that fail the declared models
+are suppressed whole. `plan` finds the transformation, `write` makes the table in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.data.classes import CODED
+from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.lattice.check import Check
+from dbdeid.lattice.checker import NumpyChecker
+from dbdeid.lattice.exploration import Exploration, Found, Problem, Progress
+from dbdeid.lattice.lattice import Node
+from dbdeid.lattice.objectives import metrics
+from dbdeid.lattice.tuples import Tuples
+from dbdeid.methods.attacks.downcoding import ADDED_UP, Downcoded
+from dbdeid.methods.attacks.downcoding import of_levels as downcoded_levels
+from dbdeid.methods.attacks.minimality import SUBJECTS, Reading, of_levels, unread
+from dbdeid.methods.common.generalized import (
+    COUNTED,
+    STAGED,
+    generalized,
+    in_order,
+    kept_rows,
+    released_names,
+    upload_labels,
+)
+from dbdeid.methods.common.outcome import Outcome, Written, values_at
+from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
+from dbdeid.methods.common.searching import Ground, Offer, lattice_of
+from dbdeid.methods.full_domain.searching import blank, described, is_blank, nothing, search
+from dbdeid.prepare.problem import Parameters
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The transformation found, and what is known of it.
+
+    `metrics` are those that every check finds, and the objective; `kept` is what stays, as
+    `KeptRows` takes it, where the database does not tell by class sizes; `readings` what the
+    minimality attack reads, `downcoded` what the downcoding attack finds.
+    """
+
+    node: Node
+    check: Check
+    metrics: dict[str, float]
+    search: dict[str, Any]
+    kept: dict[str, NDArray[Any]] | None = None
+    readings: tuple[Reading, ...] = ()
+    downcoded: Downcoded | None = None
+
+
+def plan(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    parameters: Parameters,
+    progress: Callable[[Progress], None] | None = None,
+    offer: Offer | None = None,
+) -> Plan:
+    """The best transformation that satisfies the models, or the one that was given.
+
+    Args:
+        session: where the source is staged and coded.
+        quasi_identifiers: in order of the source.
+        parameters: how to search, and what must hold.
+        progress: called after every check.
+        offer: asked whether to go on with the best so far when the search is interrupted.
+
+    Raises:
+        Unsatisfiable: none does; the message says what is achievable.
+        NothingFound: none was found, or nothing but `*` in the time there was, and that no other
+            satisfies is not proven.
+        Interrupted: by the user, who does not take the best so far.
+    """
+    lattice = lattice_of(quasi_identifiers)
+    ground = Ground.of(session, lattice, parameters)
+    tuples = ground.tuples
+    problem = ground.problem(parameters, ground.checker(parameters))
+    if parameters.transformation is not None:
+        found, interrupted = _apply(problem, parameters.transformation), False
+    else:
+        found, interrupted = search(ground, problem, parameters, progress, offer)
+    if found.node is None or found.check is None:
+        raise nothing(ground, problem, parameters, found)
+    if not interrupted and is_blank(found, lattice):
+        raise blank(ground, parameters, found)
+    how = described(found, parameters, interrupted=interrupted)
+    if parameters.transformation is not None:
+        how |= {"name": None, "gap": None, "time_limit": None}
+    rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
+    kept = None
+    if kept_rows(quasi_identifiers, parameters).uploaded:
+        kept = _kept(tuples, rows, parameters)
+    scores = metrics(lattice, tuples, found.check) | {parameters.objective: found.score}
+    readings = _readings(ground, parameters, found, rows)
+    downcoded = downcoded_levels(
+        lattice,
+        tuples,
+        rows,
+        found.node,
+        minimal=found.proven_optimal
+        and not parameters.suppression_limit
+        and not parameters.rule.populations
+        and parameters.objective in ADDED_UP,
+        starred=parameters.keep,
+    )
+    return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
+
+
+def _readings(
+    ground: Ground, parameters: Parameters, found: Found, kept: NDArray[np.bool_]
+) -> tuple[Reading, ...]:
+    """What who knows how levels are chosen reads of the sensitive attributes."""
+    conditions, tuples = parameters.sensitive, ground.tuples
+    if not conditions:
+        return ()
+    if tuples.subjects is not None:
+        return unread(conditions, SUBJECTS)
+    assert found.node is not None
+    return of_levels(
+        ground.lattice,
+        tuples,
+        kept,
+        conditions,
+        found.node,
+        parameters.k,
+        minimal=found.proven_optimal and not parameters.suppression_limit,
+    )
+
+
+def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
+    """The subjects or tuples that stay, as `KeptRows` joins them."""
+    if parameters.rule.linked:
+        assert tuples.subjects is not None
+        return {"subject": np.unique(tuples.subjects[rows])}
+    codes = {f"q{i}": codes[rows] for i, codes in enumerate(tuples.codes)}
+    return codes if tuples.subjects is None else {**codes, "subject": tuples.subjects[rows]}
+
+
+def _apply(problem: Problem, node: Node) -> Found:
+    """A known transformation instead of a search: one check, and nothing proven."""
+    checked = Exploration(problem).check(node)
+    return Found(
+        node=node if checked.accepted else None,
+        score=checked.score,
+        check=checked.check if checked.accepted else None,
+        lattice_size=problem.lattice.size,
+        checked=1,
+        proven_optimal=False,
+        lower_bound=0.0,
+    )
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def write(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    plan: Plan,
+    parameters: Parameters,
+) -> Written:
+    """The release and its dictionary as temporary tables, sorted and ready to be verified.
+
+    Args:
+        session: where the source is staged and coded.
+        quasi_identifiers: in the order of the plan's node.
+        released: all released columns as staged, in order.
+        plan: the transformation.
+        parameters: as in `plan`.
+    """
+    upload_labels(session, quasi_identifiers, plan.node)
+    kept_rows(quasi_identifiers, parameters).stage(session, plan.kept)
+    counted = staged = session.run(release_step(quasi_identifiers, released, plan.node, parameters))
+    if parameters.subject is not None:
+        staged = session.run(released_step(quasi_identifiers, released))
+    found = outcome(quasi_identifiers, plan, parameters)
+    upload_dictionary(session, quasi_identifiers, found.shown)
+    dictionary = session.run(dictionary_step(quasi_identifiers, staged))
+    return Written(staged, dictionary, counted, found, staged)
+
+
+def outcome(
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+) -> Outcome:
+    """What is known of a release of a plan."""
+    keeps = parameters.keep and plan.check.suppressed > 0
+    return Outcome(
+        plan.node,
+        [
+            values_at(q.coding, level, suppressed=keeps)
+            for q, level in zip(quasi_identifiers, plan.node, strict=True)
+        ],
+        plan.check.suppressed,
+        plan.check.suppressed_subjects,
+        plan.metrics,
+        plan.search,
+        readings=plan.readings,
+        downcoded=plan.downcoded,
+    )
+
+
+def release_step(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    node: Node,
+    parameters: Parameters,
+    coded: Relation = CODED,
+) -> Step:
+    """The query of the release: generalize by joins, suppress small classes, sort by everything.
+
+    Where subjects are counted it is what `released_step` takes the release from.
+    """
+    rows = kept_rows(quasi_identifiers, parameters)
+    kept = rows.condition if parameters.keep else None
+    query = rows.join(generalized(quasi_identifiers, released, node, rows, kept, coded))
+    names = [item.alias_or_name for item in query.selects]
+    if parameters.subject is not None:
+        query = query.select(column(parameters.subject, "coded"))
+    if not parameters.keep:
+        query = rows.only(query)
+    if parameters.subject is not None:
+        return Step(COUNTED, query)
+    return Step(STAGED, in_order(query.subquery("release"), names))
+
+
+def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]) -> Step:
+    """The release, without the number of each record's subject."""
+    names = released_names(quasi_identifiers, released)
+    return Step(STAGED, in_order(Relation(COUNTED, schema="main", catalog="temp").table, names))

@@ -1,0 +1,258 @@
+"""The records of a locally recoded release as SQL on the staged tables, in named steps.
+
+Columns have names of our own on the way, so that no name in the source can meet a name in a step:
+q0, q1, … are the codes of the quasi-identifiers, v0, v1, … those of the sensitive attributes,
+subject the number of a record's subject, o0, o1, … the other released columns, k0, k1, … what the
+quasi-identifiers read and b0, b1, … their bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.data.classes import CODED, sensitive_relation, values_relation
+from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.common.generalized import COUNTED, STAGED, released_names
+from dbdeid.methods.common.mixed_levels import Mixed
+from dbdeid.methods.common.secret import SECRET
+from dbdeid.methods.local_recoding.search.blocks import Blocks
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.privacy.common.sensitive import Target
+
+RECORDS = Relation("deid_recoding_records", schema="main", catalog="temp")
+UNIT_ROWS = Relation("deid_recoding_units", schema="main", catalog="temp")
+PLACES = Relation("deid_recoding_places", schema="main", catalog="temp")
+BLOCKS = Relation("deid_recoding_blocks", schema="main", catalog="temp")
+CLASSES = Relation("deid_recoding_classes", schema="main", catalog="temp")
+RECODED = Relation("deid_recoded", schema="main", catalog="temp")
+CROSSWALK = Relation("deid_crosswalk", schema="main", catalog="temp")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Which column is which on the way.
+
+    Attributes:
+        quasi_identifiers: in the order of the search.
+        sensitive: the columns of each sensitive attribute, in the order they are staged.
+        others: the released columns that are no quasi-identifiers.
+        subject: the column of the staged tables with the number of each record's subject.
+    """
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: tuple[Target, ...]
+    others: tuple[str, ...]
+    subject: str | None
+
+    @property
+    def codes(self) -> list[str]:
+        """What makes a unit."""
+        return [
+            *(f"q{i}" for i in range(len(self.quasi_identifiers))),
+            *(["subject"] if self.subject is not None else []),
+            *(f"v{i}" for i in range(len(self.sensitive))),
+        ]
+
+    @property
+    def rest(self) -> list[str]:
+        """The other released columns on the way."""
+        return [f"o{i}" for i in range(len(self.others))]
+
+    @property
+    def bounds(self) -> list[str]:
+        """The names of the bounds, as released."""
+        return [
+            f"{q.name}_{end}"
+            for q in self.quasi_identifiers
+            if q.bounds
+            for end in ("lower", "upper")
+        ]
+
+    @property
+    def own(self) -> dict[str, str]:
+        """Each released column by its name on the way."""
+        found = {f"k{i}": q.name for i, q in enumerate(self.quasi_identifiers)}
+        found |= {f"b{i}": name for i, name in enumerate(self.bounds)}
+        return found | {f"o{i}": name for i, name in enumerate(self.others)}
+
+
+def records_step(names: Names) -> Step:
+    """All records: the codes of what makes a unit, and the other released columns."""
+    query = exp.select(
+        *(
+            exp.alias_(column(q.name, "coded"), f"q{i}")
+            for i, q in enumerate(names.quasi_identifiers)
+        )
+    ).from_(exp.alias_(CODED.table, "coded", table=True))
+    if names.subject is not None:
+        query = query.select(exp.alias_(column(names.subject, "coded"), "subject"))
+    for i, target in enumerate(names.sensitive):
+        alias = f"s{i}"
+        same = exp.and_(
+            *(
+                exp.NullSafeEQ(
+                    this=column(name, "coded"), expression=exp.column(f"value{j}", alias)
+                )
+                for j, name in enumerate(target)
+            )
+        )
+        values = exp.alias_(sensitive_relation(i).table, alias, table=True)
+        query = query.select(exp.alias_(exp.column("code", alias), f"v{i}")).join(values, on=same)
+    others = (exp.alias_(column(name, "coded"), f"o{i}") for i, name in enumerate(names.others))
+    return Step(RECORDS.name, query.select(*others))
+
+
+def units_step(names: Names) -> Step:
+    """The same with the number of each record's unit."""
+    query = step(
+        "methods/local_recoding/recoding_units", {"records": RECORDS}, {"key": names.codes}
+    )
+    return Step(UNIT_ROWS.name, query)
+
+
+def units_of(session: Session, names: Names, cardinalities: Sequence[int]) -> Tuples:
+    """The units with the records of each, in the order of their codes.
+
+    Args:
+        session: where they are staged.
+        names: of their columns.
+        cardinalities: how many values each sensitive attribute has.
+    """
+    keys = names.codes
+    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
+    query = exp.select(*keys, counted).from_(UNIT_ROWS.table).group_by("unit", *keys)
+    found = session.arrays(query.order_by("unit"))
+    weights = np.asarray(found["records"], np.int64)
+    rows = np.arange(len(weights))
+    codes = tuple(
+        np.asarray(found[f"q{i}"], np.uint32) for i in range(len(names.quasi_identifiers))
+    )
+    values = tuple(
+        Values(rows, np.asarray(found[f"v{i}"], np.int64), weights, cardinality)
+        for i, cardinality in enumerate(cardinalities)
+    )
+    return Tuples(codes, weights, found.get("subject"), values)
+
+
+def stage(session: Session, names: Names, blocks: Blocks, columns: Sequence[Mixed]) -> None:
+    """Where the records of a unit go, and what each block reads on each quasi-identifier.
+
+    Args:
+        session: where the records are.
+        names: of their columns.
+        blocks: all records of all units.
+        columns: of each quasi-identifier, by block.
+    """
+    place(session, blocks)
+    marks = {f"m{i}": own.mark for i, own in enumerate(columns)}
+    session.upload(CLASSES.name, {"block": np.arange(blocks.number), **marks})
+    for i, (q, own) in enumerate(zip(names.quasi_identifiers, columns, strict=True)):
+        shown: dict[str, object] = {"mark": np.arange(len(own.labels)), "label": own.labels}
+        if q.bounds:
+            shown["lower"] = [cell.lower for cell in own.cells]
+            shown["upper"] = [cell.upper for cell in own.cells]
+        session.upload(marks_relation(i).name, shown)
+
+
+def place(session: Session, blocks: Blocks) -> None:
+    """Where the records of each unit go.
+
+    Args:
+        session: where the records are.
+        blocks: all records of all units.
+    """
+    order = np.lexsort((blocks.block, blocks.row))
+    records = blocks.records[order]
+    row = np.repeat(blocks.row[order], records)
+    first = np.searchsorted(row, row)  # place of the first record of the same unit
+    place = np.arange(len(row)) - first + 1
+    block = np.repeat(blocks.block[order], records)
+    session.upload(PLACES.name, {"unit": row, "place": place, "block": block})
+
+
+def marks_relation(number: int) -> Relation:
+    """What one quasi-identifier reads: mark, label, perhaps lower and upper."""
+    return Relation(f"deid_marks_{number}", schema="main", catalog="temp")
+
+
+def blocks_step(names: Names) -> Step:
+    """The records with their blocks."""
+    tables = {"members": UNIT_ROWS, "places": PLACES, "secret": SECRET}
+    # where all columns make the unit its records do not differ, and any of them will do
+    other = names.rest or ["unit"]
+    return Step(
+        BLOCKS.name, step("methods/local_recoding/recoding_blocks", tables, {"other": other})
+    )
+
+
+def recoded_step(names: Names, unchanged: Collection[str]) -> Step:
+    """The records with what they read.
+
+    Args:
+        names: of the columns.
+        unchanged: quasi-identifiers that no block generalizes: they keep their type.
+    """
+    query = exp.select(*(column(name, "rows") for name in (*names.codes, *names.rest)))
+    query = query.from_(exp.alias_(BLOCKS.table, "rows", table=True))
+    classes = exp.alias_(CLASSES.table, "classes", table=True)
+    same = exp.column("block", "classes").eq(exp.column("block", "rows"))
+    query, bounds = query.join(classes, on=same), 0
+    for i, q in enumerate(names.quasi_identifiers):
+        alias = f"m{i}"
+        table = exp.alias_(marks_relation(i).table, alias, table=True)
+        query = query.join(table, on=exp.column("mark", alias).eq(exp.column(f"m{i}", "classes")))
+        label: exp.Expr = exp.column("label", alias)
+        if q.name in unchanged:
+            label = cast(label, q.column.type)
+        query = query.select(exp.alias_(label, f"k{i}"))
+        for end in ("lower", "upper") if q.bounds else ():
+            # the end of an interval may lie outside the type
+            kind = exp.DataType.build(q.column.type, dialect="duckdb")
+            bound = exp.TryCast(this=exp.column(end, alias), to=kind)
+            query = query.select(exp.alias_(bound, f"b{bounds}"))
+            bounds += 1
+    return Step(RECODED.name, query)
+
+
+def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, ...]:
+    """The release, the same with subjects where they count, and the crosswalk."""
+    own = {name: key for key, name in names.own.items()}
+    wanted = released_names(names.quasi_identifiers, released)
+    picked = [exp.alias_(exp.column(own[name]), identifier(name)) for name in wanted]
+    rows = exp.select(*picked).from_(RECODED.table)
+    order = [exp.Ordered(this=column(name), nulls_first=False) for name in wanted]
+    whole = exp.select(*(column(name) for name in wanted)).from_(rows.subquery("release"))
+    steps = [Step(STAGED, whole.order_by(*order))]
+    if names.subject is not None:
+        subject = exp.alias_(exp.column("subject"), identifier(names.subject))
+        steps.append(Step(COUNTED, rows.select(subject)))
+    return (*steps, _crosswalk_step(names, [own[name] for name in wanted]))
+
+
+def _crosswalk_step(names: Names, released: Sequence[str]) -> Step:
+    """Which record of the source is which of the release, as texts: private."""
+    query = exp.select().from_(exp.alias_(RECODED.table, "rows", table=True))
+    values: list[exp.Expr] = []
+    for i in range(len(names.quasi_identifiers)):
+        alias = f"v{i}"
+        table = exp.alias_(values_relation(i).table, alias, table=True)
+        query = query.join(table, on=exp.column("code", alias).eq(exp.column(f"q{i}", "rows")))
+        values.append(cast(exp.column("value", alias), "VARCHAR"))
+    texts: list[exp.Expr] = [cast(exp.column(name, "rows"), "VARCHAR") for name in released]
+    keys = ["source", "record"]
+    query = query.select(
+        exp.alias_(exp.Array(expressions=values), "source"),
+        exp.alias_(exp.Array(expressions=texts), "record"),
+    )
+    if names.subject is not None:
+        query, keys = query.select(exp.column("subject", "rows")), [*keys, "subject"]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
+    grouped = exp.select(*keys, counted).from_(query.subquery("pairs")).group_by(*keys)
+    return Step(CROSSWALK.name, grouped)

@@ -1,0 +1,461 @@
+"""The frontier of a prepared source, the choice of a policy from it, and how both are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import dist
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdeid.engine.session import Session
+from dbdeid.errors import SpecError, Unsatisfiable
+from dbdeid.methods.common.searching import Ground, lattice_of
+from dbdeid.methods.policy.cells import Demand, Explored, cells_of, explored
+from dbdeid.methods.policy.search.frontier import Point, Weighed
+from dbdeid.methods.policy.search.monotone import violations
+from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge, merged
+from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
+from dbdeid.prepare.prepare import Prepared, key_of, with_policy
+from dbdeid.prepare.problem import acceptable
+from dbdeid.privacy import KMap, MaxRisk, population_of
+from dbdeid.report.charts.frontier_charts import drawn
+from dbdeid.spec.method_spec import Choice, Policy
+from dbdeid.verify.base.declaration import PolicyRisk
+
+Starts = Sequence[NDArray[np.int64]]
+MUCH = 0.5  # share of the risk that Safe Harbor leaves, from which it is told that it does
+AGREEMENT = 1e-9  # between the search and the database
+DEFAULTS = Policy(name="policy")
+THRESHOLD = 0.25  # of the sublattice search: the paper gives none
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A point of the frontier, by its number from 1, and the release that it makes."""
+
+    number: int
+    point: Point
+    prepared: Prepared
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A frontier, and what was chosen of it."""
+
+    found: Explored
+    chosen: Chosen
+
+
+def frontier_of(
+    prepared: Prepared, session: Session, progress: Callable[[Weighed], None] | None = None
+) -> Explored:
+    """The frontier of a source that is prepared for method policy.
+
+    Raises:
+        DataError: the records do not fit the population.
+        Unsatisfiable: there is no risk to lower.
+    """
+    method = method_of(prepared)
+    domains = [c.domain for c in prepared.bound.quasi_identifiers if c.domain is not None]
+    demand = _demand(prepared, method)
+    gauge = demand.gauge(_cells(prepared, session))
+    _require_monotone(prepared, gauge, demand)
+    return explored(gauge, domains, demand, progress)
+
+
+def bits(prepared: Prepared, session: Session) -> int:
+    """How many bits a policy has, once the records are found to fit the population.
+
+    Raises:
+        SpecError: Safe Harbor is of other columns.
+        DataError: they do not.
+    """
+    _demand(prepared, method_of(prepared))
+    return _cells(prepared, session).space.length
+
+
+def _require_monotone(prepared: Prepared, gauge: Gauge, demand: Demand) -> None:
+    """Refuse measures that a merge puts on the wrong side; the default ones never are (Xia 2013).
+
+    Raises:
+        SpecError: a measure is not monotone on these records.
+    """
+    if (demand.risk, demand.loss) == (DEFAULTS.risk, DEFAULTS.utility):
+        return
+    found = next(violations(gauge, demand.rng()), None)
+    if found is not None:
+        file, key = prepared.bound.file, "risk" if found.measure == demand.risk else "utility"
+        mistake = file.mistake(
+            f"measure {found.measure!r} is not monotone on these records: merging neighbours of "
+            f"{found.attribute!r} {'raises' if key == 'risk' else 'lowers'} it",
+            "method",
+            key,
+            hint="use risk: population and utility: kl",
+        )
+        raise SpecError([mistake], source=file.label)
+
+
+def _cells(prepared: Prepared, session: Session) -> Cells:
+    people = None
+    for one in prepared.populations:
+        if one.found.name == method_of(prepared).population:
+            places = zip(one.codings, one.population.codes, strict=True)
+            people = [c.leaf[codes] for c, codes in places], one.population.people
+    return cells_of(session, prepared.quasi_identifiers, people)
+
+
+def method_of(prepared: Prepared) -> Policy:
+    """The parameters of the method."""
+    method = prepared.bound.spec.method
+    assert isinstance(method, Policy)
+    return method
+
+
+def _demand(prepared: Prepared, method: Policy) -> Demand:
+    kinds = method.safe_harbor
+    ages = _number_of(prepared, kinds.age, "age") if kinds and kinds.age else None
+    zips = _number_of(prepared, kinds.zip, "zip") if kinds and kinds.zip else None
+    return Demand(
+        risk=method.risk,
+        loss=method.utility,
+        search=method.search,
+        budget=method.budget,
+        threshold=THRESHOLD if method.threshold is None else method.threshold,
+        start=method.start or "ends",
+        ages=ages,
+        zips=zips,
+        key=key_of(prepared.bound),
+    )
+
+
+def _number_of(prepared: Prepared, name: str, key: str) -> int:
+    """Which quasi-identifier this is; a key of `columns` may name several, or have a comma."""
+    for number, q in enumerate(prepared.quasi_identifiers):
+        if q.name.lower() == name.lower():
+            return number
+    file = prepared.bound.file
+    mistake = file.mistake(
+        f"safe_harbor names {name!r}, which is no quasi-identifier",
+        *("method", "safe_harbor", key),
+        hint=f"name the quasi-identifier that is the {key}",
+    )
+    raise SpecError([mistake], source=file.label)
+
+
+# -- choosing -----------------------------------------------------------------------------------
+
+
+def choose(prepared: Prepared, session: Session, found: Explored) -> Chosen:
+    """The first point, by what the spec asks for, whose release holds the declared models.
+
+    Raises:
+        SpecError: the spec does not choose, or counts a point that there is not.
+        Unsatisfiable: no such point is on the frontier.
+    """
+    wanted = list(_wanted(prepared, found))
+    judge = _Judge(prepared, session, found)
+    for number, point in wanted:
+        release = judge.release(point)
+        if release is not None:
+            return Chosen(number, point, release, tuple(_warnings(found, wanted[0], number)))
+    raise _none_holds(prepared, found, judge, {number for number, _ in wanted})
+
+
+def _warnings(found: Explored, first: tuple[int, Point], number: int) -> Iterator[str]:
+    """What an owner may not expect of a choice."""
+    wanted, point = first
+    if number != wanted:
+        yield (
+            f"point {wanted} is what `choose` asks for (risk {point.risk:.4g}, loss "
+            f"{point.loss:.4g}), but it does not hold the declared models; point {number} does. "
+            "Where models limit each class, full_domain and local_recoding mostly lose less"
+        )
+    rule = found.safe_harbor
+    if rule is not None and rule[0] > MUCH:
+        yield (
+            f"Safe Harbor leaves {rule[0]:.1%} of the risk here, for most of it is in columns that "
+            "it does not touch: to dominate it promises little"
+        )
+
+
+def _none_holds(
+    prepared: Prepared, found: Explored, judge: _Judge, tried: set[int]
+) -> Unsatisfiable:
+    """Why no point that fits the choice is released, with the least loss of one that could be."""
+    shown = ", ".join(model.model for model in prepared.bound.models)
+    others = [p for p in enumerate(found.points, start=1) if p[0] not in tried]
+    holding = (p for p in sorted(others, key=lambda p: p[1].loss) if judge.release(p[1]))
+    hint = "declare weaker models, or use method: full_domain, which can suppress records"
+    if (best := next(holding, None)) is not None:
+        number, point = best
+        hint = (
+            f"point {number} is the one of least loss that does, with risk {point.risk:.4g} and "
+            f"loss {point.loss:.4g}; {hint}"
+        )
+    return Unsatisfiable(
+        f"none of the {len(tried):,} policies on the frontier that fit `choose` holds the "
+        f"declared models ({shown})",
+        hint=hint,
+    )
+
+
+def _wanted(prepared: Prepared, found: Explored) -> Iterator[tuple[int, Point]]:
+    """The points that fit the choice, the best first, with their numbers."""
+    file, choice = prepared.bound.file, require_choice(prepared)
+    points = list(enumerate(found.points, start=1))
+    if choice.point is not None:
+        if choice.point > len(points):
+            message = f"the frontier has {len(points)} points"
+            mistake = file.mistake(message, "method", "choose", "point", hint="choose one of them")
+            raise SpecError([mistake], source=file.label)
+        yield points[choice.point - 1]
+        return
+    if choice.max_loss is not None:
+        fit = [p for p in points if p[1].loss <= choice.max_loss]
+        least = min(p.loss for _, p in points)
+        reason = f"no policy loses at most {choice.max_loss}: the least is {least:.6g}"
+        order = attrgetter("risk", "loss")
+    else:
+        order = attrgetter("loss", "risk")
+        if choice.max_risk is not None:
+            fit = [p for p in points if p[1].risk <= choice.max_risk]
+            least = min(p.risk for _, p in points)
+            reason = f"no policy has at most the risk {choice.max_risk}: the least is {least:.6g}"
+        else:
+            inside = set(found.dominating)
+            fit = [p for p in points if p[1] in inside]
+            reason = "no policy that was found dominates Safe Harbor"
+    if not fit:
+        raise Unsatisfiable(reason, hint="`dbdeid frontier` shows what there is")
+    yield from sorted(fit, key=lambda p: order(p[1]))
+
+
+def require_choice(prepared: Prepared) -> Choice:
+    """How the spec chooses.
+
+    Raises:
+        SpecError: it does not.
+    """
+    file, choice = prepared.bound.file, method_of(prepared).choose
+    if choice is None:
+        hint = "look at `dbdeid frontier`, then write for example `choose: {max_risk: 0.05}`"
+        mistake = file.mistake("no policy is chosen", "method", "choose", hint=hint)
+        raise SpecError([mistake], source=file.label)
+    return choice
+
+
+class _Judge:
+    """Tells whether the release of a policy holds the declared models."""
+
+    def __init__(self, prepared: Prepared, session: Session, found: Explored) -> None:
+        self._prepared, self._found, self._session = prepared, found, session
+        lattice = lattice_of(prepared.quasi_identifiers)
+        self._ground = Ground.of(session, lattice, prepared.parameters)
+
+    def release(self, point: Point) -> Prepared | None:
+        """What the policy of a point makes of the source; None where a model does not hold."""
+        space = self._found.space
+        bits = space.unpack(point.policy)
+        if not self._possible(self._found.gauge.cells, bits):
+            return None
+        method = method_of(self._prepared)
+        weighed = PolicyRisk(method.risk, method.population, point.risk)
+        release = with_policy(self._prepared, space.starts(bits), weighed)
+        parameters = release.parameters
+        assert parameters.transformation is not None
+        ground = Ground(self._session, lattice_of(release.quasi_identifiers), self._ground.tuples)
+        check = ground.checker(parameters).check(parameters.transformation)
+        records = ground.tuples.records
+        holds = check.suppressed == 0 and acceptable(check, parameters, records)
+        return release if holds and self._seldom_found(release) else None
+
+    def _seldom_found(self, release: Prepared) -> bool:
+        """Whether the mean chances in populations hold, which are of the table as a whole."""
+        node, tuples = release.parameters.transformation, self._ground.tuples
+        assert node is not None
+        for one in (coded.population for coded in release.populations):
+            models = [m for m in one.models if isinstance(m, MaxRisk) and m.of_table]
+            if models:
+                people = one.fitting(node, np.stack(tuples.codes).astype(np.int64))
+                if (people == 0).any():
+                    return False
+                mean = float((tuples.weights / people).sum()) / tuples.records
+                if not all(model.holds(mean) for model in models):
+                    return False
+        return True
+
+    def _possible(self, cells: Cells, bits: Bits) -> bool:
+        """What can be told of the cells alone, at little cost."""
+        records, people = merged(cells, cells.space.groups(bits))
+        if records.min() < self._prepared.parameters.k:
+            return False
+        population = method_of(self._prepared).population
+        for model in self._prepared.bound.models:
+            if population_of(model) != population or population is None:
+                continue
+            if isinstance(model, MaxRisk) and model.of_table:
+                if not model.holds(float((records / people).sum() / records.sum())):
+                    return False
+            elif isinstance(model, KMap | MaxRisk) and not model.satisfied(records, people).all():
+                return False
+        return True
+
+
+def decide(
+    prepared: Prepared, session: Session, progress: Callable[[Weighed], None] | None = None
+) -> Decided:
+    """The frontier of a source, and the policy that the spec chooses of it.
+
+    Raises:
+        SpecError: the spec does not choose.
+        DataError: the records do not fit the population.
+        Unsatisfiable: no policy on the frontier fits the choice and holds the declared models.
+    """
+    require_choice(prepared)
+    found = frontier_of(prepared, session, progress)
+    return Decided(found, choose(prepared, session, found))
+
+
+def searched(found: Explored, chosen: Chosen) -> dict[str, Any]:
+    """How the policy of a release was found, as the record of a run tells it.
+
+    There are too many policies for their number to be told as a number.
+    """
+    return {
+        "name": found.name,
+        "lattice_size": None,
+        "bits": found.space.length,
+        "point": chosen.number,
+        "risk": chosen.point.risk,
+        "loss": chosen.point.loss,
+        "checked": len(found.log.risks),
+        "proven_optimal": False,
+        "lower_bound": None,
+    }
+
+
+# -- telling ------------------------------------------------------------------------------------
+
+
+def told(prepared: Prepared, found: Explored, chosen: Chosen | None) -> dict[str, Any]:
+    """The frontier in plain values, as `dbdeid frontier --json` gives it."""
+    method, log = method_of(prepared), found.log
+    reference = found.safe_harbor
+    return {
+        "release": prepared.bound.spec.release,
+        "source_rows": prepared.rows,
+        "population": method.population,
+        "people": int(found.gauge.cells.people.sum()) if method.population else None,
+        "risk": method.risk,
+        "utility": method.utility,
+        "search": method.search,
+        "budget": log.budget,
+        "evaluated": len(log.risks),
+        "spent": log.spent,
+        "area": log.frontier.area,
+        "columns": [
+            {"name": q.name, "values": len(domain.values), "bits": len(domain.values) - 1}
+            for q, domain in zip(prepared.quasi_identifiers, found.domains, strict=True)
+        ],
+        "points": list(_points(found)),
+        "equal": log.frontier.policies - len(found.points),
+        "reference": {}
+        if found.reference is None
+        else {"safe_harbor": described(found, found.reference, reference or (0.0, 0.0))},
+        "not_representable": list(found.unlike),
+        "dominating_safe_harbor": None if reference is None else len(found.dominating),
+        "distance": _distances(found),
+        "chosen": chosen.number if chosen else None,
+        "choose": method.choose.model_dump(exclude_none=True) if method.choose else None,
+    }
+
+
+def kept(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the record of a release keeps of the frontier: its points, and the chosen policy."""
+    points = told["points"]
+    return {
+        **{key: value for key, value in told.items() if key not in ("points", "release")},
+        "found": len(points),
+        "points": [{key: p[key] for key in ("point", "risk", "loss")} for p in drawn(told)],
+        "policy": points[told["chosen"] - 1]["policy"],
+    }
+
+
+def _points(found: Explored) -> Iterator[dict[str, Any]]:
+    for number, point in enumerate(found.points, start=1):
+        bits = found.space.unpack(point.policy)
+        yield {"point": number, **described(found, bits, (point.risk, point.loss))}
+
+
+def described(found: Explored, bits: Bits, at: tuple[float, float]) -> dict[str, Any]:
+    """One policy: risk, loss, KL divergence in nats, and its intervals as they are released."""
+    gauge, (risk, loss) = found.gauge, at
+    records, _ = merged(gauge.cells.of_records, found.space.groups(bits))
+    return {
+        "risk": risk,
+        "loss": loss,
+        # the loss by `kl` is a share of the nats of the top
+        "kl": loss * found.most_nats if gauge.loss.name == "kl" else gauge.nats(bits),
+        "classes": len(records),
+        "smallest_class": int(records.min()),
+        "policy": intervals(found, bits),
+    }
+
+
+def intervals(found: Explored, bits: Bits) -> dict[str, list[str]]:
+    """What the intervals of a policy are released as, by quasi-identifier."""
+    starts = zip(found.gauge.cells.domains, found.labels, found.space.starts(bits), strict=True)
+    return {domain.name: list(labels(own)) for domain, labels, own in starts}
+
+
+def _distances(found: Explored) -> dict[str, float | None]:
+    """How far the dominating policies are from Safe Harbor, in the plane of risk and loss."""
+    reference = found.safe_harbor
+    far = [dist((p.risk, p.loss), reference) for p in found.dominating] if reference else []
+    if not far:
+        return {"mean": None, "least": None}
+    return {"mean": float(np.mean(far)), "least": min(far)}
+
+
+def neighbours(session: Session, found: Explored, chosen: Chosen | None) -> list[dict[str, Any]]:
+    """What merging any two neighbouring intervals of the chosen policy would do.
+
+    Of Safe Harbor, where none is chosen. The database finds it, a statement for each
+    quasi-identifier.
+    """
+    space = found.space
+    bits = space.unpack(chosen.point.policy) if chosen else found.reference
+    if bits is None:
+        return []
+    searched = found.gauge
+    cells = upload_cells(session, searched.cells)
+    gauge = SqlGauge(session, cells, searched.cells.domains, searched.risk.name, searched.loss.name)
+    _require_agreement(gauge, searched, bits)
+    merges = []
+    for near in gauge.neighbours(bits):
+        labels = found.labels[near.attribute]
+        starts = [*space.starts(bits)[near.attribute].tolist(), space.sizes[near.attribute]]
+        at = starts.index(near.cut + 1)  # where the second of the two begins
+        first, middle, end = starts[at - 1 : at + 2]
+        merges.append(
+            {
+                "column": searched.cells.domains[near.attribute].name,
+                "from": [labels.of(first, middle), labels.of(middle, end)],
+                "merged": labels.of(first, end),
+                "risk": near.risk,
+                "loss": near.loss,
+            }
+        )
+    return merges
+
+
+def _require_agreement(gauge: SqlGauge, searched: Gauge, bits: Bits) -> None:
+    """What the search says of a policy is what the database finds."""
+    for one, other in zip(gauge(bits), searched(bits), strict=True):
+        if abs(one - other) > AGREEMENT:
+            raise AssertionError(f"the database finds {one}, the search {other}")

@@ -1,0 +1,101 @@
+"""The recipient's models as numbers that depend on one column each: what calibration works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.analyses.design_matrices import Entered, Levels, entered, frozen, picked, used
+from dbdeid.bind.bound import BoundAnalysis, Place, Variable
+from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.session import Session
+from dbdeid.prepare.problem import Analysed, Measured
+from dbdeid.query.parse.meaning import source_type
+from dbdeid.utility.model_fit import Floats
+
+if TYPE_CHECKING:
+    from dbdeid.bind.bound import Bound
+
+
+def cells(
+    bound: Bound, session: Session, source: Relation, synthetic: Relation, number: str
+) -> tuple[Analysed, ...]:
+    """The declared models that can be calibrated, on the original and on synthetic records.
+
+    Args:
+        bound: the spec.
+        session: where both tables are.
+        source: the original records, in the columns of the release.
+        synthetic: the synthetic records, with the same columns.
+        number: the column of both tables that their records are sorted by.
+    """
+    kept = [analysis for analysis in bound.analyses if analysis.several is None]
+    before, after = (_in_types(bound, session, t, number) for t in (source, synthetic))
+    return tuple(_model(session, analysis, before, after, number) for analysis in kept)
+
+
+def _in_types(bound: Bound, session: Session, table: Relation, number: str) -> exp.Expr:
+    """The records in the types of the source, for which the models were written."""
+    types = {c.name: c.type for c in session.describe(table.table)}
+    columns = [
+        exp.alias_(_typed(c.column, types[c.name]), identifier(c.name)) for c in bound.released
+    ]
+    return exp.select(column(number), *columns).from_(table.table).subquery("source")
+
+
+def _typed(source: Column, written: str) -> exp.Expr:
+    value = column(source.name)
+    return value if source.type == written else exp.cast(value, source_type(source))
+
+
+def _model(
+    session: Session, analysis: BoundAnalysis, source: exp.Expr, synthetic: exp.Expr, number: str
+) -> Analysed:
+    own = {
+        side: session.arrays(
+            picked(analysis.variables, table, "source").order_by(column(number, "source"))
+        )
+        for side, table in (("source", source), ("synthetic", synthetic))
+    }
+    levels, before = frozen(analysis, own["source"])
+    after = entered(analysis, own["synthetic"], levels)
+    decide = {name for v in analysis.measured for name in v.columns if _gaps(v, before, after)}
+    if analysis.where is not None:
+        decide |= {*analysis.where.columns}
+
+    def cells_of(variable: Variable) -> tuple[Measured, ...]:
+        pairs = zip(
+            _columns(variable, before, levels), _columns(variable, after, levels), strict=True
+        )
+        return tuple(Measured(variable.columns[0], *pair) for pair in pairs)
+
+    (response,) = cells_of(analysis.response)
+    return Analysed(
+        analysis.kind,
+        response,
+        None if analysis.event is None else cells_of(analysis.event)[0],
+        tuple(cell for v in analysis.covariates for cell in cells_of(v)),
+        (used(analysis, before)[0], used(analysis, after)[0]),
+        tuple(sorted(decide)),
+    )
+
+
+def _gaps(
+    variable: Variable, before: Mapping[Place, Entered], after: Mapping[Place, Entered]
+) -> bool:
+    return not all(side[variable.place].known.all() for side in (before, after))
+
+
+def _columns(
+    variable: Variable, found: Mapping[Place, Entered], levels: Levels
+) -> Iterator[Floats]:
+    """The numbers of a variable: itself, or the indicators of its categories."""
+    own = found[variable.place]
+    if own.shares is None:
+        yield own.values
+        return
+    for i in range(1, len(levels[variable.place].levels)):
+        yield np.where(own.known, np.append(own.shares[:, i], np.nan)[own.values], np.nan)

@@ -1,0 +1,155 @@
+"""Fingerprints of what a release is made of, to tell later whether any of it has changed.
+
+They are private: the fingerprint of a small table can be found by trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.bind.bound import Bound
+from dbdeid.bind.source import find_table
+from dbdeid.data.source_files import FILES, reading_source
+from dbdeid.engine import regular
+from dbdeid.engine.relation import identifier
+from dbdeid.engine.session import Session
+from dbdeid.errors import DataError
+from dbdeid.privacy import population_of
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.files import located, query_files
+from dbdeid.spec.method_spec import Policy
+
+
+def taken(bound: Bound, session: Session) -> dict[str, str]:
+    """Fingerprints of the source, and of hierarchies, populations and queries by their names.
+
+    Raises:
+        DataError: one of them is gone.
+    """
+    file = bound.file
+    found = {"source": of_rows(session, bound.source), **of_hierarchies(file, session)}
+    for name in _populations(file):
+        if name.lower().endswith(tuple(FILES)):
+            found[f"population {name}"] = _of_file(located(file, name, "privacy"))
+        else:
+            found[f"population {name}"] = _of_table(session, name)
+    for path in query_files(file):
+        found[f"query {path.name}"] = _of_file(path)
+    return found
+
+
+def of_hierarchies(file: SpecFile, session: Session) -> dict[str, str]:
+    """Fingerprints of the files and tables of hierarchies, by `hierarchy_of` their column.
+
+    Raises:
+        DataError: one of them is gone.
+    """
+    found = {}
+    for name, column in file.spec.columns.items():
+        hierarchy = column.hierarchy
+        if hierarchy is not None and hierarchy.path is not None:
+            path = located(file, hierarchy.path, "columns", name, "hierarchy")
+            found[f"hierarchy of {name}"] = _of_file(path)
+        if hierarchy is not None and hierarchy.table is not None:
+            found[f"hierarchy of {name}"] = _of_table(session, hierarchy.table)
+    return found
+
+
+def hierarchy_of(file: SpecFile, name: str) -> str:
+    """What the fingerprint of a column's hierarchy is called: as the spec spells the column."""
+    spelled = next((n for n in file.spec.columns if n.lower() == name.lower()), name)
+    return f"hierarchy of {spelled}"
+
+
+def _populations(file: SpecFile) -> Iterator[str]:
+    method = file.spec.method
+    if isinstance(method, Policy) and method.population is not None:
+        yield method.population
+    for model in file.spec.privacy:
+        if (name := population_of(model)) is not None:
+            yield name
+
+
+def _of_file(path: Path) -> str:
+    try:
+        return regular.sha256(path)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror})", hint="check the path in the spec"
+        ) from None
+
+
+def _of_table(session: Session, name: str) -> str:
+    return of_rows(session, exp.select("*").from_(find_table(session, name, "the spec").table))
+
+
+def of_rows(session: Session, rows: exp.Query) -> str:
+    """How many rows there are, and the sum of their hashes, which knows no order."""
+    row = exp.Anonymous(this="hash", expressions=[identifier("rows_of")])
+    summed = exp.Sum(this=exp.cast(row, "HUGEINT", dialect="duckdb"))
+    query = exp.select(exp.Count(this=exp.Star()), summed).from_(rows.subquery("rows_of"))
+    with reading_source():
+        count, total = session.row(query)
+    return f"{count} rows, {total or 0:x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A source that is not what a release was made of.
+
+    Attributes:
+        rows_then: how many rows it had.
+        rows_now: how many it has.
+        not_compared: the promises that only the source of then could tell of.
+    """
+
+    rows_then: int
+    rows_now: int
+    not_compared: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What has changed, in words."""
+        apart = self.rows_now - self.rows_then
+        if not apart:
+            return "the source has other values than when this release was made"
+        rows = "row" if abs(apart) == 1 else "rows"
+        more = "more" if apart > 0 else "fewer"
+        return f"the source has {abs(apart):,} {more} {rows} than when this release was made"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as JSON shows it."""
+        return {
+            "message": self.message,
+            "rows_then": self.rows_then,
+            "rows_now": self.rows_now,
+            "not_compared": list(self.not_compared),
+        }
+
+
+def changed(record: Mapping[str, Any], bound: Bound, session: Session) -> Changed | None:
+    """How the source differs from what a run was made of; None where nothing tells that it does.
+
+    Other versions of the engine hash otherwise, and then only the number of rows tells.
+    """
+    then = (record.get("fingerprints") or {}).get("source")
+    if then is None:
+        return None
+    now = of_rows(session, bound.source)
+    found = Changed(_rows(then), _rows(now))
+    alike = record.get("engine", version := engine(session)) == version
+    return found if found.rows_then != found.rows_now or (alike and then != now) else None
+
+
+def _rows(fingerprint: str) -> int:
+    return int(fingerprint.split(" ", 1)[0])
+
+
+def engine(session: Session) -> str:
+    """The version of the engine, on which hashes depend."""
+    return str(session.row("SELECT version()")[0])

@@ -1,0 +1,462 @@
+"""Preparing: the source staged in temporary tables, every quasi-identifier coded."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
+from dbdeid.bind.privacy_models import staged
+from dbdeid.data import classes
+from dbdeid.data.coding import Coding
+from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
+from dbdeid.data.ordered import with_intervals
+from dbdeid.data.source_files import reading_source
+from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import DataError, Mistake, SpecError
+from dbdeid.lattice.rule import Rule
+from dbdeid.prepare import domains, populations, pseudonyms, spellings
+from dbdeid.prepare.calibration_targets import cells
+from dbdeid.prepare.hierarchies import coding_of
+from dbdeid.prepare.population_rule import Population, labels_of
+from dbdeid.prepare.problem import Masking, Padding, Parameters, Recoding
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.prepare.sensitive import Attribute, attributes
+from dbdeid.prepare.sensitive_conditions import Sensitive
+from dbdeid.prepare.synthesis import calibrates, synthesis_of
+from dbdeid.privacy import MaxRisk
+from dbdeid.privacy.common.counting import Counting
+from dbdeid.privacy.risk import risk
+from dbdeid.spec.method_spec import (
+    Condensation,
+    Counterfeit,
+    FullDomain,
+    LocalRecoding,
+    Microaggregation,
+    Relocation,
+)
+from dbdeid.verify.base.declaration import PolicyRisk
+
+HIERARCHIES = "deid_hierarchies_used"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A bound spec with its data staged and coded.
+
+    Attributes:
+        bound: the bound spec; its source has pseudonyms where they are released.
+        quasi_identifiers: ready for search, in order of the source.
+        sensitive: the sensitive attributes that a model is about.
+        populations: what the release is compared with.
+        parameters: of the method.
+        rows: records of the source.
+        subjects: people behind them; as many as records where none are declared.
+        weighed: of method policy, the risk of the policy that was chosen.
+        fingerprints: of what the release is made of, by name; empty where none is made.
+    """
+
+    bound: Bound
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: tuple[Attribute, ...]
+    populations: tuple[populations.Coded, ...]
+    parameters: Parameters
+    rows: int
+    subjects: int
+    weighed: PolicyRisk | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def released(self) -> tuple[Column, ...]:
+        """The released columns as they are staged."""
+        return tuple(Column(s.column.name, s.released_type) for s in self.bound.staged)
+
+    @property
+    def counting(self) -> Counting:
+        """How the classes of the staged tables count."""
+        return Counting(self.bound.spec.null_policy, self.parameters.subject)
+
+
+def prepare(bound: Bound, session: Session) -> Prepared:
+    """Stage and code the source.
+
+    Raises:
+        HierarchyError: a hierarchy is broken or does not cover its column.
+        DataError: the source is empty, or a record has no subject.
+        SpecError: the given transformation does not fit the hierarchies, a column cannot be
+            released as pseudonyms, or a population does not fit the quasi-identifiers.
+    """
+    bound = replace(bound, source=pseudonyms.replaced(bound, session))
+    compared = populations.found(bound, session)
+    with reading_source():
+        collated = list(_collated(bound, session))
+        if collated:
+            raise SpecError(collated, source=bound.file.label)
+        bound = domains.with_domains(bound, session, compared)
+        _require_subjects(bound, session)
+        session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
+    rows = _count_rows(session)
+    if isinstance(bound.spec.method, Condensation):
+        return Prepared(bound, (), (), (), parameters_of(bound, None), rows, rows)
+    quasi_identifiers = tuple(
+        _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
+    )
+    for step in coding_steps(bound, spellings.found(bound, session)):
+        session.run(step)
+    session.drop_temp(classes.SOURCE.name)
+    subjects = _subjects(session) if bound.subject else rows
+    sensitive = attributes(bound, session, subjects)
+    coded = populations.coded(bound, session, compared, quasi_identifiers)
+    parameters = parameters_of(
+        bound, quasi_identifiers, [a.sensitive for a in sensitive], _judging(coded)
+    )
+    return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
+
+
+def _judging(coded: Sequence[populations.Coded]) -> list[Population]:
+    """The populations that a model looks at; there may be one that only a method does."""
+    return [c.population for c in coded if c.population.models]
+
+
+def with_policy(
+    prepared: Prepared, starts: Sequence[NDArray[np.int64]], weighed: PolicyRisk
+) -> Prepared:
+    """The same where each quasi-identifier has the intervals of a policy, and is released in them.
+
+    Args:
+        prepared: of method policy, before any policy was chosen.
+        starts: places of the first values of the intervals, for each quasi-identifier.
+        weighed: its risk.
+    """
+    domains_ = [c.domain for c in prepared.bound.quasi_identifiers]
+    node, found = [], []
+    others = [list(c.codings) for c in prepared.populations]
+    for i, (q, domain, own) in enumerate(
+        zip(prepared.quasi_identifiers, domains_, starts, strict=True)
+    ):
+        assert domain is not None
+        kept, whole = len(own) == len(domain.values), len(own) == 1
+        coding, level = q.coding, 0 if kept else q.height
+        if not kept and not whole:
+            hierarchy = with_intervals(q.coding.hierarchy, domain, own)
+            coding, level = Coding(hierarchy, q.coding.leaf), 1
+            for codings in others:
+                codings[i] = Coding(hierarchy, codings[i].leaf)
+        node.append(level)
+        found.append(replace(q, coding=coding))
+    coded = tuple(
+        replace(
+            one,
+            codings=tuple(codings),
+            population=replace(
+                one.population,
+                labels=tuple(labels_of(q.coding, c) for q, c in zip(found, codings, strict=True)),
+            ),
+        )
+        for one, codings in zip(prepared.populations, others, strict=True)
+    )
+    rule = replace(prepared.parameters.rule, populations=tuple(_judging(coded)))
+    parameters = replace(prepared.parameters, rule=rule, transformation=tuple(node))
+    return replace(
+        prepared,
+        quasi_identifiers=tuple(found),
+        populations=coded,
+        parameters=parameters,
+        weighed=weighed,
+    )
+
+
+def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
+    """Columns whose equal values differ in their text: readers would find smaller classes."""
+    texts = [c.name for c in bound.columns if c.column.family == "text"]
+    if not texts or bound.on_file:
+        return  # a file has no collations
+    picked = [exp.alias_(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
+    rows = exp.select(*picked).from_(bound.source.subquery("source")).limit(0)
+    probe = session.run(Step("deid_probe", rows))
+    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
+    created = str(session.row(query)[0])
+    session.drop_temp(probe.name)
+    for number in re.findall(r"\bc(\d+) VARCHAR COLLATE\b", created):
+        name = texts[int(number)]
+        yield bound.file.mistake(
+            f"column {name!r} compares text by a collation",
+            "columns",
+            name,
+            hint=f"take `decode(encode({sql(identifier(name))}))` in `source: {{sql: …}}`",
+        )
+
+
+def _require_subjects(bound: Bound, session: Session) -> None:
+    """Each record must have a subject where one is declared."""
+    if bound.subject is None:
+        return
+    known = column(bound.subject.name, "source")
+    counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=known))
+    rows, known_rows = session.row(counts.from_(bound.source.subquery("source")))
+    if known_rows < rows:
+        raise DataError(
+            f"the subject {bound.subject.name!r} is NULL in {rows - known_rows} of {rows} rows: "
+            "whose records they are is not known",
+            hint="leave these rows out, or number them in `source: {sql: …}`",
+        )
+
+
+def _count_rows(session: Session) -> int:
+    """The records of the source."""
+    rows = session.row(exp.select(exp.Count(this=exp.Star())).from_(classes.SOURCE.table))[0]
+    if rows == 0:
+        raise DataError("the source has no rows", hint="there is nothing to release")
+    return int(rows)
+
+
+def _subjects(session: Session) -> int:
+    number = exp.Distinct(expressions=[exp.column("subject")])
+    return int(session.row(exp.select(exp.Count(this=number)).from_(classes.TUPLES.table))[0])
+
+
+def subject_of(bound: Bound) -> classes.Subject | None:
+    """The subject and where its number is staged."""
+    return classes.subject_of(bound.subject, bound.staged) if bound.subject else None
+
+
+def coding_steps(bound: Bound, spelled: Mapping[str, Relation]) -> tuple[Step, ...]:
+    """The steps from values to distinct coded tuples and the sensitive values behind them.
+
+    Args:
+        bound: the bound spec.
+        spelled: what the values mean in columns that spell them in several ways.
+    """
+    names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
+    nullable = [c.name for c in bound.released if spellings.nullable(bound, c.name)]
+    sensitive: list[Step] = []
+    for i, target in enumerate(staged(bound)):
+        sensitive.append(classes.sensitive_step(i, target, subject, spelled, nullable))
+        sensitive.append(classes.tuple_values_step(i, target, names, subject))
+    return (
+        classes.coded_step([c.name for c in bound.released], names, subject),
+        classes.tuples_step(names, subject),
+        *sensitive,
+    )
+
+
+def risk_before(prepared: Prepared, session: Session) -> risk.Risk:
+    """The risk of the source as it is, from its codes."""
+    names = [q.name for q in prepared.quasi_identifiers]
+    table = classes.CODED
+    if prepared.counting.null_policy != "own_category":
+        known = {q.name: q.coding.null for q in prepared.quasi_identifiers}
+        cells: list[exp.Expr] = [
+            exp.alias_(
+                exp.Nullif(this=column(name), expression=exp.convert(null)), identifier(name)
+            )
+            for name, null in known.items()
+        ]
+        if prepared.parameters.subject is not None:
+            cells.append(column(prepared.parameters.subject))
+        table = session.run(Step("deid_risk_before", exp.select(*cells).from_(table.table)))
+    return risk.measure(session, table, names, prepared.parameters.k, prepared.counting)
+
+
+def _quasi_identifier(
+    bound: Bound, session: Session, number: int, column: BoundColumn
+) -> QuasiIdentifier:
+    session.run(classes.values_step(number, column.name))
+    values = classes.values_of(session, number)
+    return _with_coding(bound, column, coding_of(bound, session, column, values))
+
+
+def _with_coding(bound: Bound, column: BoundColumn, coding: Coding) -> QuasiIdentifier:
+    return QuasiIdentifier(
+        Column(column.name, column.released_type or "VARCHAR"),
+        coding,
+        column.spec.weight,
+        column.spec.min_level,
+        column.spec.max_level,
+        bound.spec.output.bounds and bounds_of(column),
+    )
+
+
+def uncoded(bound: Bound) -> tuple[QuasiIdentifier, ...]:
+    """The quasi-identifiers before any data is read, to show the steps that would run."""
+    blank = Hierarchy("", "", (), (top_level(0),), declared=False)
+    coding = Coding(blank, np.zeros(0, np.int64))
+    return tuple(_with_coding(bound, c, coding) for c in bound.quasi_identifiers)
+
+
+def parameters_of(
+    bound: Bound,
+    quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    sensitive: Sequence[Sensitive] = (),
+    compared: Sequence[Population] = (),
+) -> Parameters:
+    """The method's parameters as the search takes them.
+
+    A given transformation is held against the hierarchies; without quasi-identifiers it is not
+    looked at.
+    """
+    spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
+    demands = Parameters(
+        rule=Rule(
+            spec.smallest_class,
+            spec.null_policy,
+            spec.linked,
+            tuple(sensitive),
+            isinstance(method, FullDomain) and method.suppressed == "keep",
+            tuple(compared),
+        ),
+        models=bound.models,
+        subject=subject.staged if subject else None,
+    )
+    if isinstance(method, Counterfeit):
+        return replace(demands, padding=_padding(bound, method))
+    if isinstance(method, LocalRecoding):
+        # a mean risk is within its threshold where that of every block is
+        means = [m.fewest for m in bound.models if isinstance(m, MaxRisk) and m.of_table]
+        rule = replace(demands.rule, k=max([demands.rule.k, *means]))
+        return replace(demands, rule=rule, recoding=_recoding(bound, method))
+    if isinstance(method, Relocation):
+        return replace(demands, suppression_limit=method.limit, moves=True)
+    if isinstance(method, Condensation):
+        made = synthesis_of(bound, method, key_of(bound))
+        if calibrates(bound, method):
+            made = replace(made, analyses=partial(cells, bound))
+        return replace(demands, synthesis=made)
+    if isinstance(method, Microaggregation):
+        return replace(demands, masking=_masking(bound, method))
+    if not isinstance(method, FullDomain):
+        return demands
+    return replace(
+        demands,
+        suppression_limit=method.suppression_limit,
+        objective=method.objective,
+        engine=method.engine,
+        search=method.search,
+        time_limit=method.time_limit,
+        transformation=_node(bound, method, quasi_identifiers) if quasi_identifiers else None,
+    )
+
+
+def _padding(bound: Bound, method: Counterfeit) -> Padding:
+    sensitive = [s.column.name for s in bound.staged if s.column.name in bound.names("sensitive")]
+    drawn = sensitive[0] if sensitive else None
+    known = {drawn, *(c.name for c in bound.quasi_identifiers)}
+    return Padding(
+        h=method.h,
+        budget=method.max_counterfeits,
+        objective=method.objective,
+        catalog=method.catalog,
+        borrow=method.recoding == "borrow",
+        strict=method.strict,
+        sensitive=drawn,
+        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        key=key_of(bound),
+    )
+
+
+def _masking(bound: Bound, method: Microaggregation) -> Masking:
+    known = {c.name for c in bound.quasi_identifiers}
+    others = tuple(s.column.name for s in bound.staged if s.column.name not in known)
+    return Masking(method.algorithm, others, key_of(bound))
+
+
+def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
+    known = {c.name for c in bound.quasi_identifiers}
+    return Recoding(
+        algorithm=method.algorithm,
+        objective=method.loss,
+        diversity_weight=method.weight,
+        relaxed=method.mondrian == "relaxed",
+        tail=method.tail or "append",
+        engine=method.engine,
+        safe=method.minimality == "safe",
+        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        key=key_of(bound),
+    )
+
+
+def key_of(bound: Bound) -> str:
+    """The secret of all draws: of the seed, and of this release alone; fresh without a seed."""
+    if bound.spec.seed is None:
+        return secrets.token_hex(32)
+    seeded = f"dbdeid draws of {bound.spec.release} by {bound.spec.seed}"
+    return hashlib.sha256(seeded.encode()).hexdigest()
+
+
+def _node(
+    bound: Bound, method: FullDomain, quasi_identifiers: Sequence[QuasiIdentifier]
+) -> tuple[int, ...] | None:
+    given = method.transformation
+    if given is None:
+        return None
+    levels = {name.lower(): level for name, level in given.items()}
+    mistakes = [_at(bound, "a quasi-identifier is given twice")] if len(levels) < len(given) else []
+    for q in quasi_identifiers:
+        level = levels.pop(q.name.lower(), None)
+        highest = q.height if q.max_level is None else q.max_level
+        if level is None:
+            mistakes.append(_at(bound, f"no level for quasi-identifier {q.name!r}"))
+        elif not q.min_level <= level <= highest:
+            mistakes.append(
+                _at(bound, f"level {level} of {q.name!r} is not {q.min_level}-{highest}")
+            )
+    mistakes += [_at(bound, f"{name!r} is not a quasi-identifier") for name in levels]
+    if mistakes:
+        raise SpecError(mistakes, source=bound.file.label)
+    node = {name.lower(): level for name, level in given.items()}
+    return tuple(node[q.name.lower()] for q in quasi_identifiers)
+
+
+def _at(bound: Bound, message: str) -> Mistake:
+    hint = "one level for each quasi-identifier, as in {age: 2, sex: 0}"
+    return bound.file.mistake(message, "method", "transformation", hint=hint)
+
+
+def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:
+    """The hierarchies in long form, as `deid.hierarchies` keeps them.
+
+    The quasi-identifiers have the values of the populations too.
+    """
+    named = {q.name: q.coding for q in prepared.quasi_identifiers}
+    named |= {a.sensitive.columns[0]: a.coding for a in prepared.sensitive if a.coding}
+    parts = {}
+    for i, (name, coding) in enumerate(named.items()):
+        rows = as_rows(coding.hierarchy, with_null=coding.null is not None)
+        if i < len(prepared.quasi_identifiers):
+            others = [population.codings[i] for population in prepared.populations]
+            rows = populations.with_others(rows, others)
+        parts[name] = rows
+    return uploaded(session, parts, prepared.bound.spec.release)
+
+
+def uploaded(
+    session: Session, hierarchies: Mapping[str, dict[str, NDArray[np.object_]]], release: str
+) -> Relation:
+    """Hierarchies in long form, by the name of their column, as one temporary table."""
+    parts = [
+        {**rows, "hierarchy": np.full(len(rows["level"]), name, np.object_)}
+        for name, rows in hierarchies.items()
+    ]
+    columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    return session.upload(HIERARCHIES, _typed(columns, release))
+
+
+def _typed(columns: dict[str, NDArray[np.object_]], release: str) -> dict[str, object]:
+    from dbdeid.engine import arrow
+
+    kinds: dict[str, type[np.generic]] = {"level": np.int32, "loss": np.float64}
+    typed: dict[str, object] = {"release": [release] * len(columns["level"])}
+    for name in ("hierarchy", "level", "value", "label", "loss", "lower", "upper"):
+        cells = columns[name].tolist()
+        typed[name] = arrow.numbers(cells, kinds[name]) if name in kinds else cells
+    return typed

@@ -1,0 +1,136 @@
+"""What models over a sensitive attribute have in common: which attributes they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from sqlglot import exp
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
+from dbdeid.privacy.common.shares import Shares, finite
+
+Target = tuple[str, ...]
+"""Columns whose values together are one sensitive attribute."""
+
+
+def _names(value: Any) -> Any:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    raise problem("expects the name of a column, or a list of names", "as in column: diagnosis")
+
+
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """What a class of subjects with one value each may be made up of.
+
+    Attributes:
+        size: at least how many subjects.
+        different: at least how many different values.
+        most: at most how many subjects of each value; None: of any all.
+        least: at least how many of each; None: of any none.
+    """
+
+    size: int
+    different: int = 1
+    most: Ints | None = None
+    least: Ints | None = None
+
+
+class OfSensitive(BaseModel):
+    """A model over one or several sensitive columns.
+
+    Attributes:
+        column: a sensitive column, or several: then each is judged on its own.
+        joint: several columns are one attribute, whose values are the combinations of theirs.
+        relative: the model compares with the values of the whole source.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    relative: ClassVar[bool] = True
+
+    model: str
+    column: Annotated[str | tuple[str, ...], BeforeValidator(_names)]
+    joint: bool = False
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> OfSensitive:
+        if len({c.lower() for c in self.columns}) < len(self.columns):
+            raise problem("a column is named twice", "name each once, as in column: [a, b]")
+        if self.joint and len(self.columns) == 1:
+            raise problem("joint: true takes several columns", "as in column: [diagnosis, drug]")
+        return self
+
+    @property
+    def columns(self) -> Target:
+        """The columns, as they are spelled."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The attributes that are judged, each on its own."""
+        return (self.columns,) if self.joint else tuple((c,) for c in self.columns)
+
+    @property
+    def smallest_class(self) -> int:
+        """The number of subjects below which a class fails."""
+        return 1
+
+    def reached(self, one: Histogram) -> str:
+        """What a class reaches of a parameter, where more than that may be asked of the source."""
+        return ""
+
+    @property
+    def diversifies(self) -> bool:
+        """Whether it keeps the values of a class from being all the same."""
+        return True
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The promised parameters, as they are shown."""
+        shown = self.model_dump(exclude_defaults=True)
+        return {key: value for key, value in shown.items() if key != "model"}
+
+    def declared_of(self, target: Target) -> dict[str, Any]:
+        """The promised parameters for one of the attributes."""
+        of_one = {"column": target[0] if len(target) == 1 else list(target)}
+        return {key: of_one.get(key, value) for key, value in self.declared.items()}
+
+    def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
+        """How classes may be made up that hold, or most likely do; the smallest first.
+
+        Args:
+            size: their subjects, at least; each has one value.
+            whole: the attribute in the source.
+        """
+        raise NotImplementedError
+
+    def measure(self, shares: Shares) -> exp.Expr:
+        """A query of one row and column: the worst value over all written classes.
+
+        It is NULL for an empty table.
+        """
+        raise NotImplementedError
+
+    def holds(self, found: Any) -> bool:
+        """Whether the measured value keeps the promise; an empty table gives away nothing."""
+        raise NotImplementedError
+
+    def shown(self, found: Any) -> Any:
+        """The measured value as it is shown."""
+        return finite(found)
+
+
+def sizes(least: int, whole: Whole) -> Iterator[int]:
+    """Sizes of classes to propose: each, then ever fewer, up to the whole source."""
+    size = max(least, 1)
+    while size < whole.people:
+        yield size
+        size += max(1, size // 8)
+    yield whole.people

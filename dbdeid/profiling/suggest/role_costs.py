@@ -1,0 +1,126 @@
+"""What each role of a column would cost: numbers that its owner needs to choose one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.profiling.detect import Found
+
+MOST_RECORDS = 1_000_000  # looked at, in whole classes of the quasi-identifiers
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How far the values of a column tell persons apart.
+
+    Attributes:
+        alone: share of the records whose value nobody else has; of several records of one
+            subject, the value is the subject's alone.
+        most: share of the records that have its most frequent value, NULL being one.
+    """
+
+    alone: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uniqueness:
+    """Shares of the records that are unique, as they are.
+
+    Attributes:
+        now: on the quasi-identifiers; a class of one subject's records is unique.
+        joined: with one more column, by its name.
+    """
+
+    now: float
+    joined: dict[str, float]
+
+
+def telling(
+    session: Session, table: Relation, found: Sequence[Found], subject: Found | None
+) -> dict[str, Telling]:
+    """How far each column tells persons apart by itself, by name.
+
+    Args:
+        session: where the table is.
+        table: that the columns are in.
+        found: the columns.
+        subject: that tells whose record it is; None: each is somebody else's.
+    """
+    if not found:
+        return {}
+    who = None if subject is None else column(subject.name)
+    groups = [_group(table.table, place, [f.name], who) for place, f in enumerate(found)]
+    return {
+        found[place].name: Telling(float(alone), float(most))
+        for place, alone, most in session.rows(_telling(groups))
+    }
+
+
+def uniqueness(
+    session: Session,
+    table: Relation,
+    quasi_identifiers: Sequence[Found],
+    open_ones: Sequence[Found],
+    subject: Found | None,
+) -> Uniqueness | None:
+    """How many records are unique on the quasi-identifiers, and with each of some columns more.
+
+    Of a large table some classes are looked at, each with all its records.
+
+    Returns:
+        None where there is no quasi-identifier.
+    """
+    if not quasi_identifiers:
+        return None
+    key = exp.func("HASH", *(column(f.name) for f in quasi_identifiers))
+    kept: list[exp.Expr] = [exp.alias_(key, "class")]
+    if subject is not None:
+        kept.append(exp.alias_(column(subject.name), "who"))
+    kept += [exp.alias_(column(f.name), f"value_{place}") for place, f in enumerate(open_ones)]
+    query = exp.select(*kept).from_(table.table)
+    every = -(-quasi_identifiers[0].records // MOST_RECORDS)
+    if every > 1:
+        rest = exp.Mod(this=key.copy(), expression=exp.convert(every))
+        query = query.where(exp.EQ(this=rest, expression=exp.convert(0)))
+    staged = session.run(Step("deid_draft_classes", query))
+    who = None if subject is None else column("who")
+    names = [["class"], *(["class", f"value_{place}"] for place in range(len(open_ones)))]
+    groups = [_group(staged.table, place, some, who) for place, some in enumerate(names)]
+    alone = {place: float(share) for place, share, _ in session.rows(_telling(groups))}
+    session.drop_temp("deid_draft_classes")
+    joined = {f.name: alone.get(place, 0.0) for place, f in enumerate(open_ones, 1)}
+    return Uniqueness(alone.get(0, 0.0), joined)
+
+
+def _telling(groups: Sequence[exp.Select]) -> exp.Expr:
+    # one statement for all columns: to write it takes longer than to run it
+    return step(
+        "profiling/telling",
+        {"rel": exp.union(*groups, distinct=False) if len(groups) > 1 else groups[0]},
+    )
+
+
+def _group(
+    table: exp.Table, place: int, names: Sequence[str], who: exp.Column | None
+) -> exp.Select:
+    """The different values of some columns, with their records, and the first and last owner."""
+    n = exp.Count(this=exp.Star())
+    first: exp.Expr = exp.convert(1) if who is None else exp.Min(this=who.copy())
+    last: exp.Expr = n.copy() if who is None else exp.Max(this=who.copy())
+    return (
+        exp.select(
+            exp.alias_(exp.convert(place), "place"),
+            exp.alias_(n, "n"),
+            exp.alias_(first, "first_one"),
+            exp.alias_(last, "last_one"),
+        )
+        .from_(table.copy())
+        .group_by(*(column(name) for name in names))
+    )

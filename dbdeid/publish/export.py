@@ -1,0 +1,143 @@
+"""Exports: fresh files made from verified tables only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine.publish import write_database
+from dbdeid.engine.relation import Relation, column, count_where, identifier
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import DataError, VerificationError
+from dbdeid.publish.tables import Public, views
+from dbdeid.spec.names import catalog_name, dictionary_name
+from dbdeid.verify import Content, Declared, Twin, Verification, verify_file
+from dbdeid.verify.base.file_kinds import DATABASE, IN_PARQUET, PARQUET, WIDE
+from dbdeid.workspace.atomic_files import Finished, Stage, finished
+
+
+def write(
+    session: Session,
+    stage: Stage,
+    finals: Sequence[Path],
+    declared: Declared,
+    public: Public,
+    expected: Content | None,
+    twin: Twin | None = None,
+) -> tuple[list[Finished], Twin | None]:
+    """Write the files of one export aside and verify them after reopening.
+
+    Args:
+        session: where the tables are.
+        stage: where unfinished files lie.
+        finals: the file of the release and those beside it, as `workplace.companions`.
+        declared: the shape and promises of the release.
+        public: what is published.
+        expected: the content of what was verified.
+        twin: a database file of the release that was verified so.
+
+    Returns:
+        The files, and the twin of others that are written after it.
+
+    Raises:
+        DataError: it cannot be written.
+        VerificationError: the reopened file does not keep the promises.
+    """
+    path, released = finals[0], public.released
+    unfinished = [stage.unfinished(final) for final in finals]
+    if path.suffix == ".duckdb":
+        tables = public.named(declared.release)
+        write_database(session, unfinished[0], tables, views(declared))
+    else:
+        for file, table in zip(unfinished, (released, *public.beside), strict=True):
+            _copy(session, table, file)
+    found, twin = reopened(unfinished, declared, expected, twin)
+    _require(found, path)
+    return [finished(*pair) for pair in zip(unfinished, finals, strict=True)], twin
+
+
+def _copy(session: Session, table: Relation, path: Path) -> None:
+    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
+    picked: list[exp.Expr] = [exp.Star()]
+    if path.suffix == PARQUET:
+        picked = _in_parquet(session, table, path)
+    rows = sql(exp.select(*picked).from_(table.table))
+    place = sql(exp.Literal.string(str(path)))
+    session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
+
+
+def _in_parquet(session: Session, table: Relation, path: Path) -> list[exp.Expr]:
+    """The columns, integers that Parquet has no type for as decimals, never as rounded numbers.
+
+    Raises:
+        DataError: one of them does not fit.
+    """
+    columns = session.describe(table.table)
+    wide = [c for c in columns if c.type in WIDE]
+    beyond = [
+        count_where(
+            exp.and_(
+                exp.not_(column(c.name).is_(exp.null())),
+                exp.TryCast(this=column(c.name), to=_decimal()).is_(exp.null()),
+            )
+        )
+        for c in wide
+    ]
+    counts = session.row(exp.select(*beyond).from_(table.table)) if beyond else ()
+    too_long = [c.name for c, count in zip(wide, counts, strict=True) if count]
+    if too_long:
+        raise DataError(
+            f"{path.name}: a Parquet file holds integers of 38 digits, and those in "
+            f"{', '.join(map(repr, too_long))} have more",
+            hint="export to .duckdb or .csv, or release them as text with `type: categorical`",
+        )
+    return [
+        exp.alias_(exp.cast(column(c.name), _decimal()), identifier(c.name))
+        if c.type in WIDE
+        else column(c.name)
+        for c in columns
+    ]
+
+
+def _decimal() -> exp.DataType:
+    return exp.DataType.build(IN_PARQUET["HUGEINT"], dialect="duckdb")
+
+
+def reopened(
+    files: Sequence[Path], declared: Declared, expected: Content | None, twin: Twin | None = None
+) -> tuple[Verification, Twin | None]:
+    """Verify the files of one export, the release first, after reopening.
+
+    Returns:
+        What was found, and the file with which those of other exports can be compared: the given
+        twin, or this one where it is the first database.
+    """
+    written, *beside = files
+    names: list[str | Path] = list(beside)
+    if not names and declared.explained:
+        names = [dictionary_name(declared.release)]
+        if declared.padding is not None and declared.padding.catalog != "none":
+            names.append(catalog_name(declared.release))
+    found = verify_file(
+        written,
+        declared,
+        dictionary=names[0] if names else None,
+        catalog=names[1] if len(names) > 1 else None,
+        same_as=expected,
+        twin=twin,
+    )
+    if twin is None and not beside and expected is not None and written.suffix == DATABASE:
+        twin = Twin(written, (declared.release, *map(str, names)), found)
+    return found, twin
+
+
+def _require(found: Verification, path: Path) -> None:
+    if not found.verified:
+        raise VerificationError(
+            f"{path.name} failed its verification after reopening and was not published: "
+            + "; ".join(found.failures),
+            hint="nothing was replaced; please report this as a defect of dbdeid",
+        )

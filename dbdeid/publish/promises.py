@@ -1,0 +1,185 @@
+"""What a bound spec promises, as the verifier takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from dbdeid.bind import safe_harbor
+from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
+from dbdeid.engine.relation import Column
+from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.microaggregation.masked_rows import masked_type
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.spec.method_spec import Condensation, FullDomain, Microaggregation, Policy, Relocation
+from dbdeid.spec.release_spec import published
+from dbdeid.verify import Declared
+from dbdeid.verify.base.declaration import (
+    CLASS_ID,
+    Chance,
+    Harbor,
+    Padding,
+    PolicyRisk,
+    Synthesized,
+)
+
+
+def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
+    """The promises of a release as it was made."""
+    shown = {
+        q.name: {value.level for value in values.values()}
+        for q, values in zip(prepared.quasi_identifiers, outcome.shown, strict=False)
+    }
+    node = outcome.node or ()
+    names = [q.name for q in prepared.quasi_identifiers]
+    padded = asdict(outcome.padded) if outcome.padded else None
+    return declare(
+        prepared.bound,
+        dict(zip(names, node, strict=False)),
+        {q.name: q.height for q in prepared.quasi_identifiers},
+        prepared.rows,
+        unchanged=[name for name, levels in shown.items() if levels == {0}],
+        padded=padded,
+        weighed=asdict(prepared.weighed) if prepared.weighed else None,
+        synthetic=asdict(outcome.synthetic) if outcome.synthetic else None,
+    )
+
+
+def declare(
+    bound: Bound,
+    levels: Mapping[str, int],
+    tops: Mapping[str, int],
+    source_rows: int,
+    *,
+    unchanged: Collection[str],
+    padded: Mapping[str, Any] | None = None,
+    weighed: Mapping[str, Any] | None = None,
+    synthetic: Mapping[str, Any] | None = None,
+) -> Declared:
+    """The promises of a release as it was made.
+
+    Args:
+        bound: the bound spec.
+        levels: level of each quasi-identifier; empty where levels differ between classes.
+        tops: top level of each quasi-identifier.
+        source_rows: records of the source.
+        unchanged: quasi-identifiers that are released as they are in every class.
+        padded: of a release with counterfeit records, the fields of `methods.outcome.Padded`.
+        weighed: of a release under a policy, the fields of `verify.declared.PolicyRisk`.
+        synthetic: of synthetic records, the fields of `methods.outcome.Synthetic`.
+    """
+    spec, method = bound.spec, bound.spec.method
+    keeps = isinstance(method, FullDomain) and method.suppressed == "keep"
+    masked = isinstance(method, Microaggregation)
+    columns = [Column(CLASS_ID, "BIGINT")] if padded else []
+    bounds: list[str] = []
+    for c in bound.released:
+        released_type = c.released_type or "VARCHAR"
+        generalized = c.name in tops and (c.name not in unchanged or keeps)
+        if masked and c.name in tops:
+            released_type, generalized = masked_type(released_type), False
+        columns.append(Column(c.name, "VARCHAR" if generalized else released_type))
+        if c.name in tops and spec.output.bounds and bounds_of(c):
+            bounds += [f"{c.name}_lower", f"{c.name}_upper"]
+            columns += [Column(name, released_type) for name in bounds[-2:]]
+    return Declared(
+        release=spec.release,
+        columns=tuple(columns),
+        quasi_identifiers=tuple(tops),
+        bounds=tuple(bounds),
+        withheld=bound.withheld,
+        models=bound.models,
+        transformation=dict(levels),
+        tops=dict(tops),
+        source_rows=source_rows,
+        suppression_limit=method.suppression_limit if isinstance(method, FullDomain) else 0.0,
+        keeps_suppressed=keeps,
+        domains=tuple(
+            c.name
+            for c in bound.quasi_identifiers
+            if isinstance(method, Policy) or _declares_domain(c)
+        ),
+        limited=tuple(c.name for c in bound.quasi_identifiers if _declares_limits(c)),
+        null_policy=spec.null_policy,
+        subject=bound.subject.name if bound.subject else None,
+        pseudonyms=tuple(c.name for c in bound.pseudonyms),
+        local=bool(tops) and not levels and not masked,
+        limits=_limits(bound, tops),
+        padding=_padding(bound, padded) if padded else None,
+        relocated=method.limit if isinstance(method, Relocation) else None,
+        weighed=PolicyRisk(**weighed) if weighed else None,
+        explained=bool(published(spec)),
+        synthesized=_synthesized(bound, synthetic) if synthetic else None,
+        harbor=_harbor(bound),
+        as_written=tuple(c.name for c in bound.columns if c.spec.values == "as_written"),
+    )
+
+
+def _harbor(bound: Bound) -> Harbor | None:
+    """What HIPAA Safe Harbor asks of the released columns, where the spec declares to keep it."""
+    preset = bound.spec.preset
+    if preset is None:
+        return None
+    released = {c.name.lower(): c.name for c in bound.released if not c.spec.pseudonym}
+    judged = {
+        released[name.lower()]: safe_harbor.JUDGED[what]
+        for name, what in preset.found.items()
+        if name.lower() in released and what in safe_harbor.JUDGED and not preset.accepts(name)
+    }
+    accepted = tuple(name for name in released.values() if preset.accepts(name))
+    first = {released[n.lower()]: y for n, y in preset.first_years.items() if n.lower() in released}
+    return Harbor(judged, accepted, {n: y for n, y in first.items() if judged.get(n) == "date"})
+
+
+_OF_SYNTHESIS = ("response", "exact", "counts", "nulls")
+
+
+def _synthesized(bound: Bound, synthetic: Mapping[str, Any]) -> Synthesized:
+    method, trial = bound.spec.method, synthetic["trial"]
+    chance = None
+    if trial is not None:
+        chance = Chance(
+            others=trial["unique_others"],
+            hit_others=trial["hit_others"],
+            members=trial["unique_members"],
+            hit_members=trial["hit_members"],
+        )
+    return Synthesized(
+        **{key: synthetic[key] for key in _OF_SYNTHESIS},
+        k=bound.spec.smallest_class,
+        strata=tuple(synthetic["strata"]),
+        merged=isinstance(method, Condensation) and method.small_strata == "merge",
+        categories=tuple(synthetic["categories"]),
+        pooled={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
+        chance=chance,
+    )
+
+
+def _limits(bound: Bound, tops: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    declared = {c.name: (c.spec.min_level, c.spec.max_level) for c in bound.quasi_identifiers}
+    return {
+        name: (low, tops[name] if high is None else min(high, tops[name]))
+        for name, (low, high) in declared.items()
+    }
+
+
+_OF_PADDING = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
+
+
+def _padding(bound: Bound, padded: Mapping[str, Any]) -> Padding:
+    return Padding(
+        **{key: padded[key] for key in _OF_PADDING},
+        weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
+    )
+
+
+def _declares_limits(column: BoundColumn) -> bool:
+    hierarchy = column.spec.hierarchy
+    return hierarchy is not None and None not in (hierarchy.lower, hierarchy.upper)
+
+
+def _declares_domain(column: BoundColumn) -> bool:
+    hierarchy = column.spec.hierarchy
+    listed = hierarchy is not None and hierarchy.kind in ("path", "table", "groups")
+    return listed or column.spec.domain is not None

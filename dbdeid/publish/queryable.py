@@ -1,0 +1,143 @@
+"""A release of a spec as a place to ask questions that were written for its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from dbdeid.bind.bound import Bound, BoundColumn
+from dbdeid.bind.source import find_table
+from dbdeid.data.source_files import FILES
+from dbdeid.engine.catalog import SCHEMA, Book
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.publish.tables import Public
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.spec.method_spec import Condensation, Counterfeit, Microaggregation, Relocation
+from dbdeid.spec.names import dictionary_name, frontier_of, objects_of
+from dbdeid.verify import Declared
+
+Place = tuple[str, str]
+
+
+def answerable(
+    bound: Bound, session: Session, public: Public, declared: Declared, *, staged: bool = True
+) -> Answerable:
+    """A release of a spec as a place to ask questions.
+
+    Args:
+        bound: the spec of the release.
+        session: where the release and the owner's database are.
+        public: what is published, staged or written.
+        declared: its promises.
+        staged: whether the weights of records are staged, for many questions; for one the view
+            that is published beside the release will do.
+    """
+    padding = declared.padding
+    sensitive = padding.sensitive if padding else None
+    released, weight = public.answering(session, sensitive, staged=staged)
+    if not released.columns:
+        released = replace(released, columns=session.describe(released.table))
+    masked = isinstance(bound.spec.method, Microaggregation)
+    generalized = bound.quasi_identifiers if public.dictionary is not None else ()
+    return Answerable(
+        source_names=source_names(bound.spec.source_name),
+        columns=tuple(
+            _asked(c, released, masked=masked) for c in bound.released if not c.spec.pseudonym
+        ),
+        quasi_identifiers=tuple(c.name for c in generalized),
+        release=released,
+        dictionary=public.dictionary,
+        weight=weight,
+        truthful=_truthful(bound),
+        tables=joinable(bound, session),
+    )
+
+
+def source_names(source: str) -> tuple[str, ...]:
+    """How queries may name the source: as the spec spells it; a file also without its folder.
+
+    >>> source_names("../visits.csv.gz")
+    ('../visits.csv.gz', 'visits.csv.gz', 'visits')
+    """
+    ending = max((end for end in FILES if source.lower().endswith(end)), key=len, default="")
+    if not ending:
+        return (source,)
+    file = Path(source).name
+    return tuple(dict.fromkeys((source, file, file[: -len(ending)] or file)))
+
+
+def _asked(found: BoundColumn, released: Relation, *, masked: bool) -> Column:
+    """A column with the type in which questions are asked of it."""
+    written = released.find(found.name)
+    if masked and found.spec.role == "quasi_identifier" and written is not None:
+        return written  # the mean of whole numbers is none
+    return asked_as(found.column)
+
+
+def asked_as(source: Column) -> Column:
+    """A column with the type in which its own values are asked for: moments are those of UTC."""
+    utc = source.type == "TIMESTAMP WITH TIME ZONE"
+    return Column(source.name, "TIMESTAMP") if utc else source
+
+
+def _truthful(bound: Bound) -> bool:
+    """Whether each record is a generalized record of the source, or told to be counterfeit."""
+    method = bound.spec.method
+    if isinstance(method, Counterfeit):
+        return method.catalog != "none"
+    return not isinstance(method, Condensation | Microaggregation | Relocation)
+
+
+# -- ordinary tables ---------------------------------------------------------------------------
+
+
+def joinable(bound: Bound, session: Session) -> tuple[Relation, ...]:
+    """The tables of the owner's database with which a release may be joined.
+
+    Not the source, no released object nor what lies beside it, and nothing of dbdeid's own.
+    """
+    hidden = {*_of_source(bound, session), *_own(bound), *_booked(session, session.catalog)}
+    return tuple(
+        table
+        for table in tables_of(session, session.catalog)
+        if (str(table.schema).lower(), table.name.lower()) not in hidden
+    )
+
+
+def tables_of(session: Session, catalog: str) -> tuple[Relation, ...]:
+    """Tables of an attached database with their columns, without dbdeid's own schema."""
+    rows = session.rows(step("publish/columns_of_tables", values={"catalog": catalog}))
+    found = []
+    for (schema, name), columns in groupby(rows, key=lambda row: row[:2]):
+        if str(schema).lower() != SCHEMA:
+            described = tuple(Column(str(c[2]), str(c[3])) for c in columns)
+            found.append(Relation(str(name), described, str(schema), catalog))
+    return tuple(found)
+
+
+def _of_source(bound: Bound, session: Session) -> Iterator[Place]:
+    name = bound.spec.source_name
+    yield "main", name.lower()
+    if isinstance(bound.spec.source, str) and not bound.on_file:
+        table = find_table(session, name, "source")
+        yield str(table.schema).lower(), table.name.lower()
+
+
+def _own(bound: Bound) -> Iterator[Place]:
+    spec = bound.spec
+    names = (*objects_of(spec.release, spec), dictionary_name(spec.release), *frontier_of(spec))
+    yield from (("main", name.lower()) for name in names)
+
+
+def _booked(session: Session, catalog: str) -> Iterator[Place]:
+    """What runs have written into a database, by the book in it."""
+    book = Book(session, catalog)
+    for entry in book.entries():
+        beside = entry.record.get("companions", ["dictionary"])
+        names = [entry.release, *(f"{entry.release}_{what}" for what in beside)]
+        names += book.frontier_of(entry.release)
+        yield from (("main", name.lower()) for name in names)

@@ -1,0 +1,130 @@
+"""What the values of a question are: numbers, something with an order, or not even that.
+
+A release holds the text of an ENUM. The order of its members, by which DuckDB compares them, is not
+that of the text, and released nowhere.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from dbdeid.engine.relation import Column
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.expressions import bare
+from dbdeid.query.parse.question import Aggregate, Question, key_name, replaced
+
+
+def is_number(argument: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether an expression of one record is a number."""
+    return bool(_type(argument, question, target).is_type(*exp.DataType.NUMERIC_TYPES))
+
+
+def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
+    """Refuse sums and means of what is no number.
+
+    Raises:
+        DataError: the aggregate and the type of its argument.
+    """
+    if aggregate.kind not in ("sum", "avg") or aggregate.argument is None:
+        return
+    found = _type(aggregate.argument, question, target)
+    if found.is_type(*_ADDED, *([exp.DType.BOOLEAN] if aggregate.kind == "sum" else [])):
+        return
+    argument = aggregate.argument
+    of = f"{argument.name}, which is" if isinstance(argument, exp.Column) else "a value of type"
+    what = f"{aggregate.kind.upper()} of {of} {found.sql('duckdb')}"
+    raise DataError(
+        f"the query cannot be answered from the release: {what}",
+        hint="add up numbers, or count records",
+    )
+
+
+_ORDERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Greatest, exp.Least)
+
+
+def require_order(question: Question, target: Answerable) -> None:
+    """Refuse what depends on the order of the members of an ENUM.
+
+    Rows of the answer are sorted by its text instead, unless only the first are wanted.
+
+    Raises:
+        DataError: the clause or aggregate that does.
+    """
+    if not any(source.family == "enum" for source in target.columns):
+        return
+    keys = {key_name(i) for i, key in enumerate(question.keys) if _is_enum(key, question, target)}
+    for order in question.order if question.limit is not None else ():
+        if any(c.name in keys for c in order.term.find_all(exp.Column)):
+            raise _unordered("ORDER BY")
+    if question.having is not None:
+        for node in question.having.find_all(*_ORDERS):
+            if any(isinstance(n, exp.Column) and n.name in keys for n in _operands(node)):
+                raise _unordered("HAVING")
+    for aggregate in question.aggregates:
+        argument = aggregate.argument
+        ordered = aggregate.kind in ("min", "max") and argument is not None
+        if ordered and argument is not None and _is_enum(argument, question, target):
+            raise _unordered(aggregate.kind.upper())
+    used = [*question.keys, question.where]
+    used += [part for a in question.aggregates for part in (a.argument, a.condition)]
+    for node in (n for part in used if part is not None for n in part.find_all(*_ORDERS)):
+        if any(_is_enum(operand, question, target) for operand in _operands(node)):
+            raise _unordered("a comparison")
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    return [bare(operand) for operand in node.iter_expressions()]
+
+
+def _is_enum(node: exp.Expr, question: Question, target: Answerable) -> bool:
+    return bool(_type(node, question, target).is_type(exp.DType.ENUM))
+
+
+def _unordered(what: str) -> DataError:
+    return DataError(
+        f"the query cannot be answered from the release: {what} by the order of an ENUM, which is "
+        "not released",
+        hint="CAST(… AS VARCHAR) has the order of text",
+    )
+
+
+# NULL, and what sqlglot cannot tell, are left to the engine.
+_ADDED = (*exp.DataType.NUMERIC_TYPES, exp.DType.NULL, exp.DType.UNKNOWN)
+
+
+def _type(argument: exp.Expr, question: Question, target: Answerable) -> exp.DataType:
+    """The DuckDB type of an expression, as sqlglot tells it from those of its columns."""
+    joined = {join.alias: join.table for join in question.joins}
+
+    def typed(reference: exp.Column) -> exp.Expr:
+        table = joined.get(reference.table)
+        found = target.find(reference.name) if table is None else table.find(reference.name)
+        assert found is not None
+        if found.family == "enum" and table is None:
+            return exp.cast(exp.null(), exp.DataType(this=exp.DType.ENUM))
+        return exp.cast(exp.null(), source_type(found))
+
+    node: exp.Expr = replaced(exp.paren(argument.copy()), typed)
+    # Numbers like what they are of, which sqlglot knows of ABS only.
+    rounded = (exp.Floor, exp.Ceil, exp.Trunc)
+    node = node.transform(lambda n: exp.Abs(this=n.this) if isinstance(n, rounded) else n)
+    # The days between two dates, which sqlglot takes for a date.
+    node = annotate_types(node, dialect="duckdb").transform(
+        lambda n: exp.Literal.number(1) if _is_of_dates(n) else n
+    )
+    found = annotate_types(node, dialect="duckdb").type
+    return found if isinstance(found, exp.DataType) else exp.DataType.build("UNKNOWN")
+
+
+def _is_of_dates(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Sub) and all(
+        side.is_type(exp.DType.DATE) for side in (node.this, node.expression)
+    )
+
+
+def source_type(source: Column) -> exp.DataType:
+    """The type in which a column's values are answered; ENUM as the text it holds."""
+    name = "VARCHAR" if source.family == "enum" else source.type
+    return exp.DataType.build(name, dialect="duckdb")

@@ -1,0 +1,120 @@
+"""One statement of an analyst: a single SELECT of bounded size, or a refusal that names why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from dbdeid.engine import sqltext
+from dbdeid.errors import DataError
+from dbdeid.query.parse.expressions import refused
+
+# A longer text or a larger tree takes seconds to read; a deeper one, or a longer chain as in
+# a OR b OR c, would exhaust the stack of whoever walks it.
+MOST_CHARACTERS = 500_000
+MOST_NODES = 50_000
+DEEPEST = 60
+LONGEST = 250
+
+_NAMES = {
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "sample": "TABLESAMPLE",
+    "windows": "WINDOW",
+    "pivots": "PIVOT",
+    "group": "GROUP BY",
+    "order": "ORDER BY",
+    "locks": "FOR UPDATE",
+    "with_": "WITH",
+    "from_": "FROM",
+    "operation_modifiers": "a modifier of SELECT",
+}
+
+
+def statement(text: str) -> exp.Select:
+    """The one SELECT of a text.
+
+    Raises:
+        DataError: it is no SQL, another statement, several of them, too long or too deep.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise _too_long()
+    try:
+        parsed = sqltext.statements(text)
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
+        raise refused(f"not valid SQL{where}: {_plainly(first)}") from None
+    except SqlglotError:
+        raise refused("not valid SQL: a quote or comment is not closed") from None
+    except RecursionError:
+        raise _too_deep() from None
+    statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
+    if len(statements) != 1:
+        raise refused(f"{len(statements)} statements where one is expected")
+    (found,) = statements
+    found = within(found)
+    if not isinstance(found, exp.Select):
+        named = found.name if isinstance(found, exp.Command) else found.key
+        raise refused(f"{named.upper()} where a SELECT is expected")
+    _refuse_large(found)
+    for node in found.walk():
+        node.pop_comments()
+    return found
+
+
+def within(query: exp.Expr) -> exp.Expr:
+    """A query without the parentheses around it."""
+    while isinstance(query, exp.Subquery) and [k for k, v in query.args.items() if v] == ["this"]:
+        query = query.this
+    return query
+
+
+def only(node: exp.Expr, allowed: Collection[str], where: str = "") -> None:
+    """Refuse every clause of a node that is not allowed.
+
+    Raises:
+        DataError: which clause, and where.
+    """
+    for clause, value in node.args.items():
+        if value and clause not in allowed:
+            name = _NAMES.get(clause, clause.strip("_").upper().replace("_", " "))
+            raise refused(f"{name}{where}")
+
+
+def _refuse_large(root: exp.Expr) -> None:
+    nodes = 0
+    pending = [(root, 0, 0)]
+    while pending:
+        node, depth, length = pending.pop()
+        nodes += 1
+        if nodes > MOST_NODES:
+            raise _too_long()
+        if depth > DEEPEST or depth + length > LONGEST:
+            raise _too_deep()
+        for child in node.iter_expressions():
+            chained = isinstance(node, exp.Binary) and type(child) is type(node)
+            pending.append((child, depth + (not chained), length + chained))
+
+
+def _too_long() -> DataError:
+    return refused("the query is too long", "ask several shorter queries")
+
+
+def _too_deep() -> DataError:
+    return refused("the query is nested too deeply", "ask several simpler queries")
+
+
+def _plainly(error: dict[str, Any]) -> str:
+    """What the parser says, without its own classes and without the query's constants."""
+    said = str(error.get("description") or "syntax error")
+    missing = re.search(r"missing for <class '.*\.(\w+)'>", said)
+    if missing is None:
+        return re.split(r",? but got|<", said)[0].strip() or "syntax error"
+    clause = missing[1].upper()
+    known = clause in ("WHERE", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "LIMIT", "ORDER")
+    return f"{clause if known else 'an expression'} is incomplete"

@@ -1,0 +1,214 @@
+"""Answer a query from a release, or say why it cannot be answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import sql, step
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.question import Join, Question
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.records import Records
+from dbdeid.query.rewrite.rewrite import Missing, estimate, parts
+from dbdeid.query.rewrite.spread import Spread
+
+# Beyond this many single values an answer is not listed, it would fill the memory.
+MOST_LEAVES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The expected answer of the source with its bounds, and the SQL on the release that gave it.
+
+    Attributes:
+        columns: names, each aggregate followed by its `_lower` and `_upper`.
+        rows: values; a bound is None where none is known.
+        sql: the statement on the release.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    sql: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `query --json` shows it."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
+
+
+def answer(
+    session: Session, text: str, target: Answerable, missing: Missing | None = None
+) -> Answer:
+    """Answer an analyst query that was written for the source.
+
+    Raises:
+        DataError: the query is not of the supported form, or the dictionary does not tell what
+            a value that it needs stands for.
+    """
+    return answered(session, parse(text, target), target, missing)
+
+
+def answered(
+    session: Session, question: Question, target: Answerable, missing: Missing | None = None
+) -> Answer:
+    """Answer a question that has been read.
+
+    Raises:
+        DataError: the dictionary does not tell what a value that it needs stands for.
+    """
+    query = answering(session, question, target, missing)
+    return Answer(columns(question), tuple(session.rows(query)), sql(query, pretty=True))
+
+
+def answering(
+    session: Session, question: Question, target: Answerable, missing: Missing | None = None
+) -> exp.Select:
+    """The query on the release that answers a question, once it is known to do so.
+
+    Raises:
+        DataError: it cannot be answered.
+    """
+    refuse_unanswerable(session, question, target)
+    return estimate(question, target, missing)
+
+
+def columns(question: Question) -> tuple[str, ...]:
+    """The names of the answer's columns."""
+    found: list[str] = []
+    for output in question.outputs:
+        found.append(output.name)
+        if output.aggregate is not None:
+            found += [f"{output.name}_lower", f"{output.name}_upper"]
+    return tuple(found)
+
+
+def refuse_unanswerable(session: Session, question: Question, target: Answerable) -> None:
+    """Refuse a question that needs values which the dictionary does not tell.
+
+    Raises:
+        DataError: which column, why, and what could help.
+    """
+    for join in question.joins:
+        _refuse_repeated(session, join)
+    if target.dictionary is None:
+        return
+    open_ends: dict[Spread, bool] = {}
+    for records in parts(question, target):
+        for used in records.spreads:
+            if used not in open_ends:
+                open_ends[used] = _refuse_untold(session, used, target.dictionary)
+                _refuse_unreadable(session, used, target.dictionary)
+                if used.listed:
+                    _refuse_too_many(session, used, target.dictionary)
+        if any(open_ends[used] for used in records.spreads):
+            _refuse_undecided(session, records)
+
+
+def _refuse_repeated(session: Session, join: Join) -> None:
+    theirs = [column(their) for _, their in join.on]
+    present = [name.copy().is_(exp.null()).not_() for name in theirs]
+    distinct = exp.select(*theirs).from_(join.table.table).where(*present).distinct()
+    count = exp.select(exp.Count(this=exp.Star()))
+    ((rows,),) = session.rows(count.copy().from_(join.table.table).where(*present))
+    ((different,),) = session.rows(count.from_(distinct.subquery("distinct")))
+    if rows != different:
+        names = ", ".join(their for _, their in join.on)
+        raise DataError(
+            f"the query cannot be answered from the release: JOIN {join.table.name}: {names} is "
+            "not unique in it, so that records would count several times",
+            hint="join a table with one row for each value",
+        )
+
+
+def _refuse_untold(session: Session, used: Spread, dictionary: Relation) -> bool:
+    """Refuse values that the dictionary does not explain; whether some have an open end."""
+    name = used.column.name
+    query = step("query/obstacles", {"dictionary": dictionary}, {}, {"column": name})
+    unknown, half_open, bounded, ambiguous = session.row(query)
+    if ambiguous:
+        raise _refused(used, "a released value has two meanings in the dictionary", "")
+    if unknown or ((half_open or bounded) and used.scale is None):
+        hint = (
+            f"ask without {name}; its owner can declare the domain of {name} in the hierarchy "
+            "(`domain:`, `lower` and `upper`, or a file with all leaves) and release again"
+        )
+        why = "some released values have neither listed leaves nor two bounds"
+        raise _refused(used, why, hint)
+    if half_open and used.listed:
+        hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
+        raise _refused(
+            used, "some released values have an open end, and the query needs their values", hint
+        )
+    if (half_open or bounded) and not used.measured:
+        hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
+        raise _refused(used, "it is released as intervals, and the query needs its values", hint)
+    return bool(half_open)
+
+
+def _refuse_undecided(session: Session, records: Records) -> None:
+    """Refuse what depends on how values spread towards an open end."""
+    tables = CommonTables(frozenset())
+    for used, share in records.shares(tables):
+        undecided = (
+            exp.select(exp.Count(this=exp.Star()))
+            .from_(share.table)
+            .where(column("passes"))
+            .where(column("share").is_(exp.null()))
+        )
+        ((count,),) = session.rows(tables.before(undecided))
+        if count:
+            why = "a released value has an open end, and the query depends on where it ends"
+            hint = (
+                f"compare {used.column.name} with the bounds that are released, or ask without it"
+            )
+            raise _refused(used, why, hint)
+
+
+def _refuse_unreadable(session: Session, used: Spread, dictionary: Relation) -> None:
+    if used.column.family in ("text", "enum"):
+        return
+    leaf = exp.select(exp.alias_(exp.Explode(this=column("leaves")), identifier("leaf")))
+    listed = leaf.from_(dictionary.table).where(_rows_of(used))
+    unreadable = exp.TryCast(this=column("leaf"), to=used.leaf_type).is_(exp.null())
+    query = (
+        exp.select(exp.Count(this=exp.Star()))
+        .from_(listed.subquery(identifier("listed")))
+        .where(column("leaf").is_(exp.null()).not_())
+        .where(unreadable)
+    )
+    ((count,),) = session.rows(query)
+    if count:
+        why = f"{count} leaves of its hierarchy are not of its type {used.column.shown_type}"
+        raise _refused(used, why, "remove them from the hierarchy and release again")
+
+
+def _refuse_too_many(session: Session, used: Spread, dictionary: Relation) -> None:
+    kind = "DATE" if used.column.family == "date" else "HUGEINT"
+    length = exp.cast(column("upper"), kind) - exp.cast(column("lower"), kind)
+    query = (
+        exp.select(exp.func("COALESCE", exp.Sum(this=length), exp.Literal.number(0)))
+        .from_(dictionary.table)
+        .where(_rows_of(used))
+        .where(column("level") > 0)
+        .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0))
+    )
+    ((count,),) = session.rows(query)
+    if count > MOST_LEAVES:
+        hint = f"compare {used.column.name} with constants instead of using its single values"
+        raise _refused(used, f"its released values stand for {count} single values", hint)
+
+
+def _rows_of(used: Spread) -> exp.Expr:
+    return column("column").eq(exp.Literal.string(used.column.name))
+
+
+def _refused(used: Spread, why: str, hint: str) -> DataError:
+    where = f"the query cannot be answered from the release: it uses {used.column.name}"
+    return DataError(f"{where}; {why}", hint=hint)

@@ -1,0 +1,453 @@
+"""The records that one aggregate of a question looks at, as plain SQL over release and dictionary.
+
+For each generalized column that is used, one small table made from the dictionary says what share
+of a released value passes the conditions on that column alone, and in how many ways that differ for
+the question (`ways`). The release is grouped before it meets these tables, except where many
+columns only filter: those weigh the records first. Columns that a key, a condition or the argument
+mixes hand on the parts of it that they decide alone. A group of equal released records is an
+*item*; it counts for certain where all its ways do.
+
+Uniform spread: Lee, Kim & Chung 2017, section 5; LeFevre et al. 2006, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column, identifier, typed
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.meaning import source_type
+from dbdeid.query.parse.question import Join, Question, key_name, replaced
+from dbdeid.query.rewrite.shares import (
+    Part,
+    Share,
+    aliased,
+    all_of,
+    double,
+    nothing,
+    product,
+    shares_of,
+    with_table,
+)
+from dbdeid.query.rewrite.spread import Spread, leaves, spread, values
+
+# Of an argument: whether it is NULL; its expected value, least and greatest; its values in order,
+# for which those of intervals will not do; each of its values.
+Need = Literal["presence", "moments", "order", "values"]
+
+EXACT = ""
+WHOLE = "whole"
+
+# Grouping the release by so many columns leaves few groups, which are cheaper to join with shares
+# than records; grouping by more would leave nearly as many groups as records.
+FEW = 3
+
+
+def is_exact(source: Column, target: Answerable) -> bool:
+    """Whether the release holds the column's own values, seen from its type alone."""
+    released = target.release.find(source.name)
+    generalized = {name.lower() for name in target.quasi_identifiers}
+    return (
+        target.dictionary is None
+        or source.name.lower() not in generalized
+        or (released is not None and released.family != "text")
+    )
+
+
+def key_names(question: Question) -> list[str]:
+    """The columns by which groups are told apart; one constant where there are no keys."""
+    return [key_name(place) for place in range(len(question.keys))] or [WHOLE]
+
+
+@dataclass
+class Records:
+    """The pieces of a question, taken apart by the columns that own them.
+
+    Attributes:
+        question: what is asked.
+        target: the release.
+        need: what the aggregate needs of its argument.
+    """
+
+    question: Question
+    target: Answerable
+    need: Need
+    _parts: dict[str, Part] = field(default_factory=lambda: {EXACT: Part()})
+    _keys: list[exp.Expr] = field(default_factory=list)
+    _mixed: list[exp.Expr] = field(default_factory=list)
+    _value: exp.Expr | None = None
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        target: Answerable,
+        argument: exp.Expr | None,
+        condition: exp.Expr | None,
+        need: Need,
+    ) -> Records:
+        """Take a question apart for one aggregate.
+
+        Args:
+            question: what is asked.
+            target: the release.
+            argument: of the aggregate; records where it is NULL do not count.
+            condition: that of the aggregate's FILTER.
+            need: what the aggregate needs of it.
+
+        Raises:
+            DataError: a table is joined on several generalized columns.
+        """
+        found = cls(question, target, need)
+        found._keys = [found._taken_apart(key.copy()) for key in question.keys]
+        for join in question.joins:
+            found._require_one_owner(join)
+            if not join.outer:
+                matched = column(join.on[0][1], join.alias).is_(exp.null()).not_()
+                found._part(found._owner_of(join)).conditions.append(matched)
+        for part in (*conjuncts(question.where), *conjuncts(condition)):
+            found._limit(part)
+        if argument is not None:
+            found._ask(argument)
+        return found
+
+    def _limit(self, condition: exp.Expr) -> None:
+        owners = self._owners(condition)
+        if len(owners) > 1:
+            self._mixed.append(self._taken_apart(condition.copy()))
+        else:
+            self._part(next(iter(owners), EXACT)).conditions.append(condition)
+
+    def _ask(self, argument: exp.Expr) -> None:
+        owners = self._owners(argument)
+        owner = next(iter(owners), EXACT)
+        alone = len(owners) == 1 and owner != EXACT
+        bare = alone and isinstance(argument, exp.Column) and not argument.table
+        if bare and self._truth(owner) and self.need == "moments":
+            argument, bare = exp.cast(argument, "INTEGER"), False  # a sum counts what is true
+        if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
+            self._part(owner).measured = argument
+            return
+        self._limit(exp.paren(argument.copy()).is_(exp.null()).not_())
+        if alone and self.need == "moments":
+            self._part(owner).measured = argument
+        elif self.need != "presence":
+            self._value = self._taken_apart(argument.copy())
+
+    def _truth(self, owner: str) -> bool:
+        source = self.target.find(owner)
+        return source is not None and source.family == "boolean"
+
+    @property
+    def _listed(self) -> bool:
+        return self.need in ("order", "values")
+
+    def _continuous(self, owner: str) -> bool:
+        source = self.target.find(owner)
+        scale = spread(source, ()).scale if source is not None else None
+        return scale is not None and not scale.discrete
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether an item has a row for each value of the argument."""
+        return self._listed and self._value is not None
+
+    @property
+    def ends_only(self) -> bool:
+        """Whether single values were asked for, and only intervals are known."""
+        return self._listed and self._value is None
+
+    # -- who owns what -----------------------------------------------------------------------
+
+    def _part(self, owner: str) -> Part:
+        return self._parts.setdefault(owner, Part())
+
+    def _owners(self, node: exp.Expr) -> set[str]:
+        return {self._owner(reference) for reference in node.find_all(exp.Column)}
+
+    def _owner(self, reference: exp.Column) -> str:
+        for join in self.question.joins:
+            if reference.table == join.alias:
+                return self._owner_of(join)
+        source = self.target.find(reference.name)
+        return EXACT if source is None or is_exact(source, self.target) else source.name
+
+    def _owner_of(self, join: Join) -> str:
+        """The column whose values decide the match; several are refused before."""
+        owners = {self._owner(column(ours)) for ours, _ in join.on}
+        return max(owners)
+
+    def _require_one_owner(self, join: Join) -> None:
+        owners = {self._owner(column(ours)) for ours, _ in join.on}
+        if len(owners) > 1:
+            names = ", ".join(sorted(owners - {EXACT}))
+            raise DataError(
+                "the query cannot be answered from the release: JOIN on several columns, of which "
+                f"{names} may be generalized",
+                hint="join on one released column, or ask without the joined table",
+            )
+
+    def _taken_apart(self, node: exp.Expr) -> exp.Expr:
+        """The expression with its largest one-owner pieces replaced by references to them."""
+        owners = self._owners(node)
+        if len(owners) == 1:
+            return self._feature(owners.pop(), node)
+        for child in list(node.iter_expressions()):
+            if self._owners(child):
+                child.replace(self._taken_apart(child.copy()))
+        return node
+
+    def _feature(self, owner: str, node: exp.Expr) -> exp.Column:
+        features = self._part(owner).features
+        if node not in features:
+            features.append(node)
+        table = f"share_{self._place(owner)}" if owner else "released"
+        return column(f"part_{features.index(node)}", table)
+
+    def _place(self, owner: str) -> int:
+        return list(self._parts).index(owner)
+
+    # -- what is needed of each column --------------------------------------------------------
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """The spread columns in the order of their tables share_1, share_2, …"""
+        return tuple(
+            self._spread(source, part)
+            for owner, part in self._parts.items()
+            if owner and (source := self.target.find(owner)) is not None
+        )
+
+    def _spread(self, source: Column, part: Part) -> Spread:
+        uses = [*part.conditions, *part.features]
+        ours = [t for join in self.question.joins for t, _ in join.on]
+        joined = any(name.lower() == source.name.lower() for name in ours)
+        if part.measured is not None and not isinstance(part.measured, exp.Column):
+            uses.append(part.measured)
+        # a joined table is met by single values
+        return Spread(source, None) if joined else spread(source, uses)
+
+    @property
+    def joins_of_release(self) -> tuple[Join, ...]:
+        """The tables that meet released records, not leaves."""
+        return tuple(j for j in self.question.joins if self._owner_of(j) == EXACT)
+
+    # -- emission --------------------------------------------------------------------------
+
+    def outcomes(self, tables: CommonTables) -> Relation:
+        """What each item may be, as a table of the query.
+
+        Columns: item, the keys, records, weight, sure, ways, hits, mass, total, low, high; where
+        values are needed also x, with a row for each.
+        """
+        weighing: list[Share] = []
+        handing_on: list[Share] = []
+        for place, used in enumerate(self.spreads, start=1):
+            share = self._shared(tables, place, used)
+            part = self._parts[used.column.name]
+            weighs = not part.features and part.measured is None
+            (weighing if weighs else handing_on).append(share)
+        exact = self._parts[EXACT]
+        of = (tuple(weighing), tuple(handing_on), tuple(exact.conditions), tuple(exact.features))
+        released = tables.named(
+            "released", of, lambda: self._released(tables, weighing, handing_on)
+        )
+        also = (of, tuple(self._keys), tuple(self._mixed), self._value, self.need)
+        return tables.named("outcomes", also, lambda: self._met(released, handing_on))
+
+    def shares(self, tables: CommonTables) -> tuple[tuple[Spread, Relation], ...]:
+        """Each spread column with its table of shares, of which a NULL is one nobody knows."""
+        return tuple(
+            (used, self._shared(tables, place, used).table)
+            for place, used in enumerate(self.spreads, start=1)
+        )
+
+    def _shared(self, tables: CommonTables, place: int, used: Spread) -> Share:
+        assert self.target.dictionary is not None
+        part = self._parts[used.column.name]
+        dictionary = self.target.dictionary
+        found = tables.named("values", used.column, lambda: values(used.column, dictionary))
+        spread_over = tables.named("leaves", used, lambda: leaves(found, used))
+        joins = [j for j in self.question.joins if self._owner_of(j) == used.column.name]
+        of = (used, tuple(part.conditions), tuple(part.features), part.measured)
+        share = tables.named("share", of, lambda: shares_of(spread_over, used, part, joins))
+        return Share(used.column, place, share)
+
+    def _met(self, released: Relation, handing_on: list[Share]) -> exp.Select:
+        """The released records with the shares of their values, by key (and value of x)."""
+        select = exp.select().from_(aliased(released, "released"), copy=False)
+        mass: list[exp.Expr] = []
+        ways: list[exp.Expr] = []
+        for share in handing_on:
+            select = share.joined(select, column(f"value_{share.place}", "released"))
+            mass.append(share.weight)
+            ways.append(column("ways", share.alias))
+        if self._mixed:
+            select = select.where(all_of(self._mixed), copy=False)
+        groups: dict[str, exp.Expr] = {
+            "item": column("item", "released"),
+            **{key_name(place): key for place, key in enumerate(self._keys)},
+        }
+        if not self._keys:
+            groups[WHOLE] = exp.Literal.number(0)
+        if self.needs_values and self._value is not None:
+            groups["x"] = self._value
+        ends = self._ends(handing_on)
+        one = {
+            **{name: column(name, "released") for name in ("records", "weight", "sure")},
+            "ways": product(ways) if ways else exp.Literal.number(1),
+        }
+        share_of = product(mass) if mass else double(1)
+        total = share_of.copy() * ends.mean if ends.mean is not None else nothing()
+        if self.told_apart:
+            hit: exp.Expr = exp.Literal.number(1)
+            given = {**one, "hits": hit, "mass": share_of, "total": total}
+            given |= {"low": ends.low, "high": ends.high}
+        else:
+            given = {name: exp.AnyValue(this=node) for name, node in one.items()}
+            given |= {"hits": exp.Count(this=exp.Star()), "mass": exp.Sum(this=share_of)}
+            given |= {"total": exp.Sum(this=total), "low": exp.Min(this=ends.low)}
+            given |= {"high": exp.Max(this=ends.high)}
+        select = select.select(
+            *(exp.alias_(node.copy(), identifier(name)) for name, node in (groups | given).items()),
+            copy=False,
+        )
+        if self.told_apart:
+            return select
+        # a constant tells nothing apart; a number would be the place of a column
+        names = [node.copy() for node in groups.values() if node.find(exp.Column)]
+        return select.group_by(*names, copy=False)
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether an item has one row for each key: all that columns hand on are the keys."""
+        handed = {
+            (f"part_{number}", f"share_{self._place(owner)}" if owner else "released")
+            for owner, part in self._parts.items()
+            for number in range(len(part.features))
+        }
+        keys = {(k.name, k.table) for k in self._keys if isinstance(k, exp.Column)}
+        return not self._mixed and self._value is None and handed <= keys
+
+    def _ends(self, handing_on: list[Share]) -> _Ends:
+        for share in handing_on:
+            if self._parts[share.column.name].measured is not None:
+                low, high, mean = (column(name, share.alias) for name in ("low", "high", "mean"))
+                return _Ends(low, high, None if self._listed else mean)
+        if self._value is None:
+            return _Ends(nothing(), nothing(), None)
+        if self._listed:
+            return _Ends(self._value, self._value, None)
+        value = exp.cast(self._value.copy(), "DOUBLE")
+        return _Ends(value, value, value)
+
+    def _grouped(self, tables: CommonTables, shares: list[Share]) -> Relation:
+        """The release grouped by the values of all columns that are used."""
+        exact = self._parts[EXACT]
+        of = (tuple(shares), tuple(exact.conditions), tuple(exact.features))
+        return tables.named("grouped", of, lambda: self._groups(shares))
+
+    def _groups(self, shares: list[Share]) -> exp.Select:
+        held = self._held(shares)
+        named = (exp.alias_(node, identifier(name)) for name, node in held.items())
+        counted = exp.alias_(exp.Count(this=exp.Star()), "records")
+        select = self._of_table(exp.select(*named, counted))
+        return select.group_by(*(node.copy() for node in held.values()), copy=False)
+
+    def _held(self, shares: Iterable[Share]) -> dict[str, exp.Expr]:
+        """What of the release is looked at, by the names under which it is handed on."""
+        features = self._parts[EXACT].features
+        found: dict[str, exp.Expr] = {
+            **{f"value_{s.place}": column(s.column.name, "source") for s in shares},
+            **{f"part_{i}": self._of_release(node) for i, node in enumerate(features)},
+        }
+        if self.target.weight is not None:
+            found["weight"] = column(self.target.weight, "source")
+        return found
+
+    def _of_table(self, select: exp.Select) -> exp.Select:
+        """A query of the released records that may count."""
+        select = select.from_(aliased(self.target.release, "source"), copy=False)
+        for join in self.joins_of_release:
+            select = with_table(select, join, lambda name: self._exact(column(name)))
+        if conditions := self._parts[EXACT].conditions:
+            select = select.where(all_of(map(self._of_release, conditions)), copy=False)
+        if self.target.weight is not None:
+            select = select.where(column(self.target.weight, "source") > 0, copy=False)
+        return select
+
+    def _released(
+        self, tables: CommonTables, weighing: list[Share], handing_on: list[Share]
+    ) -> exp.Select:
+        """The records by what is handed on, weighted by the shares of what only filters."""
+        held = self._held([*handing_on, *weighing])
+        records: exp.Expr = exp.Count(this=exp.Star())
+        select = exp.select()
+        if weighing and len(self.spreads) <= FEW:
+            grouped = self._grouped(tables, [*handing_on, *weighing])
+            select = select.from_(aliased(grouped, "grouped"), copy=False)
+            held = {name: column(name, "grouped") for name in held}
+            records = exp.Sum(this=column("records", "grouped"))
+        else:
+            select = self._of_table(select)
+        weights = [held.pop("weight")] if self.target.weight is not None else []
+        sure: list[exp.Expr] = []
+        for share in weighing:
+            select = share.joined(select, held.pop(f"value_{share.place}"))
+            weights.append(share.weight)
+            sure.append(column("ways", share.alias).eq(1))
+        groups = dict(held)
+        if weights:
+            groups["weight"] = exp.cast(product(weights), "DOUBLE")
+        if sure:
+            groups["sure"] = exp.and_(*sure)
+        every = {"weight": double(1), "sure": exp.true()} | groups
+        select = select.select(
+            *(exp.alias_(node.copy(), identifier(name)) for name, node in every.items()),
+            exp.alias_(records, "records"),
+            exp.alias_(exp.Window(this=exp.RowNumber()), "item"),
+            copy=False,
+        )
+        if not groups:  # one row of all records, even where there is none
+            return select.having(records.copy() > 0, copy=False)
+        return select.group_by(*(g.copy() for g in groups.values()), copy=False)
+
+    def _of_release(self, node: exp.Expr) -> exp.Expr:
+        """An expression of exact columns, in the types of the source."""
+        return replaced(node, self._exact)
+
+    def _exact(self, reference: exp.Column) -> exp.Expr:
+        if reference.table:
+            return reference.copy()
+        name = reference.name
+        source, released = self.target.find(name), self.target.release.find(name)
+        held = column(name, "source") if released is None else typed(released, "source")
+        if source is None or released is None or source.type == released.type:
+            return held
+        return exp.cast(held, source_type(source))
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """The argument's least and greatest value, and what is expected of it where that adds up."""
+
+    low: exp.Expr
+    high: exp.Expr
+    mean: exp.Expr | None
+
+
+def conjuncts(condition: exp.Expr | None) -> Iterable[exp.Expr]:
+    """The parts of a condition that must all hold."""
+    if condition is None:
+        return ()
+    if isinstance(condition, exp.Paren):
+        return conjuncts(condition.this)
+    if isinstance(condition, exp.And):
+        return (*conjuncts(condition.this), *conjuncts(condition.expression))
+    return (condition,)

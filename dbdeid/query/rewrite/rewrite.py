@@ -1,0 +1,335 @@
+"""Rewrite an analyst's question of the source into plain SQL on the release and its dictionary.
+
+Each aggregate `x` becomes `x`, its expected value when every generalized value spreads uniformly
+over its leaves, independently in each column; and `x_lower`, `x_upper`, the least and greatest that
+it can be, whatever the leaves are. Bounds read every record that may or may not satisfy the
+conditions as all or nothing. `records` tells which records an aggregate looks at; here they are
+added up.
+
+Suppressed records are missing from the answer, unless they are spread by what is released; kept
+ones are `*` and spread like any `*`. Where some records are counterfeit, a record counts with the
+probability that it is real, and only one that is real for sure can be certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.sqltext import step
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.meaning import is_number, require_meaning, require_order
+from dbdeid.query.parse.question import Aggregate, Kind, Question, aggregate_name, key_name
+from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
+from dbdeid.query.rewrite.shares import aliased
+
+_NEEDS: dict[Kind, Need] = {
+    "count": "presence",
+    "sum": "moments",
+    "avg": "moments",
+    "min": "order",
+    "max": "order",
+    "distinct": "values",
+}
+_STEPS: dict[Kind, str] = {
+    "count": "query/count",
+    "sum": "query/sum",
+    "avg": "query/avg",
+    "distinct": "query/distinct",
+}
+_COUNTS = ("count", "distinct")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Records that were suppressed, to be spread like those that are released.
+
+    Attributes:
+        suppressed: how many.
+        of: how many records the source has.
+    """
+
+    suppressed: int
+    of: int
+
+
+def estimate(question: Question, target: Answerable, missing: Missing | None = None) -> exp.Select:
+    """The plain DuckDB query on the release that answers a question on the source.
+
+    Counts are DOUBLE and their bounds BIGINT, sums and means DOUBLE, keys have the source's type
+    (ENUM as VARCHAR). It raises an error of the engine rather than guess where the dictionary does
+    not tell what a value stands for; `answer.refuse_unanswerable` gives the reason before.
+
+    Args:
+        question: what is asked.
+        target: the release.
+        missing: suppressed records to be spread; None: they are missing.
+
+    Raises:
+        DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
+            a table is joined on several generalized columns.
+    """
+    require_order(question, target)
+    return _Rewriting(question, target, missing, _tables(question, target)).query()
+
+
+def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
+    """The records that each aggregate, and the list of groups, looks at."""
+    asked = (Aggregate("count"), *question.aggregates)
+    return tuple(_records(question, target, aggregate) for aggregate in asked)
+
+
+def _tables(question: Question, target: Answerable) -> CommonTables:
+    joined = [join.table for join in question.joins]
+    known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
+    return CommonTables.beside(known)
+
+
+def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
+    return Records.of(
+        question,
+        target,
+        aggregate.argument,
+        aggregate.condition,
+        _NEEDS[aggregate.kind],
+    )
+
+
+@dataclass(frozen=True)
+class _Rewriting:
+    question: Question
+    target: Answerable
+    missing: Missing | None
+    tables: CommonTables
+
+    def query(self) -> exp.Select:
+        """The groups, each aggregate beside them, and what is asked of both."""
+        keys = key_names(self.question)
+        groups = self._aggregated(Aggregate("count"))
+        whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
+        table = aliased(groups, "groups") if self.question.keys else whole
+        select = exp.select().from_(table)
+        for place, aggregate in enumerate(self.question.aggregates):
+            if self._holder(place) == "groups":
+                continue
+            answer, alias = self._aggregated(aggregate), aggregate_name(place)
+            same = [
+                exp.NullSafeEQ(this=column(key, "groups"), expression=column(key, alias))
+                for key in keys
+            ]
+            select = select.join(
+                aliased(answer, alias), on=exp.and_(*same), join_type="LEFT", copy=False
+            )
+        if self.question.keys:  # where nothing is expected, nothing is said
+            select = select.where(column("mass", "groups") > 0)
+        return self.tables.before(self._answered(select))
+
+    def _holder(self, place: int) -> str:
+        """The table that holds an aggregate: COUNT(*) stands beside the keys already."""
+        plain = self.question.keys and self.question.aggregates[place] == Aggregate("count")
+        return "groups" if plain else aggregate_name(place)
+
+    # -- one aggregate -----------------------------------------------------------------------
+
+    def _aggregated(self, aggregate: Aggregate) -> Relation:
+        """A table of the keys with `estimate`, `lower` and `upper`."""
+        require_meaning(aggregate, self.question, self.target)
+        return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
+
+    def _made(self, aggregate: Aggregate) -> exp.Expr:
+        records = _records(self.question, self.target, aggregate)
+        outcomes = records.outcomes(self.tables)
+        keys = {"key": key_names(self.question)}
+        single = not records.needs_values
+        step_of = "query/single_items" if single else "query/items"
+        items = self.tables.named(
+            "items", outcomes, lambda: _step(step_of, {"outcomes": outcomes}, keys)
+        )
+        if aggregate.kind in ("min", "max"):
+            return self._extremes(outcomes, items, aggregate, keys, records)
+        given = {"items": items}
+        if aggregate.kind == "distinct":
+            given["outcomes"] = outcomes
+        return _step(_STEPS[aggregate.kind], given, keys)
+
+    def _extremes(
+        self,
+        outcomes: Relation,
+        items: Relation,
+        aggregate: Aggregate,
+        keys: dict[str, list[str]],
+        records: Records,
+    ) -> exp.Select:
+        """The first of the values in order, and between which it lies."""
+        least = aggregate.kind == "min"
+        first, last = (exp.Min, exp.Max) if least else (exp.Max, exp.Min)
+        near, far = ("low", "high") if least else ("high", "low")
+        certain = exp.case().when(column("certain"), column(far))
+        beyond = exp.Coalesce(this=first(this=certain), expressions=[last(this=column(far))])
+        names = [column(name) for name in keys["key"]]
+        ends = exp.select(
+            *names,
+            exp.alias_(first(this=column(near)), "lower" if least else "upper"),
+            exp.alias_(beyond, "upper" if least else "lower"),
+        ).from_(items.table)
+        grouped_ends = ends.group_by(*(n.copy() for n in names))
+        held = self.tables.named("ends", aggregate, lambda: grouped_ends)
+        if records.ends_only:  # how the least of intervals spreads is not told by shares
+            nothing = exp.alias_(exp.cast(exp.null(), "DOUBLE"), "estimate")
+            wanted = [column(n) for n in (*keys["key"], "lower", "upper")]
+            return exp.select(*wanted, nothing).from_(held.table)
+        order = exp.Ordered(this=column("x"), desc=not least, nulls_first=False)
+        rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[order]))
+        kept = [*names, *(column(name) for name in ("item", "x", "records", "weight", "mass"))]
+        ranked = exp.select(*kept, exp.alias_(rank, "place")).from_(outcomes.table)
+        placed = self.tables.named("placed", aggregate, lambda: ranked)
+        chances = self.tables.named(
+            "chances", aggregate, lambda: _step("query/chances", {"outcomes": placed}, keys)
+        )
+        x = column("x")
+        assert aggregate.argument is not None
+        if is_number(aggregate.argument, self.question, self.target):
+            guess: exp.Expr = exp.Sum(this=exp.cast(x, "DOUBLE") * column("chance"))
+        else:
+            half = column("reached") >= exp.Literal.number("0.499999999999")
+            guess = first(this=exp.case().when(half, x))
+        grouped = (
+            exp.select(*(n.copy() for n in names), exp.alias_(guess, "estimate"))
+            .from_(chances.table)
+            .group_by(*(n.copy() for n in names))
+        )
+        expected = self.tables.named("expected", aggregate, lambda: grouped)
+        same = [
+            exp.NullSafeEQ(this=column(name, "held"), expression=column(name, "expected"))
+            for name in keys["key"]
+        ]
+        return (
+            exp.select(
+                *(column(name, "held") for name in (*keys["key"], "lower", "upper")),
+                column("estimate", "expected"),
+            )
+            .from_(aliased(held, "held"))
+            .join(aliased(expected, "expected"), on=exp.and_(*same), join_type="LEFT")
+        )
+
+    # -- the answer --------------------------------------------------------------------------
+
+    def _answered(self, select: exp.Select) -> exp.Select:
+        for output in self.question.outputs:
+            if output.key is not None:
+                key = column(key_name(output.key), "groups")
+                select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
+                continue
+            assert output.aggregate is not None
+            shown = self._shown(output.aggregate, output.shown)
+            for ending, node in zip(("", "_lower", "_upper"), shown, strict=True):
+                named = exp.alias_(node, identifier(f"{output.name}{ending}"))
+                select = select.select(named, copy=False)
+        if self.question.having is not None:
+            select = select.where(exp.paren(self._of_groups(self.question.having)))
+        for order in self.question.order:
+            term = exp.Ordered(
+                this=self._of_groups(order.term),
+                desc=order.descending,
+                nulls_first=order.nulls_first,
+            )
+            select = select.order_by(term)
+        return select if self.question.limit is None else select.limit(self.question.limit)
+
+    def _of_groups(self, node: exp.Expr) -> exp.Expr:
+        """An expression of keys and aggregates, over the tables that hold them."""
+        names = {
+            aggregate_name(place): self._values(place)[0]
+            for place in range(len(self.question.aggregates))
+        }
+        keys = {key_name(place) for place in range(len(self.question.keys))}
+
+        def held(n: exp.Expr) -> exp.Expr:
+            if not isinstance(n, exp.Column) or n.table:
+                return n
+            return column(n.name, "groups") if n.name in keys else names[n.name].copy()
+
+        return exp.paren(node.copy()).transform(held)
+
+    def _values(self, place: int) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """An aggregate's expected value and bounds, suppressed records spread where asked."""
+        kind, alias = self.question.aggregates[place].kind, self._holder(place)
+        found: list[exp.Expr] = [column(n, alias) for n in ("estimate", "lower", "upper")]
+        if kind in _COUNTS:
+            nothing = ("DOUBLE", "BIGINT", "BIGINT")
+            counts = [
+                exp.Coalesce(this=node, expressions=[exp.cast(exp.Literal.number(0), kind_of)])
+                for node, kind_of in zip(found, nothing, strict=True)
+            ]
+            found = [exp.cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
+        value, lower, upper = found
+        if self.missing is not None and self.missing.suppressed:
+            value, lower, upper = self._with_missing(kind, self.missing, value, lower, upper)
+        if not self.target.truthful:
+            return value, exp.null(), exp.null()
+        return value, lower, upper
+
+    def _with_missing(
+        self, kind: str, missing: Missing, value: exp.Expr, lower: exp.Expr, upper: exp.Expr
+    ) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """Spread like what is released; what they are is not known, only how many."""
+        if kind in ("count", "sum"):
+            there = exp.Literal.number(missing.of - missing.suppressed)
+            value = value * exp.Literal.number(missing.of) / exp.cast(there, "DOUBLE")
+        if kind in _COUNTS:
+            return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
+        return value, exp.null(), exp.null()
+
+    def _shown(self, place: int, shown: exp.Expr | None) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        value, lower, upper = self._values(place)
+        if shown is None:
+            return value, lower, upper
+        if _falls(shown):
+            lower, upper = upper, lower
+        value, lower, upper = (_put(shown, node) for node in (value, lower, upper))
+        return value, lower, upper
+
+
+def _put(shown: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """An output's expression of one aggregate, with that in its place."""
+    if isinstance(node, exp.Null):
+        return node
+    whole = exp.paren(shown.copy())
+    for place in list(whole.find_all(exp.Column)):
+        place.replace(exp.paren(node.copy()))
+    inside = whole.this
+    assert isinstance(inside, exp.Expr)
+    return inside.copy()
+
+
+def _falls(shown: exp.Expr) -> bool:
+    """Whether a monotone expression falls where its value rises."""
+    falls = False
+    node: exp.Expr | None = next(iter(exp.paren(shown.copy()).find_all(exp.Column)), None)
+    while node is not None and node.parent is not None:
+        parent = node.parent
+        if isinstance(parent, exp.Neg) or (
+            isinstance(parent, exp.Sub) and parent.expression is node
+        ):
+            falls = not falls
+        elif isinstance(parent, exp.Mul | exp.Div | exp.IntDiv):
+            other = parent.expression if parent.this is node else parent.this
+            falls = falls != _negative(other)
+        node = parent
+    return falls
+
+
+def _negative(constant: exp.Expr) -> bool:
+    while isinstance(constant, exp.Paren):
+        constant = constant.this
+    return isinstance(constant, exp.Neg) and not _negative(constant.this)
+
+
+def _step(name: str, tables: dict[str, Relation], keys: dict[str, list[str]]) -> exp.Expr:
+    query = step(name, tables, keys)
+    for node in query.walk():
+        node.pop_comments()
+    return query

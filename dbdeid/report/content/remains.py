@@ -1,0 +1,464 @@
+"""What remains, in three sentences: what a release promises, what it does not, what it is good for.
+
+They are made from the record of a release alone, and stand first wherever a person reads of it. A
+sentence is a few clauses: terminals give each a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.report.content.figures import number, part, share
+from dbdeid.report.content.padding import counted
+from dbdeid.report.content.record import Audience
+from dbdeid.report.content.vacuous_models import promises_nothing
+
+Clauses = tuple[str, ...]
+# Columns that leave as they are, of which more are not all named.
+NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The three sentences, each in clauses."""
+
+    promised: Clauses
+    not_promised: Clauses
+    use: Clauses
+
+    def to_dict(self) -> dict[str, str]:
+        """Each as one text."""
+        parts = {
+            "promised": self.promised,
+            "not_promised": self.not_promised,
+            "use": self.use,
+        }
+        return {name: "; ".join(clauses) for name, clauses in parts.items()}
+
+
+def sentences(
+    record: Mapping[str, Any], audience: Audience = "internal", suppressed: str | None = None
+) -> Sentences:
+    """The three sentences of a release.
+
+    Args:
+        record: as the catalog keeps it, or what `audience.public` lets through of it; of an older
+            run it has no `remains`, and the sentence says that it was not counted.
+        audience: who reads it.
+        suppressed: how many records were, as far as the public may know.
+    """
+    return Sentences(
+        tuple(_promised(record, audience)),
+        tuple(_not_promised(record, audience)),
+        tuple(_use(record, audience, suppressed)),
+    )
+
+
+def verdict(record: Mapping[str, Any]) -> str:
+    """Whether the promises were verified: never whether a release is safe."""
+    return "promises verified" if record["verified"] else "promises not verified"
+
+
+def unique(record: Mapping[str, Any]) -> str | None:
+    """Who is unique over all released columns; None where it was not counted."""
+    left = record.get("remains")
+    if not left:
+        return None
+    singled, whole, who = _of(left, left["everything"])
+    kind = "synthetic records" if record.get("synthetic") else who
+    apart = f", {_list(left['pseudonyms'])} apart" if left["pseudonyms"] else ""
+    are = "is" if singled == 1 else "are"
+    return f"{_part(singled, whole, kind)} {are} unique over {_all(left)}{_ends(left)}{apart}"
+
+
+def briefly(record: Mapping[str, Any]) -> str | None:
+    """The same as a share, to stand beside a verdict."""
+    left = record.get("remains")
+    if not left:
+        return None
+    singled, whole, who = _of(left, left["everything"])
+    kind = "synthetic records" if record.get("synthetic") else who
+    return f"{part(singled, whole)} of the {kind} unique over {_all(left)}"
+
+
+# -- promised ---------------------------------------------------------------------------------
+
+
+def _promised(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
+    on = _on(record)
+    found = [p for p in _promises(record) if p["model"] in _WORDS]
+    for promise in found:
+        declared = promise["declared"] if isinstance(promise["declared"], Mapping) else {}
+        if declared.get("promised") is False:
+            continue
+        words = _WORDS[promise["model"]](declared, on)
+        if promise["model"] == "k_anonymity" and record.get("padding"):
+            words = f"{counted(record['padding'])}, on {on}"
+        if promises_nothing(promise["model"], declared):
+            words += ", which protects nobody"
+        yield f"{words}: {_held(record, promise, audience)}"
+    if not found:
+        yield "nothing: no privacy model is declared"
+    elif not record.get("synthetic"):
+        yield _counting(record)
+
+
+def _promises(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Each declared model with what became of it; of a preview nothing is known."""
+    checked = record.get("verification")
+    if checked:
+        return list(checked["promises"])
+    models = record.get("privacy") or ()
+    return [{"model": m["model"], "declared": m, "found": None, "holds": None} for m in models]
+
+
+def _held(record: Mapping[str, Any], promise: Mapping[str, Any], audience: Audience) -> str:
+    if promise["holds"] is None:
+        return "asked for, and not verified"
+    if promise["holds"]:
+        return "holds"
+    found = promise["found"]
+    shown = isinstance(found, int | float) and audience == "internal"
+    return "FAILS" + (f", {number(found)} found" if shown else "")
+
+
+def _counting(record: Mapping[str, Any]) -> str:
+    if record.get("source_subjects") is None:
+        return "each record counts as one person"
+    subject = (record.get("remains") or {}).get("subject")
+    whose = f" ({subject} tells whose they are)" if subject else ""
+    return f"people are counted, not records{whose}"
+
+
+def _on(record: Mapping[str, Any]) -> str:
+    roles = [c.get("role") for c in record.get("columns") or ()]
+    return _columns(roles.count("quasi_identifier"))
+
+
+def _all(left: Mapping[str, Any]) -> str:
+    columns = left["columns"]
+    return "the one column released" if columns == 1 else f"all {columns} columns released"
+
+
+def _ends(left: Mapping[str, Any]) -> str:
+    """How many of the columns are no columns of the source."""
+    bounds = left.get("bounds")
+    return f", {bounds} of them bounds of intervals" if bounds else ""
+
+
+def _columns(many: int) -> str:
+    return f"{many} column{'' if many == 1 else 's'}"
+
+
+def _target(declared: Mapping[str, Any]) -> str:
+    columns = declared.get("column", "")
+    if isinstance(columns, str):
+        return columns
+    return (" with " if declared.get("joint") else ", ").join(columns)
+
+
+def _l_diversity(declared: Mapping[str, Any], on: str) -> str:
+    kind = declared.get("kind", "distinct")
+    c = f", c = {number(declared['c'])}" if declared.get("c") is not None else ""
+    named = "" if kind == "distinct" else f"{kind} "
+    return f"{named}l = {number(declared.get('l'))}{c} of {_target(declared)} in each class"
+
+
+def _t_closeness(declared: Mapping[str, Any], on: str) -> str:
+    return f"t = {number(declared.get('t'))} of {_target(declared)} in each class"
+
+
+def _alpha_k(declared: Mapping[str, Any], on: str) -> str:
+    some = ", for the values listed" if declared.get("values") else ""
+    return (
+        f"k = {declared.get('k')} on {on} with at most {share(declared.get('alpha'))} of a class "
+        f"sharing a value of {_target(declared)}{some}"
+    )
+
+
+def _beta(kind: str, declared: Mapping[str, Any]) -> str:
+    return f"{kind} β = {number(declared.get('beta'))} of {_target(declared)} in each class"
+
+
+def _delta_presence(declared: Mapping[str, Any], on: str) -> str:
+    least = share(declared.get("min", 0.0))
+    return (
+        f"of the people of a population who fit a class on {on}, {least} to "
+        f"{share(declared.get('max'))} are in it (δ-presence)"
+    )
+
+
+def _max_risk(declared: Mapping[str, Any], on: str) -> str:
+    who = {
+        "prosecutor": "who knows that a person is in the table",
+        "journalist": "who looks for anyone of a population",
+        "marketer": "who matches all records, on average",
+    }
+    attacker = str(declared.get("attacker"))
+    return (
+        f"risk of at most {share(declared.get('threshold'))} on {on} from one "
+        f"{who.get(attacker, attacker)} ({attacker})"
+    )
+
+
+def _cluster_size(declared: Mapping[str, Any], on: str) -> str:
+    return f"each synthetic record is drawn from at least {declared.get('k')} real ones"
+
+
+def _policy(declared: Mapping[str, Any], on: str) -> str:
+    return f"risk of {share(declared.get('risk'))} of what it is without generalization, on {on}"
+
+
+# A model in its own words, from what was declared and how many quasi-identifiers there are.
+_WORDS: dict[str, Callable[[Mapping[str, Any], str], str]] = {
+    "k_anonymity": lambda d, on: f"k = {d.get('k')} on {on}",
+    "l_diversity": _l_diversity,
+    "t_closeness": _t_closeness,
+    "alpha_k": _alpha_k,
+    "basic_beta": lambda d, on: _beta("basic", d),
+    "enhanced_beta": lambda d, on: _beta("enhanced", d),
+    "delta_disclosure": lambda d, on: (
+        f"δ = {number(d.get('delta'))} of {_target(d)} in each class (δ-disclosure)"
+    ),
+    "em_anonymity": lambda d, on: (
+        f"at most 1 of {d.get('m')} members of a class within ±{number(d.get('epsilon'))} of any "
+        f"value of {_target(d)} (ε, m)"
+    ),
+    "k_map": lambda d, on: (
+        f"every class on {on} fits at least {d.get('k')} people of a population (k-map)"
+    ),
+    "delta_presence": _delta_presence,
+    "max_risk": _max_risk,
+    "cluster_size": _cluster_size,
+    "policy": _policy,
+    "safe_harbor": lambda d, on: (
+        "Safe Harbor's list, in columns that tell by name or value what they are"
+    ),
+    "copies": lambda d, on: (
+        "copies of real rows stay within a limit set from a trial, which is more than chance"
+    ),
+}
+
+
+# -- not promised -----------------------------------------------------------------------------
+
+
+def _not_promised(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
+    left = record.get("remains")
+    if record.get("synthetic"):
+        yield from _of_synthetic(record, audience)
+    if record["method"] == "relocation":
+        yield "records have the quasi-identifiers of others: what they say of a person may be false"
+    if not left:
+        yield "who is singled out by all released columns was not counted"
+        return
+    if left["as_they_are"]:
+        yield _as_they_are(left)
+    elif not record.get("synthetic"):
+        yield "no column leaves besides the quasi-identifiers"
+    covered = left.get("covered")
+    if covered and left["columns"] > left["quasi_identifiers"]:  # else the next says the same
+        yield from _covered(left, covered)
+    told = unique(record)
+    if told:
+        yield told
+    for certain in left["certain"]:
+        yield from _certain(record, left, certain, audience)
+    if audience == "internal":
+        measured = [r for r in record.get("readings") or () if r["why"] is None]
+        yield from map(_reading, measured)
+        yield from _downcoded(record)
+        yield from _inferred(record)
+    if record.get("padding"):
+        yield "counterfeit records count in these numbers, and a class may hold fewer real people"
+    if left["pseudonyms"]:
+        links = "links" if len(left["pseudonyms"]) == 1 else "link"
+        yield f"{_list(left['pseudonyms'])} {links} the records of each person"
+
+
+def _of_synthetic(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
+    yield "no formal guarantee: the records are nobody's, and drawn from clusters of real ones"
+    copies = next((p for p in _promises(record) if p["model"] == "copies"), None)
+    found = copies["found"] if copies else None
+    if isinstance(found, Mapping) and audience == "internal":
+        yield (
+            f"{found['reproduced']:,} of {found['unique_rows']:,} unique real records "
+            f"({part(found['reproduced'], found['unique_rows'])}) are copied exactly"
+        )
+    else:
+        yield "a synthetic record may equal a real one"
+
+
+def _as_they_are(left: Mapping[str, Any]) -> str:
+    """The columns, the one that singles out most, and what all of them do."""
+    columns = left["as_they_are"]
+    single = len(columns) == 1
+    leave = "leaves as it is" if single else "leave as they are"
+    text = f"{_some([c['column'] for c in columns])} {leave}"
+    together, whole, who = _of(left, left["together"])
+    if not together:
+        return f"{text}, and {'singles' if single else 'together single'} out no {_ONE[who]}"
+    of_all = _part(together, whole, who)
+    if single:
+        return f"{text}, and singles out {of_all}"
+    known = [(_of(left, c["alone"])[0], c["column"]) for c in columns if c["alone"] is not None]
+    alone, worst = max(known, key=lambda one: one[0])
+    of_one = f"{worst} alone singles out {_part(alone, whole, who)}"
+    if not alone:
+        of_one = f"none alone singles out a {_ONE[who]}"
+    return f"{text}: {of_one}, together they single out {of_all}{_uncounted(columns)}"
+
+
+def _covered(left: Mapping[str, Any], covered: Mapping[str, Any]) -> Iterator[str]:
+    """Who is in no class with others, which some models allow."""
+    singled, whole, who = _of(left, covered)
+    others = "nobody" if who == "people" else "no other"
+    if singled:
+        many = left["quasi_identifiers"]
+        by = "quasi-identifier" if many == 1 else f"{many} quasi-identifiers"
+        verb = "shares" if singled == 1 else "share"
+        yield f"{_part(singled, whole, who)} {verb} the {by} with {others}"
+
+
+def _uncounted(columns: Sequence[Mapping[str, Any]]) -> str:
+    names = [c["column"] for c in columns if c["alone"] is None]
+    return f" (not counted alone, for there are many: {_list(names)})" if names else ""
+
+
+def _certain(
+    record: Mapping[str, Any],
+    left: Mapping[str, Any],
+    certain: Mapping[str, Any],
+    audience: Audience,
+) -> Iterator[str]:
+    """Whose value of a sensitive column is certain, and who accepted that."""
+    name = certain["column"]
+    column: Mapping[str, Any] = next(
+        (c for c in record.get("columns") or () if c["name"] == name), {}
+    )
+    accepted = "homogeneity" in (column.get("accept") or ())
+    many, whole, who = _of(left, certain)
+    if not many:
+        if accepted:
+            yield (
+                f"no {_ONE[who]}'s {_list([name])} follows from the quasi-identifiers, though no "
+                "model promises that"
+            )
+        return
+    why = "the models allow it"
+    if accepted:
+        why = "accepted by you" if audience == "internal" else "accepted by its owner"
+        why += f' because "{column["reason"]}"' if column.get("reason") else ""
+    covered = left["quasi_identifiers"]
+    knows = "the quasi-identifier" if covered == 1 else f"the {covered} quasi-identifiers"
+    nulls = ", missing values among them" if record.get("null_policy") == "wildcard" else ""
+    yield (
+        f"for {many:,} {_ONE[who] if many == 1 else who}, {part(many, whole)}, anyone who knows "
+        f"{knows}{nulls} learns {name} for certain: {why}"
+    )
+
+
+def _reading(reading: Mapping[str, Any]) -> str:
+    """What follows of a sensitive attribute from how the release was made."""
+    name = " with ".join(_list([column]) for column in reading["columns"])
+    if reading["sound"]:
+        return f"blocks tell nothing of {name} by their shape, also to who knows how they were made"
+    who = "who knows the algorithm and everybody's quasi-identifiers"
+    if not reading["claimed"]:
+        return f"the minimality attack, by {who}, reads {name} of nobody"
+    return (
+        f"{who} reads {name} of {reading['right']:,} of {reading['claimed']:,} people rightly, "
+        "whatever their classes show (minimality attack)"
+    )
+
+
+def _downcoded(record: Mapping[str, Any]) -> Iterator[str]:
+    """Which generalized values are taken back in part, where that was to be measured."""
+    found = record.get("downcoded")
+    if found and found["right"] and "downcoding" in (record.get("metrics") or {}):
+        right, cells = found["right"], found["cells"]
+        yield (
+            "who knows the method, the hierarchies and which values there are, narrows "
+            f"{right:,} of {cells:,} generalized values ({part(right, cells)}) by a level for "
+            "certain; a larger k leaves fewer (downcoding)"
+        )
+
+
+def _inferred(record: Mapping[str, Any]) -> Iterator[str]:
+    """Of which sensitive columns the release teaches more than its classes."""
+    metrics = record.get("metrics") or {}
+    for name, right in metrics.items():
+        own = name.removesuffix(".right")
+        if own == name or not own.startswith("inference.") or metrics[own] <= 0:
+            continue
+        column = _list([own.removeprefix("inference.")])
+        yield (
+            "who learns from the release which values go with which quasi-identifiers guesses "
+            f"{column} of {share(right)} of the people in it rightly, by their classes alone of "
+            f"{share(metrics[f'{own}.by_class'])}"
+        )
+
+
+_ONE = {"records": "record", "people": "person"}
+
+
+def _of(left: Mapping[str, Any], singled: Mapping[str, Any]) -> tuple[int, int, str]:
+    """How many, of how many, and of what: people, where they count and may be told."""
+    if singled["people"] is not None:
+        return singled["people"], left["people"], "people"
+    return singled["records"], left["records"], "records"
+
+
+def _part(some: int, whole: int, who: str) -> str:
+    return f"{some:,} of {whole:,} {who} ({part(some, whole)})"
+
+
+def _list(names: Sequence[str]) -> str:
+    # a name with a line break in it would write sentences of its own
+    return ", ".join("".join(c if c.isprintable() else "�" for c in name) for name in names)
+
+
+def _some(names: Sequence[str]) -> str:
+    if len(names) <= NAMED:
+        return _list(names)
+    return f"{_list(names[: NAMED - 1])} and {len(names) - NAMED + 1} more columns"
+
+
+# -- use --------------------------------------------------------------------------------------
+
+
+def _use(record: Mapping[str, Any], audience: Audience, suppressed: str | None) -> Iterator[str]:
+    internal = audience == "internal"
+    loss, metrics = record.get("loss"), record.get("metrics") or {}
+    if loss is not None:
+        yield f"loss {loss:.4f} (0 none, 1 all)" if internal else f"loss about {loss:.2f}"
+    elif "information_loss" in metrics:
+        yield f"{number(metrics['information_loss'])} % of the numbers' variance is lost"
+    if internal:
+        yield _query_error(record)
+    taken, rows = record.get("suppressed_rows"), record.get("source_rows")
+    if record.get("synthetic"):
+        return
+    if suppressed is not None:
+        yield f"suppressed records: {suppressed}"
+    elif taken:
+        yield f"{_part(taken, rows, 'records') if rows else taken} suppressed"
+    elif taken == 0:
+        yield "no record suppressed"
+
+
+def _query_error(record: Mapping[str, Any]) -> str:
+    """The mean error of a workload, over how many of how many questions."""
+    workload = record.get("queries")
+    if not workload or not workload["queries"]:
+        return "query error not measured, for the spec names no questions (evaluate: queries)"
+    asked = workload["queries"]
+    refused = sum(bool(q.get("refused")) for q in asked)
+    known = sum(q.get("relative_error") is not None for q in asked)
+    mean = workload["mean_relative_error"]
+    text = f"mean query error {share(mean)} over {known} of {len(asked)} questions"
+    if mean is None:
+        text = f"no query error is known of {len(asked)} questions"
+    return text + (f", {refused} not answered" if refused else "")

@@ -1,0 +1,158 @@
+"""Other tables that hold records of the same source: copies, files of it, parts, newer versions.
+
+A source is known by its place first. One of another place is known by the digests of its records,
+which books keep: identifiers where there are some, else all that a record holds. They do not depend
+on the names of columns. Three things could make strangers look alike, and are told apart:
+
+- a few people who are in two tables: less than `SHARE` of the smaller one is not looked at;
+- rows of tables without identifiers, which are equal by chance: `SHARE_OF_ROWS` is asked of them;
+- serial numbers, which every table begins at 1: of a sample of the records with equal numbers some
+  other column has to agree beyond chance, by Cohen's kappa of `AGREEMENT` at least.
+
+What cannot be decided counts as the same source.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.bind.bound import Bound
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.rerelease.equivalence_classes import Known, digest_of, original
+
+SHARE, SHARE_OF_ROWS = 0.05, 0.5  # records in common, of the smaller of the two
+AGREEMENT = 0.5  # Cohen (1960), "A coefficient of agreement for nominal scales", eq. 1
+SAMPLED, SAMPLED_COLUMNS, FEWEST = 256, 16, 8
+DENSE = 4  # numbers with gaps are serial while at most one in so many is in use
+DIGITS = 2**32
+
+Sample = Mapping[str, Sequence[int]]  # digests of cells, by the digest of their record
+
+
+def in_common(session: Session, own: Relation, before: Relation) -> tuple[int, int]:
+    """How many records two releases both show, and how many the smaller one shows."""
+    alike = exp.column("record", "own").eq(exp.column("record", "before"))
+    both = (
+        exp.select(exp.Count(this=exp.Star()))
+        .from_(exp.alias_(own.table, "own", table=True))
+        .join(exp.alias_(before.table, "before", table=True), on=alike, join_type="semi")
+    )
+    sizes = [
+        int(session.row(exp.select(exp.Count(this=exp.Star())).from_(of.table))[0])
+        for of in (own, before)
+    ]
+    return int(session.row(both)[0]), min(sizes)
+
+
+def is_serial(bound: Bound, session: Session, known: Known) -> bool:
+    """Whether records are told apart by whole numbers that leave few out, as 1, 2, 3, … do."""
+    if len(known.record) != 1:
+        return False
+    text = exp.cast(column(known.record[0], "source"), "VARCHAR", dialect="duckdb")
+    number = exp.TryCast(this=text, to=exp.DataType.build("HUGEINT", dialect="duckdb"))
+    found = exp.select(
+        exp.Count(this=text.copy()),
+        exp.Count(this=number),
+        exp.Count(this=exp.Distinct(expressions=[number.copy()])),
+        exp.Min(this=number.copy()),
+        exp.Max(this=number.copy()),
+    ).from_(original(bound, session).subquery("source"))
+    values, numbers, different, low, high = session.row(found)
+    return bool(values == numbers and (not different or high - low < DENSE * different))
+
+
+def sketches(bound: Bound, session: Session) -> Iterator[list[str]]:
+    """The smallest digests of each identifier, which a copy has too: none of serial numbers.
+
+    Bottom-k sketches (Cohen and Kaplan 2007, "Summarizing data using bottom-k sketches").
+    """
+    names = dict.fromkeys(
+        [*([bound.subject.name] if bound.subject else []), *bound.names("identifier")]
+    )
+    for name in names:
+        if is_serial(bound, session, Known((name,), None)):
+            continue
+        digest = exp.alias_(digest_of([name], "source"), "one")
+        rows = exp.select(digest).distinct().from_(original(bound, session).subquery("source"))
+        known = exp.not_(column(name, "source").is_(exp.null()))
+        found = session.rows(rows.where(known).order_by("one").limit(SAMPLED))
+        yield [str(one) for (one,) in found]
+
+
+def hold_the_same(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether two sketches are of columns of which one holds some of the other's values.
+
+    Below the largest digest of the shorter reach both know all of theirs.
+    """
+    reach = [max(map(int, one)) if len(one) == SAMPLED else inf for one in (first, second)]
+    own, other = ({int(d) for d in one if int(d) <= min(reach)} for one in (first, second))
+    smaller = min(len(own), len(other))
+    return bool(smaller) and len(own & other) >= SHARE * smaller
+
+
+def sample(bound: Bound, session: Session, known: Known, own: Relation) -> dict[str, list[int]]:
+    """Digests of the cells of some records, the same ones in each table that has them.
+
+    Those whose digests are the smallest are taken: a copy takes the same. Empty where nothing else
+    than what tells records apart is in the source.
+    """
+    told = {name.lower() for name in known.record}
+    ranks = {"quasi_identifier": 0, "synthesize": 0, "sensitive": 1}
+    others = [c for c in bound.columns if c.name.lower() not in told]
+    others = sorted(others, key=lambda c: ranks.get(c.spec.role or "", 2))[:SAMPLED_COLUMNS]
+    if not others:
+        return {}
+    smallest = exp.select("record").from_(own.table).order_by("record").limit(SAMPLED)
+    chosen = session.run(Step("deid_sampled", smallest))
+    record = digest_of(known.record, "source")
+    cells = [
+        exp.alias_(
+            exp.Mod(this=digest_of([c.name], "source"), expression=exp.convert(DIGITS)), f"cell{i}"
+        )
+        for i, c in enumerate(others)
+    ]
+    rows = (
+        exp.select(exp.alias_(record, "record"), *cells)
+        .from_(original(bound, session).subquery("source"))
+        .where(
+            exp.In(this=record.copy(), query=exp.select("record").from_(chosen.table).subquery())
+        )
+    )
+    return {str(row[0]): [int(cell) for cell in row[1:]] for row in session.rows(rows)}
+
+
+def agree(now: Sample, before: Sample) -> bool:
+    """Whether some column of two samples agrees, on records of the same number, beyond chance.
+
+    True also where too few records are in both, or no column has more than one value: that they are
+    strangers is then not known.
+    """
+    both = [one for one in now if one in before]
+    if len(both) < FEWEST:
+        return True
+    undecided = True
+    for mine in zip(*(now[one] for one in both), strict=True):
+        for theirs in zip(*(before[one] for one in both), strict=True):
+            kappa = _kappa(mine, theirs)
+            if kappa is not None:
+                undecided = False
+                if kappa >= AGREEMENT:
+                    return True
+    return undecided
+
+
+def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float | None:
+    """Agreement beyond chance of two columns; None where chance alone makes them agree."""
+    number = len(first)
+    ones, others = Counter(first), Counter(second)
+    chance = sum(ones[value] * others[value] for value in ones) / number**2
+    if chance >= 1:
+        return None
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / number
+    return float((observed - chance) / (1 - chance))

@@ -1,0 +1,180 @@
+"""Warnings of synthetic records: what must be answered before any is drawn, and what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dbdeid.bind.bound import BoundColumn
+from dbdeid.data.classes import SOURCE
+from dbdeid.engine.relation import MEASURED, cast, column
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.errors import Mistake
+from dbdeid.methods.attacks.membership import Attempt
+from dbdeid.methods.attacks.shadow_releases import PRECISION, Shadowed
+from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.condensation.synthetic_rows import as_number
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.prepare.synthesis import COUNTED_FROM
+
+# A table of fewer rows says nothing of which values are those of single people.
+FEW_ROWS = 20
+# What must stand wherever cluster_size is shown.
+NO_GUARANTEE = "no formal guarantee"
+# Categories and extreme numbers of fewer records than this are those of single people.
+FEW_RECORDS = 11
+# Statistics farther than this from the source's, in the noise of sampling, are not kept.
+MISSED = 0.25
+# A membership attack that does better than this tells of people, not of the population.
+MUCH_TOLD = 0.55
+
+
+def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
+    """Columns whose values would leave as they are though they are those of single people."""
+    synthesis = prepared.parameters.synthesis
+    if synthesis is None:
+        return
+    for c in prepared.bound.released:
+        if c.spec.reason:
+            continue
+        if _named(c):
+            rare, common = _categories(c, FEW_RECORDS, session)
+            if rare and prepared.rows >= FEW_ROWS:
+                keep = f"`pool: {common}` keeps those of more, and calls the rest other"
+                hint = keep if _can_pool(c, common) else "drop the column"
+                yield prepared.bound.file.mistake(
+                    f"column {c.name!r} has {rare:,} categories of fewer than {FEW_RECORDS} "
+                    "records, which would be released as they are: they tell of single people",
+                    "columns",
+                    c.name,
+                    hint=f"{hint}; or give it a `reason: …` that they may be known",
+                )
+        elif c.column.family == "integer" and c.name != synthesis.response and _unique(c, session):
+            yield prepared.bound.file.mistake(
+                f"column {c.name!r} has another whole number in each record, as numbers have that "
+                "people are given: synthetic ones would be those of others",
+                "columns",
+                c.name,
+                hint="drop the column, or give it a `reason: …` that it is a measurement",
+            )
+
+
+def _unique(c: BoundColumn, session: Session) -> bool:
+    """Whether no two of a number of records have the same value."""
+    value = column(c.name)
+    distinct = exp.Count(this=exp.Distinct(expressions=[value]))
+    query = exp.select(distinct, exp.Count(this=value.copy())).from_(SOURCE.table)
+    found, known = session.row(query)
+    return bool(found == known >= FEW_ROWS)
+
+
+def _named(c: BoundColumn) -> bool:
+    """Whether the values of a column are names, which are drawn as they are."""
+    return c.released_type == "VARCHAR"
+
+
+def _can_pool(c: BoundColumn, common: int) -> bool:
+    return common > 0 and c.column.family in ("text", "enum")
+
+
+def _categories(c: BoundColumn, few: int, session: Session) -> tuple[int, int]:
+    """How many categories are released that fewer records have, and how many more have."""
+    values = {"few": few, "most": c.spec.pool}
+    rare, common = session.row(
+        step("review/rare_categories", {"rel": SOURCE}, {"col": [c.name]}, values)
+    )
+    return int(rare), int(common)
+
+
+def shown(prepared: Prepared, session: Session) -> Iterator[str]:
+    """What a reader should know of records that are drawn from clusters."""
+    synthesis = prepared.parameters.synthesis
+    if synthesis is None:
+        return
+    k = synthesis.recipe.k
+    yield (
+        f"cluster_size: {NO_GUARANTEE}: each record is drawn from a cluster of at least {k} "
+        "records, and which these are depends on the data"
+    )
+    if synthesis.recipe.variant == "recipient" and not synthesis.recipe.counts:
+        yield (
+            f"clusters of fewer than {COUNTED_FROM} records would tell who is in them if they kept "
+            "their categories by count and the spread of their numbers; rare categories may be "
+            "lost instead"
+        )
+    yield from _uncalibrated(prepared)
+    for c in prepared.bound.released:
+        if _named(c):
+            rare, common = _categories(c, k, session)
+            if rare:
+                others = f"; `pool: {common}` would keep the others" if _can_pool(c, common) else ""
+                yield (
+                    f"{c.name}: {rare} of its categories are those of fewer than {k} records, and "
+                    f"are released as they are{others}"
+                )
+        elif c.column.family in MEASURED:
+            lonely = _lonely(c, session)
+            if lonely:
+                yield (
+                    f"{c.name}: {lonely} of its values lie far from all others, and what is drawn "
+                    "near them tells of their owners: cut them off in `source: {sql: …}`, as in "
+                    f"`least({c.name}, …)`"
+                )
+
+
+def _lonely(c: BoundColumn, session: Session) -> int:
+    value = as_number(c.column, column(c.name))
+    cells = exp.select(exp.alias_(cast(value, "DOUBLE"), "value")).from_(SOURCE.table)
+    found = session.row(step("review/lonely_values", {"cells": cells}, {}, {"few": FEW_RECORDS}))[0]
+    return int(found)
+
+
+def _uncalibrated(prepared: Prepared) -> Iterator[str]:
+    """Which of the declared models synthetic records are not calibrated for, though they are."""
+    synthesis = prepared.parameters.synthesis
+    if synthesis is None or synthesis.analyses is None:
+        return
+    for analysis in prepared.bound.analyses:
+        if (text := analysis.several) is not None:
+            yield (
+                f"{analysis.place} ({analysis.kind}) is not calibrated: {text} depends on several "
+                "columns"
+            )
+
+
+def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
+    """What can be told of who was in the data, by the strongest of the attacks."""
+    auc = max(trial.auc, found.everyone.auc)
+    named = found.people_at_risk
+    if auc <= MUCH_TOLD and not named:
+        return
+    few = f"{named:,} people, {found.outliers_at_risk:,} of them outliers, can be named as in it"
+    who = f": {few}, at least {PRECISION:.0%} of those named rightly" if named else ""
+    yield (
+        f"whether somebody was in the data can be told too well (AUC {auc:.3f} of who knows "
+        f"the method, of outliers {found.outliers.auc:.3f}; above {MUCH_TOLD} is much){who}. A k "
+        f"larger than {k}, fewer columns, and outliers merged with others (`pool`, or numbers cut "
+        "off in `source: {sql: …}`) tell less"
+    )
+
+
+def tried(outcome: Outcome) -> Iterator[str]:
+    """What a trial found, or did not, of what synthetic records tell of who was in the data."""
+    made = outcome.synthetic
+    if made is None:
+        return
+    if made.calibrated and made.gap > MISSED:
+        yield (
+            f"the statistics of the declared models are still {made.gap:.2g} standard errors of "
+            "sampling from those of the source: clusters are too small, or columns determine each "
+            "other; look at how the models came out"
+        )
+    if made.trial is not None and made.shadows is not None:
+        yield from _membership(made.k, made.trial, made.shadows)
+    if made.trial is None:
+        yield (
+            "too few records to try, on a random half of them, whether synthetic records tell who "
+            "was in it: that copies of records stay within a limit is not promised"
+        )

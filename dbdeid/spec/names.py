@@ -1,0 +1,60 @@
+"""The names of what a release makes beside its target."""
+
+from __future__ import annotations
+
+from dbdeid.errors import DataError
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.method_spec import External, Policy
+from dbdeid.spec.release_spec import ReleaseSpec, beside
+
+# The private tables of a frontier of policies, by what follows the release's name.
+FRONTIER, EVALUATIONS = "frontier", "evaluations"
+
+
+def dictionary_name(release: str) -> str:
+    """The name of the public companion that explains released values."""
+    return f"{release}_dictionary"
+
+
+def frontier_of(spec: ReleaseSpec) -> tuple[str, ...]:
+    """The names of the private tables that keep a frontier of policies; other methods have none."""
+    if not isinstance(spec.method, Policy):
+        return ()
+    return tuple(f"{spec.release}_{what}" for what in (FRONTIER, EVALUATIONS))
+
+
+def catalog_name(release: str) -> str:
+    """The name of the public companion that counts counterfeit records."""
+    return f"{release}_catalog"
+
+
+def objects_of(release: str, spec: ReleaseSpec) -> tuple[str, ...]:
+    """The names of a release and of all that is public beside it: tables, then views."""
+    if spec.output.kind == "view":
+        return (release,)
+    return release, *(f"{release}_{what}" for what in beside(spec))
+
+
+def method_of(spec: ReleaseSpec) -> External:
+    """The method of a spec that declares a release made elsewhere."""
+    assert isinstance(spec.method, External)
+    return spec.method
+
+
+def is_external(file: SpecFile) -> bool:
+    """Whether a spec declares a release made elsewhere."""
+    return isinstance(file.spec.method, External)
+
+
+def refuse(file: SpecFile, what: str, instead: str) -> None:
+    """Refuse what needs a release of our own.
+
+    Raises:
+        DataError: the release of the spec was made elsewhere.
+    """
+    if is_external(file):
+        table = method_of(file.spec).table
+        raise DataError(
+            f"release {file.spec.release!r} was made elsewhere (table {table!r}), and {what}",
+            hint=instead,
+        )

@@ -1,0 +1,98 @@
+"""The source generalized once more as declared, apart from the method that wrote the release.
+
+A join with the hierarchies on the text of each value. Columns are called c0, c1, … in the order of
+the released ones, so that no name in the release can meet a name in a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.verify.base.classes import STAR, all_star, as_text
+from dbdeid.verify.base.declaration import Declared
+
+
+def names_of(columns: Sequence[Column]) -> list[str]:
+    """The names of the columns here."""
+    return [f"c{i}" for i in range(len(columns))]
+
+
+def renamed(source: exp.Query | Relation, columns: Sequence[Column]) -> exp.Select:
+    """The columns of a table or query under these names."""
+    origin = source.table if isinstance(source, Relation) else source.copy().subquery("origin")
+    names = zip(columns, names_of(columns), strict=True)
+    return exp.select(*(exp.alias_(column(c.name), alias) for c, alias in names)).from_(origin)
+
+
+def all_starred(columns: Sequence[Column], declared: Declared) -> exp.Expr:
+    """Whether every quasi-identifier is `*`."""
+    names = zip(columns, names_of(columns), strict=True)
+    return all_star(column(n) for c, n in names if c.name in declared.quasi_identifiers)
+
+
+def generalized(
+    raw: Relation, columns: Sequence[Column], declared: Declared, hierarchies: Relation
+) -> exp.Select:
+    """The query of the generalized source; rows with a value the hierarchies lack are missing.
+
+    Args:
+        raw: the source under these names, level 0 (pseudonyms already in their place).
+        columns: the written columns that are wanted.
+        declared: at which levels.
+        hierarchies: `deid.hierarchies`, or its rows for this release.
+    """
+    query = exp.select().from_(exp.alias_(raw.table, "s", table=True))
+    for written, name in zip(columns, names_of(columns), strict=True):
+        value = column(name, "s")
+        level = declared.transformation.get(written.name, 0)
+        top = declared.tops.get(written.name, 0)
+        shown: exp.Expr = value
+        if written.name in declared.quasi_identifiers and level >= top > 0:
+            shown = exp.Literal.string(STAR)
+        elif written.name in declared.quasi_identifiers and level > 0:
+            labels = f"l{name}"
+            mapping = _labels(raw, name, written.name, level, declared, hierarchies)
+            same = exp.NullSafeEQ(this=value, expression=column("value", labels))
+            query = query.join(mapping.subquery(labels), on=same)
+            shown = column("label", labels)
+        query = query.select(exp.alias_(as_written(shown, value, raw, written), name))
+    return query
+
+
+def as_written(shown: exp.Expr, value: exp.Expr, raw: Relation, written: Column) -> exp.Expr:
+    """What is shown of a value in the type of the released column."""
+    origin = raw.find(value.name)
+    if shown is value and origin is not None and origin.type == written.type:
+        return shown.copy()
+    kind = exp.DataType.build(written.type, dialect="duckdb")
+    return exp.TryCast(this=shown.copy(), to=kind)
+
+
+def _labels(
+    raw: Relation,
+    name: str,
+    hierarchy: str,
+    level: int,
+    declared: Declared,
+    hierarchies: Relation,
+) -> exp.Select:
+    """The label of each value of one column; a value with two labels has none."""
+    values = exp.select(exp.alias_(column(name), "value")).distinct().from_(raw.table)
+    rows = exp.select("*").from_(exp.alias_(hierarchies.table, "h", table=True))
+    rows = rows.where(column("hierarchy", "h").eq(exp.Literal.string(hierarchy)))
+    rows = rows.where(column("level", "h").eq(level))
+    if hierarchies.find("release"):
+        rows = rows.where(column("release", "h").eq(exp.Literal.string(declared.release)))
+    same = exp.NullSafeEQ(this=as_text(column("value", "v")), expression=column("value", "h"))
+    return (
+        exp.select(
+            column("value", "v"), exp.alias_(exp.AnyValue(this=column("label", "h")), "label")
+        )
+        .from_(values.subquery("v"))
+        .join(rows.subquery("h"), on=same)
+        .group_by(column("value", "v"))
+        .having(exp.Count(this=exp.Star()).eq(1))
+    )

@@ -1,0 +1,91 @@
+"""A file that holds, cell by cell, what a verified database holds: it keeps the same promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.session import Session
+from dbdeid.verify.base.declaration import Check, Verification
+from dbdeid.verify.base.file_kinds import IN_PARQUET
+from dbdeid.verify.files.content import canonical
+
+# What is found of a database file as such, or anew of each kind of file.
+_OF_FILE = {"columns", "types", "definition"}
+_OF_FILE |= {"comments", "objects", "storage", "statistics", "views"}
+_PLAIN = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A database file of the same release that was reopened and verified.
+
+    Attributes:
+        path: the file.
+        tables: the names of release, dictionary and catalog in it, as far as there are any.
+        found: what was found of it.
+    """
+
+    path: Path
+    tables: tuple[str, ...]
+    found: Verification
+
+    def checks(self) -> list[Check]:
+        """What was found of its rows, and holds of all that are the same."""
+        return [c for c in self.found.hygiene if c.check not in _OF_FILE]
+
+
+def alike(session: Session, twin: Twin, tables: Sequence[Relation]) -> bool:
+    """Whether tables hold what those of a verified file hold, every cell in the same place.
+
+    Args:
+        session: sees the tables, and may open the file.
+        twin: the verified file.
+        tables: in the order of the names in it, described.
+    """
+    if not twin.found.verified or len(tables) != len(twin.tables):
+        return False
+    catalog = session.attach(twin.path, read_only=True)
+    try:
+        return all(
+            session.exists(name, catalog=catalog) == "table"
+            and _same(session, table, session.relation(name, catalog=catalog))
+            for table, name in zip(tables, twin.tables, strict=True)
+        )
+    finally:
+        session.detach(catalog)
+
+
+def _same(session: Session, one: Relation, other: Relation) -> bool:
+    """Whether two tables have the same rows in the same order."""
+    if one.names != other.names or _count(session, one) != _count(session, other):
+        return False
+    pairs = tuple(zip(one.columns, other.columns, strict=True))
+    if any(a.type not in (b.type, IN_PARQUET.get(b.type)) for a, b in pairs):
+        return False  # other types of the same texts are another table
+    unlike = [
+        exp.NullSafeNEQ(this=_told(a, "one", a == b), expression=_told(b, "other", a == b))
+        for a, b in pairs
+    ]
+    both = exp.select(exp.Count(this=exp.Star())).from_(exp.alias_(one.table, "one"))
+    beside = exp.Join(this=exp.alias_(other.table, "other"), method="POSITIONAL")
+    both = both.join(beside)
+    return session.row(both.where(exp.or_(*unlike))) == (0,)
+
+
+def _count(session: Session, table: Relation) -> int:
+    return int(session.row(exp.select(exp.Count(this=exp.Star())).from_(table.table))[0])
+
+
+def _told(value: Column, table: str, same_type: bool) -> exp.Expr:
+    """A cell as something that equals no other: text by its bytes, whatever its collation."""
+    cell = column(value.name, table)
+    if same_type and value.type in _PLAIN:
+        return cell
+    if same_type and value.type == "VARCHAR":
+        return exp.Anonymous(this="encode", expressions=[cell])
+    return canonical(cell, value.type)

@@ -1,0 +1,43 @@
+"""The dictionary that lies beside a file of anyone, or in it: it must not explain a value twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.session import Session
+from dbdeid.verify.base import file_kinds, hygiene
+from dbdeid.verify.base.declaration import Check
+
+
+def dictionary(session: Session, target: Path) -> Relation | None:
+    """The dictionary beside a Parquet or CSV file, where there is one, by its name.
+
+    Raises:
+        DataError: a file of that name cannot be read.
+    """
+    path = target.with_stem(f"{target.stem}_dictionary")
+    if not path.is_file():
+        return None
+    if file_kinds.kind(path) == file_kinds.PARQUET:
+        return file_kinds.parquet(session, path, "verify_dictionary")
+    text = file_kinds.exported_csv(session, path, "verify_dictionary_text")
+    return file_kinds.typed(session, text, hygiene.MARKED, "verify_dictionary")[0]
+
+
+def unambiguous(session: Session, listed: Relation | None) -> list[Check]:
+    """Whether a dictionary explains each value of each column once: else a reader may pick.
+
+    No check where there is none, or another table has its name.
+    """
+    if listed is None or not hygiene.readable(listed):
+        return []
+    of_value = [column("column"), column("released_value")]
+    repeated = exp.select(of_value[0]).from_(listed.table).group_by(*of_value)
+    repeated = repeated.having(exp.Count(this=exp.Star()) > 1)
+    names = exp.select(column("column"), exp.Count(this=exp.Star())).from_(repeated.subquery("r"))
+    rows = session.rows(names.group_by(column("column")).order_by(column("column")))
+    wrong = [f"lists {count} values of {name!r} more than once" for name, count in rows]
+    return [Check("dictionary", not wrong, "; ".join(wrong))]

@@ -1,0 +1,212 @@
+"""The promises of a padded release that only its owner can hold it to, who knows the counterfeits.
+
+Without those the release is the source, generalized, record by record: nothing is missing and
+nothing else was invented. They are what the catalog counts, they pad the small classes and no
+other, and Lemma 1 of Lee, Kim & Chung 2017 holds for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.session import Session, Step
+from dbdeid.engine.sqltext import step
+from dbdeid.verify.base.classes import as_text
+from dbdeid.verify.base.declaration import CLASS_ID, Declared, Promise
+from dbdeid.verify.base.generalized import names_of, renamed
+from dbdeid.verify.padding.padded_release import Counted
+from dbdeid.verify.records.matching import matched
+from dbdeid.verify.records.truthfulness import truthfulness
+
+FLAGGED = (Column("record", "VARCHAR[]"), Column("counterfeits", "BIGINT"))
+
+REAL, FLAGS = "verify_real", "verify_flags"
+
+
+def promises(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    counted: Counted,
+    flagged: Relation,
+    dictionary: Relation | None,
+) -> Iterator[Promise]:
+    """What the counterfeits promise beside the written table and its catalog.
+
+    Args:
+        session: sees all tables.
+        table: the written table, described, with all its columns.
+        declared: its shape and promises.
+        counted: its classes and catalog.
+        flagged: its counterfeits: `record`, all released columns as text, and `counterfeits`.
+        dictionary: tells at which levels a class stands, where these differ.
+    """
+    wanted = {"malformed": 0, "not_released": 0, "too_many": 0}
+    if flagged.columns != FLAGGED:
+        yield Promise("flagged_records", wanted, "not measurable: another shape", False)
+        return
+    tables: dict[str, Relation | exp.Query] = {"records": _records(table), "flagged": flagged}
+    malformed, missing, total, released = session.row(step("verify/flagged", tables))
+    too_many = total - (released - declared.source_rows)
+    found = {"malformed": malformed, "not_released": missing, "too_many": too_many}
+    yield Promise("flagged_records", wanted, found, found == wanted)
+    yield from _of_classes(session, declared, counted, flagged, dictionary)
+
+
+def _records(table: Relation) -> exp.Select:
+    """The written table as c0, c1, … and `record`, all its cells as text."""
+    texts = [as_text(column(c.name)) for c in table.columns]
+    record = exp.alias_(exp.Array(expressions=texts), "record")
+    return renamed(table, table.columns).select(record)
+
+
+def _of_classes(
+    session: Session,
+    declared: Declared,
+    counted: Counted,
+    flagged: Relation,
+    dictionary: Relation | None,
+) -> Iterator[Promise]:
+    padding = declared.padding
+    assert padding is not None
+    flags = session.run(Step(FLAGS, _flags(flagged, declared)))
+    try:
+        groups = counted.groups
+        tables: dict[str, Relation | exp.Query] = {
+            "counts": counted.counts,
+            "flags": flags,
+            "listed": groups.listed if groups else _NO_ROWS,
+            "members": groups.members if groups else _NO_ROWS,
+        }
+        sizes = {"k": padding.k, "size": padding.size}
+        query = step("verify/flags", tables, values=sizes)
+        miscounted, unlisted, lemma_1, unpadded = session.row(query)
+        untouched = _untouched(session, declared, counted, flags, dictionary)
+    finally:
+        session.drop_temp(FLAGS)
+    if counted.groups is not None:
+        counts = {
+            "miscounted": miscounted,
+            "classes_outside_groups": unlisted,
+            "levels_never_padded": untouched,
+        }
+        wanted = dict.fromkeys(counts, 0)
+        yield Promise("catalog_of_flagged", wanted, counts, counts == wanted)
+        told = {"violations": lemma_1}
+        yield Promise("lemma_1_of_flagged", {"violations": 0}, told, not lemma_1)
+    wanted_sizes = {"k": padding.k, "padded_to": padding.size, "classes_unlike": 0}
+    yield Promise("padding", wanted_sizes, {"classes_unlike": unpadded}, not unpadded)
+
+
+def _untouched(
+    session: Session,
+    declared: Declared,
+    counted: Counted,
+    flags: Relation,
+    dictionary: Relation | None,
+) -> int:
+    """Levels at which classes of the catalog stand and none was padded: those are known clean."""
+    assert declared.padding is not None
+    if not declared.local or dictionary is None or counted.groups is None:
+        return 0
+    query = exp.select(column("class", "c")).from_(
+        exp.alias_(counted.classes.table, "c", table=True)
+    )
+    levels: list[exp.Expr] = []
+    for i, name in enumerate(declared.quasi_identifiers):
+        alias = f"d{i}"
+        entry = exp.select(column("released_value"), column("level")).from_(dictionary.table)
+        entry = entry.where(column("column").eq(exp.Literal.string(name)))
+        same = exp.NullSafeEQ(
+            this=as_text(column(f"k{i}", "c")), expression=column("released_value", alias)
+        )
+        query = query.join(entry.subquery(alias), on=same, join_type="left")
+        levels.append(column("level", alias))
+    signatures = query.select(exp.alias_(exp.Array(expressions=levels), "signature"))
+    tables: dict[str, Relation | exp.Query] = {
+        "signatures": signatures,
+        "members": counted.groups.members,
+        "flags": flags,
+    }
+    return int(session.row(step("verify/signatures", tables))[0])
+
+
+# What a release without a catalog tells.
+_NO_ROWS = exp.select(
+    *(exp.alias_(cast(exp.null(), "BIGINT"), name) for name in ("grp", "class", "counterfeits")),
+    exp.alias_(cast(exp.null(), "VARCHAR"), "value"),
+).limit(0)
+
+
+def _flags(flagged: Relation, declared: Declared) -> exp.Select:
+    """The counterfeits by class and sensitive value."""
+    assert declared.padding is not None
+    names = [c.name for c in declared.columns]
+    sensitive = declared.padding.sensitive
+    value = cast(exp.null(), "VARCHAR") if sensitive is None else _cell(names.index(sensitive))
+    number = exp.TryCast(this=_cell(names.index(CLASS_ID)), to=exp.DataType.build("BIGINT"))
+    rows = exp.select(exp.alias_(number, "class"), exp.alias_(value, "value"))
+    rows = rows.select(column("counterfeits")).from_(flagged.table)
+    total = exp.alias_(exp.Sum(this=column("counterfeits")), "counterfeits")
+    keys = [column("class"), column("value")]
+    return (
+        exp.select(*keys, total)
+        .from_(rows.subquery("rows"))
+        .group_by(*(key.copy() for key in keys))
+    )
+
+
+def _cell(place: int) -> exp.Expr:
+    return exp.Anonymous(
+        this="list_extract", expressions=[column("record"), exp.convert(place + 1)]
+    )
+
+
+def truthful(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    flagged: Relation,
+    source: exp.Query | Relation,
+    hierarchies: Relation,
+    places: Relation,
+) -> Promise:
+    """Whether the release without its counterfeits is the generalized source, both ways.
+
+    Args:
+        session: sees all tables.
+        table: the written table, described, with all its columns.
+        declared: its shape.
+        flagged: its counterfeits, of the shape `FLAGGED`.
+        source: the records as released at level 0.
+        hierarchies: `deid.hierarchies`, or its rows for this release.
+        places: what each value reads on each level.
+    """
+    assert declared.padding is not None
+    real = session.run(Step(REAL, _real(table, flagged)))
+    try:
+        if declared.local:
+            return matched(session, real, declared, source, places)
+        found = truthfulness(session, real, declared, source, hierarchies)
+        rows = exp.select(exp.Count(this=exp.Star())).from_(real.table)
+        missing = int(found.found["source_rows"]) - int(session.row(rows)[0])
+        wanted = found.declared | {"missing_records": 0}
+        told = found.found | {"missing_records": missing}
+        return Promise(found.model, wanted, told, found.holds and not missing)
+    finally:
+        session.drop_temp(REAL)
+
+
+def _real(table: Relation, flagged: Relation) -> exp.Select:
+    """The released columns without `class_id`, of the records that are not counterfeit."""
+    kept = [(c.name, n) for c, n in zip(table.columns, names_of(table.columns), strict=True)]
+    kept = [(name, n) for name, n in kept if name != CLASS_ID]
+    tables: dict[str, Relation | exp.Query] = {"records": _records(table), "flagged": flagged}
+    rows = step("verify/real", tables, {"column": [n for _, n in kept]})
+    assert isinstance(rows, exp.Query)
+    return exp.select(*(exp.alias_(column(n), identifier(name)) for name, n in kept)).from_(
+        rows.subquery("real")
+    )

@@ -1,0 +1,243 @@
+"""Truthfulness of local recoding, from the owner's list of which record became which.
+
+Where levels differ, a released record could be that of many people. The crosswalk claims whose it
+is: so many records of these quasi-identifiers became so many of that released one. It is believed
+only as far as it is proven here:
+
+- counted over the released records it is the source, quasi-identifiers and other columns;
+- counted over the source it is the release;
+- each released value of a quasi-identifier is what the hierarchy shows of the source's value, at
+  the level at which the dictionary lists it.
+
+Then there is a one-to-one assignment of released records to those of the source. All three are
+linear in the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import step
+from dbdeid.verify.base import hygiene
+from dbdeid.verify.base.classes import as_text
+from dbdeid.verify.base.declaration import Declared, Promise
+from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.places import known_places
+
+SOURCE, RECORD, RECORDS, SUBJECT = "source", "record", "records", "subject"
+
+
+def traced(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    crosswalk: Relation | None,
+    source: exp.Query | Relation,
+    hierarchies: Relation,
+    dictionary: Relation | None,
+) -> Promise:
+    """Whether the released records are those of the source, each recoded by its hierarchies.
+
+    Args:
+        session: sees all tables.
+        table: the written table, described, with all its columns.
+        declared: its shape.
+        crosswalk: `source`, the quasi-identifiers of a record as text; `record`, all its released
+            columns as text; where subjects count `subject`, the number of whose records they are:
+            its place among the subjects in their order, from 0; `records`, how many there are.
+        source: the records as released at level 0, with their subject where one is declared.
+        hierarchies: `deid.hierarchies`, or its rows for this release.
+        dictionary: tells at which level a released value stands; None: at any.
+    """
+    wanted = {
+        "source_rows": declared.source_rows,
+        "missing_records": 0,
+        "unmapped_records": 0,
+        "invented_records": 0,
+    }
+    told = accounted(session, table, declared, crosswalk, source)
+    if crosswalk is None or isinstance(told, str):
+        return Promise("truthfulness", wanted, told, False)
+    unmapped = _unmapped(session, declared, crosswalk, hierarchies, dictionary)
+    found = told | {"unmapped_records": unmapped}
+    return Promise("truthfulness", wanted, found, found == wanted)
+
+
+def accounted(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    crosswalk: Relation | None,
+    source: exp.Query | Relation,
+) -> dict[str, int] | str:
+    """Whether the crosswalk is the source on one side and the release on the other.
+
+    Returns:
+        `source_rows`; `missing_records`, which it does not list of either; `invented_records`,
+        which it lists and neither has. A text where it cannot be read: why.
+    """
+    if reason := _unreadable(session, declared, crosswalk):
+        return reason
+    assert crosswalk is not None
+    rows, missing, foreign = _balance(
+        session, source_rows(session, declared, source), _told_of_source(declared, crosswalk)
+    )
+    _, invented, unreleased = _balance(
+        session, released_rows(table, declared), _told_of_release(declared, crosswalk)
+    )
+    return {
+        "source_rows": rows,
+        "missing_records": max(missing, unreleased),
+        "invented_records": max(invented, foreign),
+    }
+
+
+def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) -> exp.Select:
+    """Each record of the source as it is released, c0, c1, … in the order of `columns`, subject.
+
+    Args:
+        crosswalk: one that was found to be true, of a release whose subjects count.
+        declared: the shape of the release.
+        columns: those that are wanted.
+    """
+    places = {c.name: i for i, c in enumerate(declared.columns)}
+    cells = [
+        exp.alias_(cast(cell(RECORD, places[c.name]), c.type), name)
+        for c, name in zip(columns, names_of(columns), strict=True)
+    ]
+    each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(RECORDS, "s")])])
+    whole = exp.alias_(crosswalk.table, "s", table=True)
+    return exp.select(*cells, column(SUBJECT)).from_(whole).join(each, join_type="cross")
+
+
+# -- parts ---------------------------------------------------------------------------------
+
+
+def _unreadable(session: Session, declared: Declared, crosswalk: Relation | None) -> str:
+    """Why nothing can be measured."""
+    if crosswalk is None:
+        return "not measurable without the list of recodings"
+    kinds = {SOURCE: "VARCHAR[]", RECORD: "VARCHAR[]", RECORDS: "BIGINT"}
+    shaped = all((c := crosswalk.find(name)) and c.type == kinds[name] for name in kinds)
+    counted = crosswalk.find(SUBJECT) if declared.subject is not None else None
+    if not shaped or (
+        declared.subject is not None and not (counted and counted.family == "integer")
+    ):
+        return "not measurable: the list of recodings has another shape"
+    odd = [column(RECORDS) < exp.convert(1), column(RECORDS).is_(exp.null())]
+    for name, cells in ((SOURCE, declared.quasi_identifiers), (RECORD, declared.columns)):
+        length = exp.Anonymous(this="len", expressions=[column(name)])
+        odd.append(exp.NullSafeNEQ(this=length, expression=exp.convert(len(cells))))
+    query = exp.select(exp.Count(this=exp.Star())).from_(crosswalk.table).where(exp.or_(*odd))
+    malformed = int(session.row(query)[0])
+    return f"not measurable: {malformed} malformed recodings" if malformed else ""
+
+
+def cell(of: str, place: int) -> exp.Expr:
+    """One of the texts of `source` or `record`, by its place from 0."""
+    return exp.Anonymous(this="list_extract", expressions=[column(of), exp.convert(place + 1)])
+
+
+def _keyed(cells: Sequence[exp.Expr]) -> list[exp.Expr]:
+    return [exp.alias_(cell, f"t{i}") for i, cell in enumerate(cells)]
+
+
+def _balance(session: Session, rows: exp.Select, counted: exp.Select) -> tuple[int, int, int]:
+    keys = [s.alias_or_name for s in rows.selects]
+    query = step("verify/balance", {"rows": rows, "counted": counted}, {"key": keys})
+    there, uncounted, absent = (int(number) for number in session.row(query))
+    return there, uncounted, absent
+
+
+def source_rows(session: Session, declared: Declared, source: exp.Query | Relation) -> exp.Select:
+    """The source's records as text: quasi-identifiers, other released columns, subject's number."""
+    named = declared.quasi_identifiers
+    others = list(_others(declared).values())
+    picked = [Column(name, "") for name in named] + others
+    if declared.subject is not None:
+        picked.append(Column(declared.subject, ""))
+    query, names = renamed(source, picked), names_of(picked)
+    origin = Relation("origin", session.describe(query))
+    cells = [as_text(column(name)) for name in names[: len(named)]]
+    for name, written in zip(names[len(named) :], others, strict=False):
+        cells.append(as_text(as_written(column(name), column(name), origin, written)))
+    if declared.subject is not None:
+        order = exp.Order(expressions=[exp.Ordered(this=column(names[-1]))])
+        number = exp.Window(this=exp.DenseRank(), order=order)
+        cells.append(exp.Sub(this=exp.paren(number), expression=exp.convert(1)))
+    return exp.select(*_keyed(cells)).from_(query.subquery("origin"))
+
+
+def released_rows(table: Relation, declared: Declared) -> exp.Select:
+    """The released records as text."""
+    return exp.select(*_keyed([as_text(column(c.name)) for c in declared.columns])).from_(
+        table.table
+    )
+
+
+def _others(declared: Declared) -> dict[int, Column]:
+    """The released columns that are neither quasi-identifiers nor their bounds, by place."""
+    known = (*declared.quasi_identifiers, *declared.bounds)
+    return {i: c for i, c in enumerate(declared.columns) if c.name not in known}
+
+
+def _told_of_source(declared: Declared, crosswalk: Relation) -> exp.Select:
+    """The crosswalk's records of the source."""
+    told = [cell(SOURCE, i) for i in range(len(declared.quasi_identifiers))]
+    told += [cell(RECORD, i) for i in _others(declared)]
+    if declared.subject is not None:
+        told.append(column(SUBJECT))
+    return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
+
+
+def _told_of_release(declared: Declared, crosswalk: Relation) -> exp.Select:
+    """The crosswalk's records of the release."""
+    told = [cell(RECORD, i) for i in range(len(declared.columns))]
+    return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
+
+
+def _unmapped(
+    session: Session,
+    declared: Declared,
+    crosswalk: Relation,
+    hierarchies: Relation,
+    dictionary: Relation | None,
+) -> int:
+    """Records with a value that the hierarchy does not show of the source's."""
+    places = {c.name: i for i, c in enumerate(declared.columns)}
+    query = exp.select(
+        exp.Coalesce(this=exp.Sum(this=column("records", "s")), expressions=[exp.convert(0)])
+    )
+    query = query.from_(exp.alias_(crosswalk.table, "s", table=True))
+    lost: list[exp.Expr] = []
+    with known_places(session, declared, hierarchies) as known:
+        assert known is not None
+        for i, name in enumerate(declared.quasi_identifiers):
+            alias = f"p{i}"
+            shown = _shown(known, name, dictionary)
+            same = exp.and_(
+                exp.NullSafeEQ(this=cell(SOURCE, i), expression=column("value", alias)),
+                exp.NullSafeEQ(this=cell(RECORD, places[name]), expression=column("shown", alias)),
+            )
+            query = query.join(shown.subquery(alias), on=same, join_type="left")
+            lost.append(column("known", alias).is_(exp.null()))
+        return int(session.row(query.where(exp.or_(*lost)))[0]) if lost else 0
+
+
+def _shown(places: Relation, name: str, dictionary: Relation | None) -> exp.Select:
+    """What may be shown of each value of a quasi-identifier."""
+    query = exp.select(column("value", "p"), column("shown", "p"), exp.alias_(exp.true(), "known"))
+    query = query.distinct().from_(exp.alias_(places.table, "p", table=True))
+    query = query.where(column("name", "p").eq(exp.Literal.string(name)))
+    if dictionary is None or not hygiene.readable(dictionary):
+        return query
+    listed = exp.and_(
+        column("column", "d").eq(exp.Literal.string(name)),
+        column("level", "d").eq(column("level", "p")),
+        exp.NullSafeEQ(this=column("released_value", "d"), expression=column("shown", "p")),
+    )
+    return query.join(exp.alias_(dictionary.table, "d", table=True), on=listed)

@@ -1,0 +1,138 @@
+"""Truthfulness: every released record is a record of the source, generalized as declared.
+
+The source is generalized once more, by a join with the hierarchies that shares nothing with the
+method that wrote the release; both sides are then counted and the counts subtracted, which is
+multiset containment (EXCEPT ALL) without sorting wide rows.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.verify.base.declaration import Declared, Promise
+from dbdeid.verify.base.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.base.promises import allowed
+
+SOURCE, BALANCE = "verify_source", "verify_balance"
+
+
+def truthfulness(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    source: exp.Query | Relation,
+    hierarchies: Relation,
+) -> Promise:
+    """How many released records no record of the source accounts for.
+
+    Suppressed records that are kept must agree with the source in all other columns, record by
+    record.
+
+    Args:
+        session: sees all three tables.
+        table: the written table, described.
+        declared: its shape and promises.
+        source: the records as released at level 0 (pseudonyms already in their columns).
+        hierarchies: `deid.hierarchies`, or its rows for this release.
+    """
+    wanted_names = [c.name for c in declared.columns if c.name not in declared.bounds]
+    columns = [c for name in wanted_names if (c := table.find(name))]
+    try:
+        raw = session.run(Step(SOURCE, renamed(source, columns)))
+        session.run(Step(BALANCE, _balance(raw, table, columns, declared, hierarchies)))
+        rows = int(session.row(_count(raw))[0])
+        generalized, released, invented = (
+            int(n) for n in session.row(_invented(columns, declared))
+        )
+        unlike = 0
+        if declared.stars_suppressed or declared.relocated is not None:
+            unlike = int(session.row(_unlike(columns, declared))[0])
+    finally:
+        session.drop_temp(SOURCE)
+        session.drop_temp(BALANCE)
+    if declared.relocated is not None:
+        return _relocation(declared, rows, rows - generalized, invented, unlike)
+    wanted = {"source_rows": declared.source_rows, "unmapped_records": 0, "invented_records": 0}
+    found = {
+        "source_rows": rows,
+        "unmapped_records": rows - generalized,
+        "invented_records": invented + unlike,
+    }
+    return Promise("truthfulness", wanted, found, found == wanted and released <= rows)
+
+
+def _relocation(declared: Declared, rows: int, unmapped: int, moved: int, others: int) -> Promise:
+    """Records were given other quasi-identifiers on purpose: no more than was declared.
+
+    `others` have other columns than any record of the source.
+    """
+    assert declared.relocated is not None
+    limit = allowed(declared.relocated, declared.source_rows)
+    wanted = {"source_rows": declared.source_rows, "relocated_records": f"at most {limit}"}
+    found = {"source_rows": rows, "relocated_records": moved}
+    holds = rows == declared.source_rows and unmapped == others == 0 and moved <= limit
+    return Promise("relocation", wanted, found, holds)
+
+
+def _count(table: Relation) -> exp.Select:
+    return exp.select(exp.Count(this=exp.Star())).from_(table.table)
+
+
+def _balance(
+    raw: Relation,
+    table: Relation,
+    columns: list[Column],
+    declared: Declared,
+    hierarchies: Relation,
+) -> exp.Select:
+    """For each released combination, how often the generalized source and the release have it."""
+    names = names_of(columns)
+    grouped = [column(name) for name in names]
+    expected = _of_side(generalized(raw, columns, declared, hierarchies), names, 1, 0)
+    written = _of_side(renamed(table, columns), names, 0, 1)
+    both = exp.union(expected, written, distinct=False)
+    total = [exp.alias_(exp.Sum(this=column(side)), side) for side in ("generalized", "released")]
+    return (
+        exp.select(*grouped, *total)
+        .from_(both.subquery("both"))
+        .group_by(*(c.copy() for c in grouped))
+    )
+
+
+def _of_side(query: exp.Select, names: list[str], generalized: int, released: int) -> exp.Select:
+    """The records of a side, each counting once for it."""
+    sides = {"generalized": generalized, "released": released}
+    counted = [exp.alias_(exp.Literal.number(n), side) for side, n in sides.items()]
+    return exp.select(*(column(name) for name in names), *counted).from_(query.subquery("counted"))
+
+
+def _invented(columns: list[Column], declared: Declared) -> exp.Select:
+    excess: exp.Expr = _excess()
+    if declared.stars_suppressed:
+        excess = exp.If(this=exp.not_(all_starred(columns, declared)), true=excess).copy()
+        excess = exp.Case(ifs=[excess], default=exp.Literal.number(0))
+    sums = (exp.Sum(this=e) for e in (column("generalized"), column("released"), excess))
+    zero = exp.Literal.number(0)
+    return exp.select(*(exp.Coalesce(this=s, expressions=[zero.copy()]) for s in sums)).from_(
+        Relation(BALANCE, schema="main", catalog="temp").table
+    )
+
+
+def _excess() -> exp.Expr:
+    difference = exp.Sub(this=column("released"), expression=column("generalized"))
+    return exp.Greatest(this=exp.Literal.number(0), expressions=[difference])
+
+
+def _unlike(columns: list[Column], declared: Declared) -> exp.Select:
+    """Records whose other columns occur more often in the release than in the source."""
+    names = zip(columns, names_of(columns), strict=True)
+    others = [column(n) for c, n in names if c.name not in declared.quasi_identifiers]
+    sums = [exp.alias_(exp.Sum(this=column(s)), s) for s in ("generalized", "released")]
+    query = exp.select(*sums).from_(Relation(BALANCE, schema="main", catalog="temp").table)
+    if others:
+        query = query.group_by(*others)
+    zero = exp.Literal.number(0)
+    total = exp.Coalesce(this=exp.Sum(this=_excess()), expressions=[zero])
+    return exp.select(total).from_(query.subquery("by_others"))

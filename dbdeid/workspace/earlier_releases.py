@@ -1,0 +1,175 @@
+"""What was released before: in our book, the owner's database, and books beside ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dbdeid.bind.bound import Bound
+from dbdeid.bind.source import resolve_source
+from dbdeid.data.source_files import FILES
+from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import statements
+from dbdeid.errors import DataError, SpecError
+from dbdeid.spec.file import read_text
+from dbdeid.workspace.atomic_files import remembered
+from dbdeid.workspace.release_files import PRIVATE
+from dbdeid.workspace.workplace import Workplace
+
+KEY = "rerelease"  # of the record of a run
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run of a book, which may be another one than ours.
+
+    Attributes:
+        entry: the run.
+        book: where it is remembered.
+        folder: that the paths of the book start from; None for one in memory.
+        elsewhere: whether its source is another place than ours, whatever lies there.
+    """
+
+    entry: Entry
+    book: Book
+    folder: Path | None
+    elsewhere: bool
+
+    @property
+    def kept(self) -> Mapping[str, Any] | None:
+        """What the run kept to be compared with; None of earlier versions."""
+        kept: Mapping[str, Any] | None = self.entry.record.get(KEY)
+        return kept
+
+
+def each_earlier(
+    work: Workplace, bound: Bound, places: frozenset[str], unread: list[str]
+) -> Iterator[Earlier]:
+    """The runs of the same source, and those of others that can be known by their records.
+
+    They come of one book after the other.
+
+    Other books are let go of when the next is asked for, so that their own runs can go on.
+
+    Args:
+        work: where the release is made.
+        bound: its spec.
+        places: what its source reads.
+        unread: gets the names of books that could not be read.
+    """
+    session = work.session
+    if work.book is not None:
+        folder = work.home.resolve().parent if work.home else None
+        yield from _of(work.book, folder, bound, places)
+    if work.places.target is not None:
+        file = work.places.database
+        folder = file.resolve().parent if file else None
+        yield from _of(Book(session, session.catalog), folder, bound, places)
+    if work.home is None:
+        return
+    mine = {work.home.resolve()}
+    published = work.places.published.private if work.places.published else None
+    if published is not None and work.published is not None:
+        mine.add(published.resolve())
+        yield from _of(work.published, published.resolve().parent, bound, places)
+    folders = dict.fromkeys([work.home.resolve().parent, *work.places.shelves])
+    for path in (p for folder in folders for p in sorted(folder.glob(f"*{PRIVATE}"))):
+        if path.resolve() in mine:
+            continue
+        try:
+            name = session.attach(path, read_only=True, private=True)
+        except DataError:
+            unread.append(path.name)
+            continue
+        yield from _of(Book(session, name), path.parent, bound, places)
+        session.detach(name)
+
+
+def _of(book: Book, folder: Path | None, bound: Bound, places: frozenset[str]) -> Iterator[Earlier]:
+    for entry, state in book.states():  # nobody else has a trial, a preview or a withdrawn run
+        if state != "published":
+            continue
+        elsewhere = not _same_source(entry, folder, bound, places)
+        if not elsewhere or (entry.record.get(KEY) or {}).get("by"):
+            yield Earlier(entry, book, folder, elsewhere)
+
+
+def _same_source(entry: Entry, folder: Path | None, bound: Bound, places: frozenset[str]) -> bool:
+    kept = entry.record.get(KEY)
+    if kept is not None:
+        return any(_found(place, folder) in places for place in kept["places"])
+    try:  # a run of an earlier version: its spec names the source as ours does
+        then = read_text(entry.spec).spec
+    except SpecError:
+        return entry.release.lower() == bound.spec.release.lower()
+    return then.source_name.lower() == bound.spec.source_name.lower()
+
+
+def places_of(bound: Bound, work: Workplace) -> frozenset[str]:
+    """The tables and files that the source reads: `file|schema.table`, or the path of a file.
+
+    Of a view what it reads, too.
+    """
+    found: set[str] = set()
+    _read_by(resolve_source(bound.file, work.session), work.session, "", found)
+    return frozenset(found)
+
+
+def _read_by(tree: exp.Expr, session: Session, catalog: str, found: set[str]) -> None:
+    """Add what a query of a catalog reads to what was found."""
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            texts = (one for one in table.this.find_all(exp.Literal) if one.is_string)
+            files = [one.name for one in texts if not one.find_ancestor(exp.EQ, exp.PropertyEQ)]
+        elif _reads_a_file(table, session):
+            files = [table.name]
+        elif table.db or table.name.lower() not in named:
+            place = table.catalog or catalog or session.catalog
+            file = session.file_of(place)
+            at = f"{file.resolve() if file else ''}|{(table.db or 'main').lower()}"
+            if (name := f"{at}.{table.name.lower()}") not in found:
+                found.add(name)
+                query = _of_view(session, table.name, table.db or "main", place)
+                if query is not None:
+                    _read_by(query, session, place, found)
+            continue
+        else:
+            continue
+        found |= {f"{Path(name).resolve()}|" for name in files}
+
+
+def _of_view(session: Session, name: str, schema: str, catalog: str) -> exp.Expr | None:
+    """The query of a view; None of a table, and of one whose text cannot be read."""
+    text = session.definition(name, schema, catalog)
+    try:
+        trees = statements(text) if text else []
+    except SqlglotError:
+        return None
+    return trees[0].expression if trees and isinstance(trees[0], exp.Create) else None
+
+
+def _reads_a_file(table: exp.Table, session: Session) -> bool:
+    """Whether DuckDB takes the name of a table for that of a file, as in `FROM 'visits.csv'`."""
+    alone = not (table.db or table.catalog) and table.name.lower().endswith(tuple(FILES))
+    return alone and session.exists(table.name) is None
+
+
+def kept_place(place: str, home: Path | None) -> str:
+    """A place as a book keeps it: relative to its own folder, so that both may move."""
+    file, _, table = place.partition("|")
+    return f"{remembered(Path(file), home) if file else ''}|{table}"
+
+
+def _found(place: str, folder: Path | None) -> str:
+    file, _, table = place.partition("|")
+    if file and folder is not None:
+        file = os.path.normpath(folder / file)
+    return f"{file}|{table}"

@@ -1,0 +1,98 @@
+"""What a release reads and what it writes, by name only: nothing is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+
+from dbdeid.data.source_files import FILES
+from dbdeid.engine.sqltext import statements
+from dbdeid.privacy import population_of
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.files import located, relative
+from dbdeid.spec.method_spec import External, Policy
+from dbdeid.spec.names import objects_of
+from dbdeid.spec.release_spec import SourceQuery
+from dbdeid.workspace.release_files import companions
+
+# A file, and the table in it; no table where the file is one.
+Thing = tuple[str, str]
+
+
+def written(file: SpecFile, database: Path | None = None) -> dict[Thing, str]:
+    """The tables and files that a run of a spec writes, each with the key that says so.
+
+    Args:
+        file: the spec.
+        database: in place of the spec's `database`.
+    """
+    spec = file.spec
+    if isinstance(spec.method, External):
+        return {}
+    home = relative(file, spec.target, "target") if spec.target else _database(file, database)
+    tables = objects_of(spec.release, spec)
+    found = dict.fromkeys(_in(home, tables), "release")
+    if spec.target is not None:
+        found[_file(relative(file, spec.target, "target"))] = "target"
+    for export in spec.output.export:
+        path = relative(file, export, "output", "export")
+        found |= {_file(companion): "output.export" for companion in companions(path, spec)}
+        if path.suffix == ".duckdb":
+            found |= dict.fromkeys(_in(path, tables), "output.export")
+    return found
+
+
+def read(file: SpecFile, database: Path | None = None) -> frozenset[Thing]:
+    """The tables and files that a spec is about, as far as their names can be read from it.
+
+    Args:
+        file: the spec.
+        database: in place of the spec's `database`.
+    """
+    spec, home = file.spec, _database(file, database)
+    found: set[Thing] = set()
+    if isinstance(spec.source, SourceQuery):
+        found |= _in(home, _tables(spec.source.sql))
+    names = [spec.source] if isinstance(spec.source, str) else []
+    names += [name for model in spec.privacy if (name := population_of(model)) is not None]
+    if isinstance(spec.method, Policy) and spec.method.population is not None:
+        names.append(spec.method.population)
+    if isinstance(spec.method, External):
+        names.append(spec.method.table)
+    for name in names:
+        if name.lower().endswith(tuple(FILES)):
+            found.add(_file(located(file, name, "source")))
+        else:
+            found |= _in(home, [name.removeprefix("main.")])
+    return frozenset(found)
+
+
+def _database(file: SpecFile, database: Path | None) -> Path | None:
+    if database is not None:
+        return database
+    return relative(file, file.spec.database, "database") if file.spec.database else None
+
+
+def _file(path: Path) -> Thing:
+    return str(path.resolve()), ""
+
+
+def _in(home: Path | None, tables: tuple[str, ...] | list[str] | Iterator[str]) -> set[Thing]:
+    """Tables in a file; none of a database in memory, which nobody else reads."""
+    return set() if home is None else {(str(home.resolve()), table.lower()) for table in tables}
+
+
+def _tables(sql: str) -> Iterator[str]:
+    """The tables of the main schema that a query names; none where it is no SQL."""
+    try:
+        trees = statements(sql)
+    except sqlglot.errors.SqlglotError:
+        return  # a run tells
+    for tree in (tree for tree in trees if tree is not None):
+        own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in tree.find_all(exp.Table):
+            if table.db.lower() in ("", "main") and table.name.lower() not in own:
+                yield table.name

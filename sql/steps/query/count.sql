@@ -1,0 +1,11 @@
+-- query/count: how many records of each group there are
+-- reads   __items__   as query_items gives them
+-- gives   __key__, estimate, lower, upper; mass, the expected number of records
+SELECT
+  __key__,
+  SUM(records * mass) AS estimate,
+  CAST(SUM(CASE WHEN certain THEN records ELSE 0 END) AS BIGINT) AS lower,
+  CAST(SUM(records) AS BIGINT) AS upper,
+  SUM(records * mass) AS mass
+FROM __items__
+GROUP BY __key__

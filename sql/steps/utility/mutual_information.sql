@@ -1,0 +1,41 @@
+-- utility/mutual_information: how much the classes of a release tell of a sensitive column, in bits
+-- reads   __released__  one row per released record: __qi__ and value
+--         __source__    one row per record of the source: value
+-- gives   information, entropy: of what was told, and of the column in the source         one row
+-- what was removed is one class
+WITH counts AS (
+  SELECT __qi__, value, count(*) AS records
+  FROM __released__ AS released
+  GROUP BY __qi__, value
+), held AS (
+  SELECT value, count(*) AS records
+  FROM __source__ AS source
+  GROUP BY value
+), kept AS (
+  SELECT value, sum(records)::BIGINT AS records
+  FROM counts
+  GROUP BY value
+), removed AS (
+  SELECT held.records - coalesce(kept.records, 0) AS records
+  FROM held
+  LEFT JOIN kept ON held.value IS NOT DISTINCT FROM kept.value
+), joint AS (
+  SELECT records FROM counts
+  UNION ALL
+  SELECT records FROM removed WHERE records > 0
+), classes AS (
+  SELECT sum(records)::BIGINT AS records FROM counts GROUP BY __qi__
+  UNION ALL
+  SELECT sum(records)::BIGINT AS records FROM removed HAVING sum(records) > 0
+), sums AS (
+  -- added in one order, so that a sum is the same in every run
+  SELECT
+    (SELECT sum(records * log2(records) ORDER BY records) FROM joint) AS joint,
+    (SELECT sum(records * log2(records) ORDER BY records) FROM classes) AS classes,
+    (SELECT sum(records * log2(records) ORDER BY records) FROM held) AS held,
+    (SELECT sum(records)::BIGINT FROM held) AS total
+)
+SELECT
+  greatest(log2(total) + (joint - classes - held) / total, 0) AS information,
+  greatest(log2(total) - held / total, 0) AS entropy
+FROM sums
