@@ -21,7 +21,7 @@ from dbdeid.commands.report import write_report
 from dbdeid.commands.search import Grid, search
 from dbdeid.errors import DataError, NothingFound, Unsatisfiable
 from dbdeid.lattice.exploration import Exploration, exhaustive
-from dbdeid.methods.common import searching
+from dbdeid.methods.full_domain import searching
 from dbdeid.methods.full_domain.searches import SEARCHES
 from dbdeid.spec import method_spec
 

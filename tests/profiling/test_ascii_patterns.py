@@ -15,7 +15,7 @@ from dbdeid.profiling.shapes import in_ascii, looked_for, staged
 
 ASCII = [chr(i) for i in range(1, 128)]
 PLACES = ("{}", "[{}]", "[^{}]", "[{}'-]", "[^0-9{}]", "(?i){}", "(?i)[^{}]", "(?i)[{}0-9]")
-STEPS = ("value_shapes", "lookalikes")
+STEPS = ("profiling/value_shapes", "profiling/lookalikes")
 # What the patterns are about, to be put together at random.
 PIECES = (
     *("van", "de", "la", "Dr", "Dr. ", "Mrs", "Herr ", "Sig.", "O'", "Smith", "Mc", "ROE", "jane"),
