@@ -9,8 +9,8 @@ import pytest
 import tiers
 from hypothesis import settings
 
-# Before numpy is loaded. Sums in another order round otherwise, and so do the synthetic records that
-# guides print figures of: one thread, as the command has it, and the kernels of one kind of machine.
+# Before numpy is loaded. Sums in another order round otherwise, and so do the synthetic records
+# that guides print figures of: one thread, as the command has it, and kernels of one machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 

@@ -21,6 +21,7 @@ from dbdeid.commands.report import write_report
 from dbdeid.commands.search import Grid, search
 from dbdeid.errors import DataError, NothingFound, Unsatisfiable
 from dbdeid.lattice.exploration import Exploration, exhaustive
+from dbdeid.methods.common import searching as sampled
 from dbdeid.methods.full_domain import searching
 from dbdeid.methods.full_domain.searches import SEARCHES
 from dbdeid.spec import method_spec
@@ -250,7 +251,7 @@ def test_a_time_limit_counts_when_there_is_something_whatever_the_search(people:
 def test_levels_of_samples_are_released_when_the_time_is_up(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "LEAST", dict.fromkeys(ENGINES, 2))
+    monkeypatch.setattr(sampled, "LEAST", dict.fromkeys(ENGINES, 2))
     best = ran()
     found = ran(**method(engine=engine, time_limit=1e-9))
     assert found.verified
