@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import settings
 # Before numpy is loaded. Sums in another order round otherwise, and so do the synthetic records
 # that guides print figures of: one thread, as the command has it, and kernels of one machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+if platform.machine() == "x86_64":
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
