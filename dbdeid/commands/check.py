@@ -69,7 +69,8 @@ def check(
         is synthesized), a description of each column, warnings; `uniqueness`, `cost`, `methods`
         (why there are none in `methods_left_out`) and `advice`
         as `advice.Consultation` has them (None where there is nothing to look at, or much), and
-        `earlier` runs on the same source. Of a release made elsewhere see `external_work.check`.
+        `earlier` runs on the same source. Of a release made elsewhere see
+        `dbdeid.external.verify.check`.
 
     Raises:
         SpecError, HierarchyError, DataError: bad input, and, where all columns are decided on,

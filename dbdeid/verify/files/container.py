@@ -4,16 +4,16 @@ A `.duckdb` file:
 - `objects`: only the release, its dictionary and the shipped `deid` macros, word for word; beside
   a catalog also that and its two views, as shipped. Any other view shows rows it filters through
   column statistics, a type or sequence lists or counts originals.
-- `storage`: no data of before, in its blocks or beside the file: see `leftover`.
+- `storage`: no data of before, in its blocks or beside the file: see `storage_leftovers`.
 - `statistics`: nullness, smallest and largest numbers and distinct counts kept for a column are
   those of its rows; after UPDATE they still tell about the rows before.
 
 A `.parquet` file:
 - `metadata`: written by DuckDB, whose footer has no other fields and true statistics (`footer`), no
-  key-value metadata, no byte outside columns and footer; of another writer, no more than `noted`
-  allows; and no value in a column's dictionary that
-  does not occur: pandas categories are written with all their
-  values, ENUM columns with a place for each, and both read back as plain text.
+  key-value metadata, no byte outside columns and footer; of another writer, no more than
+  `foreign_parquet` allows; and no value in a column's dictionary that does not occur: pandas
+  categories are written with all their values, ENUM columns with a place for each, and both read
+  back as plain text.
 """
 
 from __future__ import annotations
