@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from dbdeid.bind import analyses, synthesis
+from dbdeid.bind import analyses
 from dbdeid.bind import privacy_models as models
 from dbdeid.bind.bound import WITHHELD, Bound, BoundColumn, bounds_of
 from dbdeid.bind.source import plain_values, resolve_source
@@ -26,10 +26,9 @@ from dbdeid.data.source_files import (
 from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
-from dbdeid.spec.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
-from dbdeid.spec.method_spec import Condensation
 from dbdeid.spec.release_spec import SourceQuery
 
 PARSED = "deid_parsed"
@@ -68,7 +67,10 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
     mistakes.extend(_subject_mistakes(file, columns, found, named))
     by_name = {c.name.lower(): c for c in columns}
     mistakes.extend(models.mistakes(file, by_name))
-    mistakes.extend(synthesis.mistakes(file, by_name))
+    mistakes.extend(
+        file.mistake(message, *place, hint=hint)
+        for place, message, hint in file.spec.method.source_mistakes(by_name)
+    )
     recipients, wrong = analyses.bound(file, by_name, source, session)
     mistakes.extend(wrong)
     if mistakes:
@@ -76,7 +78,7 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
     released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
     subject = _named(file.spec.subject, columns)
     declared = models.named(file.spec.privacy, by_name)
-    plain = plain_values(source, released, nan=not isinstance(file.spec.method, Condensation))
+    plain = plain_values(source, released, nan=file.spec.method.can.values != "drawn")
     return Bound(file, plain, tuple(columns), subject, declared, recipients)
 
 

@@ -12,7 +12,7 @@ from dbdeid.data.ordered import Ordered
 from dbdeid.data.source_files import FILES
 from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.privacy import Model
-from dbdeid.spec.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import ReleaseSpec
 from dbdeid.utility.model_fit import Kind

@@ -22,7 +22,7 @@ from dbdeid.data.source_files import FILES
 from dbdeid.engine.relation import Relation, identifier
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
-from dbdeid.spec.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.yaml_text import load
 
 FROM_COMMENTS = "from_comments"

@@ -22,7 +22,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.profiling.detect import Found, detect, unique_by
 from dbdeid.profiling.possible_identifiers import direct, doubts, look
-from dbdeid.spec.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.preset_spec import DEFAULTS, Preset
 from dbdeid.spec.project_file import ProjectFile

@@ -10,7 +10,6 @@ from dbdeid.errors import Mistake, did_you_mean
 from dbdeid.privacy import AlphaK, EmAnonymity, Model, OfSensitive, SensitiveModel, TCloseness
 from dbdeid.privacy.common.sensitive import Target
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import Counterfeit, LocalRecoding
 
 if TYPE_CHECKING:
     from dbdeid.bind.bound import Bound, BoundColumn
@@ -50,7 +49,7 @@ def staged(bound: Bound) -> dict[Target, tuple[SensitiveModel, ...]]:
     Counterfeit records draw their values, and blocks mix them.
     """
     found = targets(bound.models)
-    if isinstance(bound.spec.method, Counterfeit | LocalRecoding):
+    if bound.spec.method.can.mixes:
         for name in bound.names("sensitive"):
             found.setdefault((name,), ())
     return found

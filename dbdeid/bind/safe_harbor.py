@@ -15,8 +15,8 @@ from typing import Any
 from dbdeid.errors import Mistake
 from dbdeid.profiling import column_names
 from dbdeid.profiling.detect import SAFE_HARBOR, Found, Kind
-from dbdeid.spec.column_spec import ColumnSpec
-from dbdeid.spec.hierarchy_spec import HierarchySpec
+from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 from dbdeid.spec.preset_spec import Preset
 from dbdeid.verify.harbor import OLDEST, ages
 

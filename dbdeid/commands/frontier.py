@@ -16,7 +16,6 @@ from dbdeid.prepare.prepare import prepare
 from dbdeid.release.frontier_tables import keep_tables, require_free
 from dbdeid.review import findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.workspace.progress import Clock, Notify
@@ -98,7 +97,7 @@ def frontier(
 
 def _require_policy(file: SpecFile) -> None:
     method = file.spec.method
-    if not isinstance(method, Policy):
+    if not method.can.frontier:
         mistake = file.mistake(
             f"method {method.name} has no frontier of policies", "method", hint="use method: policy"
         )

@@ -19,7 +19,7 @@ from dbdeid.prepare.prepare import Prepared, prepare
 from dbdeid.privacy import KAnonymity, LDiversity, TCloseness
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import FullDomain, Policy
+from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.workspace.progress import Clock, Notify, Offer
@@ -217,10 +217,10 @@ def _gate(file: SpecFile) -> dict[str, Any]:
 
 def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
     spec, run = file.spec, "release it with `dbdeid run`"
-    if not isinstance(spec.method, FullDomain | Policy):
+    if not spec.method.can.rules:
         message = f"method {spec.method.name} is no rule for each value, which a plan is"
         yield file.mistake(message, "method", hint="use full_domain or policy, or " + run)
-    elif isinstance(spec.method, FullDomain) and spec.method.suppressed == "keep":
+    elif spec.method.keeps_suppressed:
         message = "the package for dbt leaves records out, and cannot keep them as *"
         yield file.mistake(message, "method", "suppressed", hint=f"drop the key, or {run}")
     if spec.null_policy != "own_category":

@@ -32,14 +32,6 @@ from dbdeid.report.charts.search_charts import Point
 from dbdeid.report.search_page import render
 from dbdeid.review import findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import (
-    Condensation,
-    Counterfeit,
-    LocalRecoding,
-    Microaggregation,
-    Policy,
-    Relocation,
-)
 from dbdeid.spec.names import refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.workspace.progress import Clock, Notify, Offer, Progress
@@ -219,18 +211,10 @@ def _require_searchable(file: SpecFile, grid: Grid) -> None:
     grid would compare.
     """
     method = file.spec.method
-    if isinstance(method, Policy):
-        message = "method policy chooses intervals, not levels"
-        hint = "dbdeid frontier shows what it can choose from"
-    elif isinstance(method, Condensation | Microaggregation):
-        message = f"method {method.name} chooses no levels: there is no such search to show"
-        hint = "run it"
-    elif isinstance(method, Counterfeit | LocalRecoding):
-        message = f"method {method.name} suppresses nothing: there is no such search to show"
-        hint = "run it; it tells what it checked, and, where nothing is feasible, what would be"
-    elif isinstance(method, Relocation) and grid:
-        message = "--k and --suppression compare what is suppressed, and relocation moves it"
-        hint = "leave them out, or use method: full_domain"
+    if (refused := method.can.searched) is not None:
+        message, hint = f"method {method.name} {refused.why}", refused.hint
+    elif grid and (refused := method.can.grid) is not None:
+        message, hint = refused.why, refused.hint
     else:
         return
     mistake = file.mistake(message, "method", hint=hint)
@@ -303,8 +287,8 @@ def _with_k(parameters: Parameters, k: int) -> Parameters:
 
 
 def _warnings(file: SpecFile, parameters: Parameters, grid: Grid) -> Iterator[str]:
-    if isinstance(file.spec.method, Relocation):
-        yield "method relocation moves the records that are shown as suppressed"
+    if file.spec.method.can.moves:
+        yield f"method {file.spec.method.name} moves the records that are shown as suppressed"
     if parameters.transformation is not None:
         yield "the `transformation` of the spec is not looked at: this searches for one"
     if not grid.ks:

@@ -29,8 +29,7 @@ from dbdeid.publish.queryable import asked_as, source_names, tables_of
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
-from dbdeid.spec.method_spec import External
-from dbdeid.spec.names import method_of
+from dbdeid.spec.method.external import External, external
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.spec.release_spec import SourceQuery
 from dbdeid.verify.base import file_kinds
@@ -77,7 +76,7 @@ class Foreign:
     @property
     def method(self) -> External:
         """The method of the spec."""
-        return method_of(self.file.spec)
+        return external(self.file.spec.method)
 
     @property
     def original(self) -> exp.Query | None:
@@ -169,7 +168,7 @@ def opened(
 
 def _opened(file: SpecFile, session: Session) -> Foreign:
     require_decided(file)
-    method = method_of(file.spec)
+    method = external(file.spec.method)
     found = _fetched(file, session, method.table, "table", ROWS)
     listed = None
     if method.dictionary is not None:
@@ -362,7 +361,7 @@ def _require_types(file: SpecFile, known: tuple[Column, ...], found: _Fetched) -
     """Refuse declared types that are not those of the original, or of no column."""
     source = {c.name.lower(): c for c in known or found.columns}
     mistakes = []
-    for name, kind in method_of(file.spec).types.items():
+    for name, kind in external(file.spec.method).types.items():
         own, place = source.get(name.lower()), ("method", "types", name)
         if own is None:
             told = known or _may_be_told(file, found)
@@ -377,7 +376,7 @@ def _require_types(file: SpecFile, known: tuple[Column, ...], found: _Fetched) -
 
 def _require_known(file: SpecFile, found: _Fetched, bounded: frozenset[str]) -> None:
     """Refuse text that stands for numbers or dates, where nothing says of which type."""
-    types = {name.lower() for name in method_of(file.spec).types}
+    types = {name.lower() for name in external(file.spec.method).types}
     mistakes: list[Mistake] = []
     keys = _declared(file)
     for c in found.columns:
@@ -399,7 +398,7 @@ def _require_known(file: SpecFile, found: _Fetched, bounded: frozenset[str]) -> 
 
 def _stand_in(file: SpecFile, found: _Fetched) -> exp.Query:
     """An empty table like the original, as far as it is known."""
-    types = {name.lower(): kind for name, kind in method_of(file.spec).types.items()}
+    types = {name.lower(): kind for name, kind in external(file.spec.method).types.items()}
     columns = [Column(c.name, types.get(c.name.lower(), c.type)) for c in found.columns]
     present = {c.name.lower() for c in columns}
     for key in file.spec.columns:

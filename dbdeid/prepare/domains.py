@@ -18,8 +18,7 @@ from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.prepare.hierarchies import leaf_rows, rank, written
 from dbdeid.prepare.populations import Found
-from dbdeid.spec.column_spec import FROM_POPULATION
-from dbdeid.spec.method_spec import Policy
+from dbdeid.spec.column.column_spec import FROM_POPULATION
 
 MOST_VALUES = 5_000  # of a domain: twice as many take minutes
 EXAMPLES = (
@@ -36,9 +35,9 @@ def with_domains(bound: Bound, session: Session, populations: Sequence[Found]) -
         DataError: a quasi-identifier is NULL somewhere.
     """
     method = bound.spec.method
-    if not isinstance(method, Policy):
+    if not method.can.ordered:
         return bound
-    population = next((p for p in populations if p.name == method.population), None)
+    population = next((p for p in populations if p.name == method.people), None)
     mistakes: list[Mistake] = []
     given: dict[str, Ordered] = {}
     for number, c in enumerate(bound.quasi_identifiers):

@@ -22,7 +22,6 @@ from dbdeid.errors import DataError
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located, query_files
-from dbdeid.spec.method_spec import Policy
 
 
 def taken(bound: Bound, session: Session) -> dict[str, str]:
@@ -67,9 +66,8 @@ def hierarchy_of(file: SpecFile, name: str) -> str:
 
 
 def _populations(file: SpecFile) -> Iterator[str]:
-    method = file.spec.method
-    if isinstance(method, Policy) and method.population is not None:
-        yield method.population
+    if file.spec.method.people is not None:
+        yield file.spec.method.people
     for model in file.spec.privacy:
         if (name := population_of(model)) is not None:
             yield name

@@ -18,8 +18,8 @@ from dbdeid.data.ordered import Ordered
 from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 from dbdeid.spec.files import located
-from dbdeid.spec.hierarchy_spec import HierarchySpec
 
 Rows = Sequence[Sequence[str]]
 

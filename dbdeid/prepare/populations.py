@@ -26,7 +26,6 @@ from dbdeid.prepare.population_rule import Population, labels_of
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, PopulationModel, population_of
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import dictionary_name, frontier_of
 
 PEOPLE = "people"
@@ -117,9 +116,9 @@ class _Described:
 def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Iterator[_Described]:
     """The populations whose columns fit; what is wrong with others is told."""
     named: dict[str, tuple[str | int, ...]] = {}
-    method = bound.spec.method
-    if isinstance(method, Policy) and method.population is not None:
-        named[method.population] = ("method", "population")
+    people = bound.spec.method.people
+    if people is not None:
+        named[people] = ("method", "population")
     for number, model in enumerate(bound.models):
         name = population_of(model)
         if name is not None:

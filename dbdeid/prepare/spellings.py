@@ -21,7 +21,6 @@ from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.privacy import AlphaK, OfSensitive
 from dbdeid.privacy.common.sensitive import Target
-from dbdeid.spec.method_spec import Counterfeit
 
 M = TypeVar("M", bound=OfSensitive)
 
@@ -72,7 +71,7 @@ def found(bound: Bound, session: Session) -> Mapping[str, Relation]:
         written, means = _read(session, SOURCE, name)
         if len({*means} - {None}) == len(written):
             continue
-        if isinstance(bound.spec.method, Counterfeit):  # which draws and lists what is written
+        if bound.spec.method.can.counterfeits:  # which draws and lists what is written
             _require_uncounted(bound, name, len(written) - len({*means} - {None}))
             continue
         columns = {"spelling": written, "meaning": means}

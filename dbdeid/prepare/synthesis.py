@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import sqlglot
 from sqlglot import exp
 
-from dbdeid.bind.synthesis import is_number
 from dbdeid.data.records import Recipe
 from dbdeid.engine.relation import Column
 from dbdeid.prepare.problem import Synthesis
-from dbdeid.spec.method_spec import Condensation
+from dbdeid.spec.method.condensation import Condensation, is_number
 from dbdeid.spec.model_spec import Cox, Linear
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from dbdeid.prepare.domains import with_domains
 from dbdeid.prepare.hierarchies import table_rows
 from dbdeid.privacy import TCloseness
 from dbdeid.spec.files import located
-from dbdeid.spec.method_spec import Policy
 from dbdeid.verify import Check, Declared, rebuilt
 from dbdeid.verify.hierarchies.levels import Rule
 
@@ -43,7 +42,7 @@ def checks(
         dictionary: what is published beside it.
     """
     try:
-        if isinstance(bound.spec.method, Policy):
+        if bound.spec.method.can.ordered:
             bound = with_domains(bound, session, populations.found(bound, session))
         found = tuple(_rules(bound, session, record.get("fingerprints") or {}))
     except (DataError, HierarchyError) as error:

@@ -12,7 +12,7 @@ from dbdeid.engine.relation import Column
 from dbdeid.methods.common.outcome import Outcome
 from dbdeid.methods.microaggregation.masked_rows import masked_type
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.spec.method_spec import Condensation, FullDomain, Microaggregation, Policy, Relocation
+from dbdeid.spec.method_spec import Condensation
 from dbdeid.spec.release_spec import published
 from dbdeid.verify import Declared
 from dbdeid.verify.base.declaration import (
@@ -70,8 +70,7 @@ def declare(
         synthetic: of synthetic records, the fields of `methods.outcome.Synthetic`.
     """
     spec, method = bound.spec, bound.spec.method
-    keeps = isinstance(method, FullDomain) and method.suppressed == "keep"
-    masked = isinstance(method, Microaggregation)
+    keeps, masked = method.keeps_suppressed, method.can.values == "means"
     columns = [Column(CLASS_ID, "BIGINT")] if padded else []
     bounds: list[str] = []
     for c in bound.released:
@@ -93,12 +92,10 @@ def declare(
         transformation=dict(levels),
         tops=dict(tops),
         source_rows=source_rows,
-        suppression_limit=method.suppression_limit if isinstance(method, FullDomain) else 0.0,
+        suppression_limit=method.allowed_suppression,
         keeps_suppressed=keeps,
         domains=tuple(
-            c.name
-            for c in bound.quasi_identifiers
-            if isinstance(method, Policy) or _declares_domain(c)
+            c.name for c in bound.quasi_identifiers if method.can.ordered or _declares_domain(c)
         ),
         limited=tuple(c.name for c in bound.quasi_identifiers if _declares_limits(c)),
         null_policy=spec.null_policy,
@@ -107,7 +104,7 @@ def declare(
         local=bool(tops) and not levels and not masked,
         limits=_limits(bound, tops),
         padding=_padding(bound, padded) if padded else None,
-        relocated=method.limit if isinstance(method, Relocation) else None,
+        relocated=method.allowed_moves,
         weighed=PolicyRisk(**weighed) if weighed else None,
         explained=bool(published(spec)),
         synthesized=_synthesized(bound, synthetic) if synthetic else None,

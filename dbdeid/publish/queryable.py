@@ -16,7 +16,6 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.publish.tables import Public
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.spec.method_spec import Condensation, Counterfeit, Microaggregation, Relocation
 from dbdeid.spec.names import dictionary_name, frontier_of, objects_of
 from dbdeid.verify import Declared
 
@@ -41,7 +40,7 @@ def answerable(
     released, weight = public.answering(session, sensitive, staged=staged)
     if not released.columns:
         released = replace(released, columns=session.describe(released.table))
-    masked = isinstance(bound.spec.method, Microaggregation)
+    masked = bound.spec.method.can.values == "means"
     generalized = bound.quasi_identifiers if public.dictionary is not None else ()
     return Answerable(
         source_names=source_names(bound.spec.source_name),
@@ -87,9 +86,7 @@ def asked_as(source: Column) -> Column:
 def _truthful(bound: Bound) -> bool:
     """Whether each record is a generalized record of the source, or told to be counterfeit."""
     method = bound.spec.method
-    if isinstance(method, Counterfeit):
-        return method.catalog != "none"
-    return not isinstance(method, Condensation | Microaggregation | Relocation)
+    return method.can.truthful or method.catalogued
 
 
 # -- ordinary tables ---------------------------------------------------------------------------

@@ -11,10 +11,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, NothingFound, SpecError, Unsatisfiable
 from dbdeid.prepare.prepare import Prepared, upload_hierarchies
 from dbdeid.spec.file import SpecFile, read_text
-from dbdeid.spec.method_spec import FullDomain, Policy
 from dbdeid.workspace.workplace import Workplace
-
-_OTHERWISE = "give the intervals as hierarchies of method full_domain, whose levels stay"
 
 
 def applied(file: SpecFile, work: Workplace) -> tuple[SpecFile, Entry]:
@@ -25,13 +22,12 @@ def applied(file: SpecFile, work: Workplace) -> tuple[SpecFile, Entry]:
         SpecError: the method has no levels that could be applied again.
     """
     method, spec = file.spec.method, file.spec
-    if not isinstance(method, FullDomain):
-        why = "it chooses intervals" if isinstance(method, Policy) else "it has no levels"
+    if (refused := method.can.reuse) is not None:
         mistake = file.mistake(
-            f"a run of method {method.name} cannot be repeated on other records: {why} by the "
-            "records that there are",
+            f"a run of method {method.name} cannot be repeated on other records: {refused.why} "
+            "by the records that there are",
             "method",
-            hint=_OTHERWISE if isinstance(method, Policy) else "run it without --reuse",
+            hint=refused.hint,
         )
         raise SpecError([mistake], source=file.label)
     last = work.published.latest(spec.release) if work.published else None
@@ -41,7 +37,7 @@ def applied(file: SpecFile, work: Workplace) -> tuple[SpecFile, Entry]:
             hint="run it once without --reuse",
         )
     require_same(file, last, besides=("seed",))
-    known = method.model_copy(update={"transformation": dict(last.transformation)})
+    known = method.at_levels(last.transformation)
     return replace(file, spec=spec.model_copy(update={"method": known})), last
 
 

@@ -28,7 +28,6 @@ from dbdeid.review.method_comparison import LARGER, SAMPLE, Comparison, compare
 from dbdeid.review.method_comparison import advice as on_methods
 from dbdeid.review.model_costs import ModelCost, model_costs
 from dbdeid.review.model_costs import advice as on_models
-from dbdeid.spec.method_spec import FullDomain
 from dbdeid.workspace.earlier_releases import each_earlier, places_of
 from dbdeid.workspace.progress import Clock, Offer
 from dbdeid.workspace.workplace import Workplace
@@ -123,7 +122,7 @@ def _weighed(
 ) -> _Weighed | None:
     """The costs in loss, where a transformation is searched for; models take half of the time."""
     parameters, method = prepared.parameters, prepared.bound.spec.method
-    searched = isinstance(method, FullDomain) and method.transformation is None
+    searched = method.can.suppresses and method.given_levels is None
     if not searched or parameters.rule.null_policy == "wildcard" or len(ground.tuples.codes) < 2:
         return None
     here = replace(parameters, engine="numpy")

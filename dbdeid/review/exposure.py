@@ -29,7 +29,6 @@ from dbdeid.profiling.detect import Found, detect
 from dbdeid.profiling.found_dates import finer_than_month
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
 from dbdeid.report.content.vacuous_models import promises_nothing
-from dbdeid.spec.method_spec import Policy
 
 # A column with more distinct values than this share of its rows tells people apart, and so do
 # columns that single out this share of the people. Of few rows the second alone is asked, for half
@@ -374,7 +373,7 @@ def _hides(prepared: Prepared) -> bool:
 def _foreseen(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """The same before the search, where all models promise nothing: the least is generalized."""
     parameters, qis = prepared.parameters, prepared.quasi_identifiers
-    chosen = isinstance(prepared.bound.spec.method, Policy)  # its risk is not known yet
+    chosen = prepared.bound.spec.method.can.frontier  # its risk is not known yet
     if not qis or chosen or _hides(prepared) or parameters.masking or parameters.padding:
         return
     node = parameters.transformation or tuple(q.min_level for q in qis)

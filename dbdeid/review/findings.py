@@ -30,7 +30,6 @@ from dbdeid.review import dependence, exposure, synthetic_findings
 from dbdeid.review.exposure import FEW_ROWS, NEAR_UNIQUE
 from dbdeid.review.model_costs import named
 from dbdeid.spec.files import located
-from dbdeid.spec.method_spec import Policy
 
 # Below this k, or above this share of suppressed records, little is promised or little is left.
 LEAST_K = 2
@@ -159,22 +158,22 @@ def _withheld(bound: Bound, name: str) -> str:
 
 
 def _whose_rows(prepared: Prepared, name: str) -> str:
-    method = prepared.bound.spec.method.name
-    if method in ("full_domain", "local_recoding"):
+    method = prepared.bound.spec.method
+    if method.can.subjects:
         return (
             f"at the top level, beside `columns`: `subject: {name}` if it tells whose row it is, "
             "or `accept: rows` if k may count rows"
         )
     return (
-        f"method {method} counts rows: make one row of each {name} in `source: {{sql: …}}`, or, at "
-        "the top level, beside `columns`, say `accept: rows` if k may count rows"
+        f"method {method.name} counts rows: make one row of each {name} in `source: {{sql: …}}`, "
+        "or, at the top level, beside `columns`, say `accept: rows` if k may count rows"
     )
 
 
 def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     parameters = prepared.parameters
     counts = any(isinstance(m, KAnonymity) for m in parameters.models)
-    if parameters.k < LEAST_K and (counts or not isinstance(prepared.bound.spec.method, Policy)):
+    if parameters.k < LEAST_K and (counts or not prepared.bound.spec.method.can.frontier):
         yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
     for model in parameters.models:
         vain = promises_nothing(model.model, model.declared)

@@ -41,7 +41,6 @@ from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MaxRisk
 from dbdeid.query.workload.ranges import Listed, range_queries
-from dbdeid.spec.method_spec import FullDomain, LocalRecoding
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -163,9 +162,9 @@ def _first(reason: Unsatisfiable) -> str:
 def _not_compared(prepared: Prepared) -> str | None:
     """Why the methods are not compared, if so."""
     spec = prepared.bound.spec
-    if not isinstance(spec.method, FullDomain | LocalRecoding):
+    if not spec.method.can.compared:
         return f"method {spec.method.name} promises something else"
-    if isinstance(spec.method, FullDomain) and spec.method.transformation is not None:
+    if spec.method.given_levels is not None:
         return "`transformation` in the spec names the levels"
     if spec.null_policy != "own_category":
         return f"local_recoding does not take null_policy: {spec.null_policy}"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticCustomError
 
 from dbdeid.errors import did_you_mean
-from dbdeid.spec.method_spec import External
 from dbdeid.spec.metric_spec import METRICS, ON_REQUEST, require_measured
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _unmeasured(spec: ReleaseSpec, kind: str) -> Iterator[tuple[str, str]]:
         yield "nothing is expected of a view, which is a preview", "release it as a table"
     elif kind in OF_QUERIES and spec.evaluate.queries is None:
         yield f"{kind} is found by a workload", "declare it, as in `evaluate: {queries: q/*.sql}`"
-    elif kind == "counterfeits" and spec.method.name != "counterfeit":
+    elif kind == "counterfeits" and not spec.method.can.counterfeits:
         yield "only method counterfeit adds records", "leave it out"
     elif kind in METRICS:
         asked = spec.evaluate.metrics
@@ -99,7 +98,7 @@ def _unmeasured(spec: ReleaseSpec, kind: str) -> Iterator[tuple[str, str]]:
         except PydanticCustomError as error:
             context: dict[str, Any] = error.context or {}
             yield context["message"], context["hint"]
-    elif isinstance(spec.method, External) and kind == USELESS:
+    elif spec.method.foreign_table is not None and kind == USELESS:
         yield "nobody says what is useless in a release made elsewhere", "expect its query_error"
-    elif isinstance(spec.method, External) and kind == "suppressed":
+    elif spec.method.foreign_table is not None and kind == "suppressed":
         yield "how many were suppressed is not known of a release made elsewhere", "leave it out"

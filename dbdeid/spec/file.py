@@ -16,9 +16,9 @@ from dbdeid.engine import regular
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.privacy import MODELS
 from dbdeid.spec import expect_spec, project_file
-from dbdeid.spec.column_spec import ColumnSpec
-from dbdeid.spec.hierarchy_spec import HierarchySpec
-from dbdeid.spec.method_spec import METHODS, Choice, SafeHarbor
+from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec
+from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.model_spec import ANALYSES
 from dbdeid.spec.output_spec import Output
 from dbdeid.spec.preset_spec import Preset
@@ -417,8 +417,8 @@ def _known(place: Path_) -> list[str]:
 def _owner(place: Path_) -> type[BaseModel]:
     """The part of a spec that a key is in."""
     match [str(p) for p in place[:-1]]:
-        case ["method", "policy", part] if part in _OF_POLICY:
-            return _OF_POLICY[part]
+        case ["method", name, part] if name in METHODS and part in METHODS[name].parts:
+            return METHODS[name].parts[part]
         case ["columns", _]:
             return ColumnSpec
         case ["columns", _, "hierarchy"]:
@@ -434,7 +434,6 @@ def _owner(place: Path_) -> type[BaseModel]:
     return ReleaseSpec
 
 
-_OF_POLICY: dict[str, type[BaseModel]] = {"safe_harbor": SafeHarbor, "choose": Choice}
 _PARTS: dict[str, type[BaseModel]] = {
     "source": SourceQuery,
     "evaluate": Evaluate,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from dbdeid.data.problem import problem
-from dbdeid.spec.hierarchy_spec import Part
+from dbdeid.spec.column.hierarchy_spec import Part
 from dbdeid.spec.method_spec import (
     Condensation,
     Counterfeit,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from dbdeid.spec.hierarchy_spec import Part, Text
+from dbdeid.spec.column.hierarchy_spec import Part, Text
 
 Covariates = Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
 

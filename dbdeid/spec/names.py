@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dbdeid.errors import DataError
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import External, Policy
 from dbdeid.spec.release_spec import ReleaseSpec, beside
 
 # The private tables of a frontier of policies, by what follows the release's name.
@@ -18,7 +17,7 @@ def dictionary_name(release: str) -> str:
 
 def frontier_of(spec: ReleaseSpec) -> tuple[str, ...]:
     """The names of the private tables that keep a frontier of policies; other methods have none."""
-    if not isinstance(spec.method, Policy):
+    if not spec.method.can.frontier:
         return ()
     return tuple(f"{spec.release}_{what}" for what in (FRONTIER, EVALUATIONS))
 
@@ -35,15 +34,9 @@ def objects_of(release: str, spec: ReleaseSpec) -> tuple[str, ...]:
     return release, *(f"{release}_{what}" for what in beside(spec))
 
 
-def method_of(spec: ReleaseSpec) -> External:
-    """The method of a spec that declares a release made elsewhere."""
-    assert isinstance(spec.method, External)
-    return spec.method
-
-
 def is_external(file: SpecFile) -> bool:
     """Whether a spec declares a release made elsewhere."""
-    return isinstance(file.spec.method, External)
+    return file.spec.method.foreign_table is not None
 
 
 def refuse(file: SpecFile, what: str, instead: str) -> None:
@@ -52,8 +45,7 @@ def refuse(file: SpecFile, what: str, instead: str) -> None:
     Raises:
         DataError: the release of the spec was made elsewhere.
     """
-    if is_external(file):
-        table = method_of(file.spec).table
+    if (table := file.spec.method.foreign_table) is not None:
         raise DataError(
             f"release {file.spec.release!r} was made elsewhere (table {table!r}), and {what}",
             hint=instead,

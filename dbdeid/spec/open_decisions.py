@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.spec.column_spec import given_reason
+from dbdeid.spec.column.column_spec import given_reason
 from dbdeid.spec.file import SpecFile
 
 ROLES = "identifier, drop, quasi_identifier, sensitive or insensitive"

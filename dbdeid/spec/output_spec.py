@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.spec.hierarchy_spec import Part, Text
+from dbdeid.spec.column.hierarchy_spec import Part, Text
 
 EXPORTS = (".parquet", ".csv", ".duckdb")
 

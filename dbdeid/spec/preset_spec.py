@@ -9,11 +9,9 @@ from pydantic import Field, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.spec.hierarchy_spec import Part, Text
+from dbdeid.spec.column.hierarchy_spec import Part, Text
 
 PRESETS = ("safe_harbor",)
-# The methods that release each value at a level of its hierarchy, which the rules are about.
-METHODS = ("full_domain", "local_recoding", "counterfeit")
 # What a specification says that leaves it to the preset.
 DEFAULTS: Mapping[str, Any] = {
     "columns": {},

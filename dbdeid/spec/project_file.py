@@ -18,7 +18,8 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 from dbdeid.data.problem import problem
 from dbdeid.engine import regular
 from dbdeid.errors import Mistake, SpecError, did_you_mean
-from dbdeid.spec.hierarchy_spec import Part, Text
+from dbdeid.spec.column.hierarchy_spec import Part, Text
+from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.release_spec import ReleaseSpec
 from dbdeid.spec.yaml_text import LARGEST, Path_, load
 
@@ -149,7 +150,8 @@ def _is_written(data: Mapping[str, Any]) -> bool:
     method, output = data.get("method"), data.get("output")
     name = method.get("name") if isinstance(method, Mapping) else method
     view = isinstance(output, Mapping) and output.get("as") == "view"
-    return name != "external" and not view
+    elsewhere = name in METHODS and METHODS[name].can.values == "foreign"
+    return not elsewhere and not view
 
 
 def find(start: Path) -> Path | None:

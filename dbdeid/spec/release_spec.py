@@ -6,7 +6,7 @@ Only what the text itself can say is checked here; `release.bind` holds it again
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,33 +25,19 @@ from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import (
     MODELS,
-    ClusterSize,
-    EmAnonymity,
-    KAnonymity,
-    LDiversity,
     MaxRisk,
     Model,
     OfSensitive,
-    TCloseness,
     population_of,
 )
 from dbdeid.privacy.common.counting import NullPolicy
-from dbdeid.spec.column_spec import ColumnSpec, foreign, ungeneralized, unmasked, unordered
-from dbdeid.spec.hierarchy_spec import Part, Text
-from dbdeid.spec.method_spec import (
-    Condensation,
-    Counterfeit,
-    External,
-    FullDomain,
-    LocalRecoding,
-    Method,
-    Microaggregation,
-    Policy,
-)
+from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.hierarchy_spec import Part, Text
+from dbdeid.spec.method_spec import METHODS, Method
 from dbdeid.spec.metric_spec import ABOUT_SENSITIVE, Metric, require_measured
 from dbdeid.spec.model_spec import Analysis
 from dbdeid.spec.output_spec import Output
-from dbdeid.spec.preset_spec import METHODS, Preset
+from dbdeid.spec.preset_spec import Preset
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -162,7 +148,7 @@ class ReleaseSpec(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseSpec:
-        self._check_family()
+        self._check_roles()
         asked = self.evaluate.metrics or ()
         require_measured(asked, self.method, view=self.output.kind == "view")
         if self.output.kind == "view" and self.target is not None:
@@ -183,55 +169,17 @@ class ReleaseSpec(Part):
             )
         return self
 
-    def _check_family(self) -> None:
-        """Synthetic records have a role and a promise of their own."""
-        synthetic = isinstance(self.method, Condensation)
-        role = "synthesize" if synthetic else "quasi_identifier"
+    def _check_roles(self) -> None:
+        role = self.method.can.role
         if not any(c.role in (role, "undecided") for c in self.columns.values()):
             raise problem(f"no column has role {role}")
-        odd = [m.model for m in self.privacy if isinstance(m, ClusterSize) != synthetic]
-        if synthetic:
-            self._check_synthesis(odd)
-        elif odd:
-            raise problem(
-                "cluster_size is what synthetic records promise",
-                "declare k_anonymity, or use method: condensation",
-            )
-        elif any(c.role == "synthesize" for c in self.columns.values()):
-            raise problem(
-                "role synthesize goes with method condensation, which draws all of a record",
-                "give the column another role, or use method: condensation",
-            )
-
-    def _check_synthesis(self, odd: Sequence[str]) -> None:
-        others = [n for n, c in self.columns.items() if c.released and c.role != "synthesize"]
-        if others:
-            raise problem(
-                f"column {others[0]!r} is {self.columns[others[0]].role}, and method "
-                "condensation releases nothing of a record as it is",
-                "every column that leaves has role synthesize; make the others drop or identifier",
-            )
-        if odd or len(self.privacy) > 1:
-            raise problem(
-                "method condensation promises one cluster_size"
-                + (f", and not {odd[0]}: its records are nobody's" if odd else ""),
-                "as in `privacy: [{model: cluster_size, k: 100}]`",
-            )
-        if self.output.bounds:
-            raise problem("synthetic records have no bounds", "leave `bounds` out")
-        assert isinstance(self.method, Condensation)
-        if self.method.k is not None and self.method.k < self.smallest_class:
-            raise problem(
-                f"clusters of {self.method.k} do not keep a declared cluster_size of "
-                f"{self.smallest_class}",
-                "leave `k` of the method out",
-            )
+        self.method.check_roles(self)
 
     def _check_wildcard(self) -> None:
         hint = "own_category is stricter: what holds under it holds under wildcard too"
         if self.subject is not None:
             raise problem("null_policy: wildcard does not count subjects", hint)
-        if isinstance(self.method, FullDomain) and self.method.engine == "sql":
+        if self.method.counts_in_database:
             raise problem("null_policy: wildcard needs engine: numpy", hint)
         if self.output.kind == "view":
             raise problem("null_policy: wildcard does not go with a view", hint)
@@ -244,14 +192,7 @@ class ReleaseSpec(Part):
             )
         if self.output.kind == "view":
             raise problem("a released pseudonym does not go with a view", "release it as a table")
-        method = self.method
-        counting = ("discernibility", "average_class_size")
-        if isinstance(method, FullDomain) and method.objective in counting:
-            raise problem(
-                f"objective {method.objective!r} counts classes, which a released pseudonym "
-                "keeps in part",
-                "use objective: loss, precision or height",
-            )
+        self.method.check_linked()
 
     def _check_models(self) -> None:
         if self.output.kind == "view":
@@ -267,10 +208,10 @@ class ReleaseSpec(Part):
         if self.null_policy == "wildcard":
             hint = "own_category is stricter: what holds under it holds under wildcard too"
             raise problem("null_policy: wildcard is not compared with a population", hint)
-        if isinstance(self.method, FullDomain) and self.method.engine == "sql":
+        if self.method.counts_in_database:
             raise problem("engine: sql compares with no population", "use engine: numpy")
         marketers = [m for m in self.privacy if isinstance(m, MaxRisk) and m.of_table]
-        if any(m.population for m in marketers) and not isinstance(self.method, Policy):
+        if any(m.population for m in marketers) and not self.method.can.mean_risk:
             raise problem(
                 "the mean chance of a marketer in a population is judged by method policy only",
                 "use attacker: journalist, who limits the chance in each class",
@@ -283,176 +224,32 @@ class ReleaseSpec(Part):
 
     def _check_method(self) -> None:
         """What a method cannot do: each refusal says why, and what to do instead."""
-        if self.preset is not None and self.method.name not in METHODS:
+        name, can = self.method.name, self.method.can
+        if self.preset is not None and not can.leveled:
             raise problem(
                 f"preset {self.preset.name} goes with methods that keep to the levels of a "
-                f"hierarchy, and {self.method.name} does not",
-                f"use one of {', '.join(METHODS)}",
+                f"hierarchy, and {name} does not",
+                f"use one of {', '.join(name for name, m in METHODS.items() if m.can.leveled)}",
             )
-        if isinstance(self.method, FullDomain):
-            return
-        if isinstance(self.method, External):
-            self._check_external()
-            return
-        name, local = self.method.name, isinstance(self.method, LocalRecoding)
-        if self.subject is not None and not local:
+        if self.subject is not None and not can.subjects:
             raise problem(
                 f"method {name} counts records, and cannot count subjects",
                 "use method: full_domain, or make one row of each subject",
             )
-        if self.null_policy != "own_category":
-            raise problem(f"method {name} takes null_policy: own_category only", "leave it out")
-        if self.output.kind == "view":
+        if self.null_policy not in can.null_policies:
+            raise problem(
+                f"method {name} takes null_policy: {' or '.join(can.null_policies)} only",
+                "leave it out",
+            )
+        if self.output.kind == "view" and not can.views:
             raise problem(f"method {name} does not go with a view", "release it as a table")
-        if isinstance(self.method, LocalRecoding):
-            self._check_recoding(self.method)
-        elif isinstance(self.method, Counterfeit):
-            self._check_counterfeits()
-        elif isinstance(self.method, Policy):
-            self._check_policy(self.method)
-        elif isinstance(self.method, Microaggregation):
-            self._check_microaggregation()
-        elif isinstance(self.method, Condensation):
-            pass
-        elif any(model.model != "k_anonymity" for model in self.privacy):
-            raise problem(
-                "method relocation holds k_anonymity only: moving records changes who shares a "
-                "class",
-                "use method: full_domain for other models",
-            )
-
-    def _check_external(self) -> None:
-        given = [key for key in ("target", "output", "seed") if key in self.model_fields_set]
-        if given:
-            raise problem(
-                f"method external releases nothing, and {', '.join(given)} say how",
-                "drop them; the released table is `table` of the method",
-            )
-        if self.subject is not None:
-            self._check_foreign_subject(self.subject)
-        for model in self.privacy:
-            if population_of(model):
-                raise problem(
-                    f"method external does not judge {model.model} over a population: which of its "
-                    "people fit a released class is known where dbdeid generalized it",
-                    "leave the model out",
-                )
-
-    def _check_foreign_subject(self, subject: str) -> None:
-        told = any(c.pseudonym and n.lower() == subject.lower() for n, c in self.columns.items())
-        if not told:
-            raise problem(
-                f"the released table tells whose record it is by a pseudonym, and {subject!r} is "
-                "none",
-                f"declare `{subject}: {{role: identifier, pseudonym: true}}` where the table has "
-                "it; else leave `subject` out: classes then count records",
-            )
-        for model in self.privacy:
-            if isinstance(model, OfSensitive):
-                raise problem(
-                    f"method external does not judge {model.model} where subjects count",
-                    "leave `subject` and the pseudonym out, or the model",
-                )
-
-    def _check_recoding(self, method: LocalRecoding) -> None:
-        if self.linked:
-            raise problem(
-                "method local_recoding does not go with a released pseudonym, which tells a whole "
-                "set of classes: no k subjects share one where each block is recoded on its own",
-                "leave the pseudonym out, or use method: full_domain",
-            )
-        for model in self.privacy:
-            if population_of(model):
-                raise problem(
-                    f"method local_recoding does not hold {model.model} over a population: who "
-                    "fits a class is counted for one transformation of all records",
-                    "use method: full_domain, or models of the release itself",
-                )
-        if method.engine == "sql" and self.subject is not None:
-            raise problem(
-                "engine: sql deals records one by one, and those of a subject stay together",
-                "use engine: numpy",
-            )
-        if method.minimality == "safe" and self.subject is not None:
-            raise problem(
-                "minimality: safe deals records one by one, and those of a subject stay together",
-                "make one row of each subject, or leave minimality out",
-            )
-        needed = {"diversity_first": LDiversity, "closeness": TCloseness}.get(method.algorithm)
-        if needed is not None and not any(isinstance(m, needed) for m in self.privacy):
-            name = "l_diversity" if needed is LDiversity else "t_closeness"
-            raise problem(
-                f"algorithm {method.algorithm} makes blocks by {name}, and none is declared",
-                f"declare `{{model: {name}, …}}` in `privacy`, or use algorithm: dealing",
-            )
-
-    def _check_counterfeits(self) -> None:
-        if len([c for c in self.columns.values() if c.role == "sensitive"]) > 1:
-            raise problem(
-                "method counterfeit takes one sensitive column: its catalog tells how many records "
-                "of a value are counterfeit, and values of two columns would tell more",
-                "make the others quasi_identifier or drop them",
-            )
-        for model in self.privacy:
-            if not isinstance(model, KAnonymity | OfSensitive):
-                raise problem(
-                    f"method counterfeit does not hold {model.model}: nobody in a population is "
-                    "like a counterfeit record",
-                    "declare k_anonymity and models of the sensitive column",
-                )
-            if isinstance(model, EmAnonymity):
-                raise problem(
-                    "method counterfeit does not hold em_anonymity: it draws each value by itself, "
-                    "and looks at no distances",
-                    "use method: full_domain or local_recoding, or declare alpha_k",
-                )
-        names = ("class_id", "weight")
-        taken = [n for n, c in self.columns.items() if c.released and n.lower() in names]
-        if taken:
-            raise problem(
-                f"column {taken[0]!r} has the name of a column that method counterfeit adds",
-                "rename it in `source: {sql: …}`",
-            )
-
-    def _check_policy(self, method: Policy) -> None:
-        named = {name.lower() for name, c in self.columns.items() if c.role == "quasi_identifier"}
-        of_spec = {part.strip() for name in named for part in name.split(",")} | named
-        given = method.safe_harbor
-        for kind, column in (("age", given.age), ("zip", given.zip)) if given else ():
-            if column is not None and column.lower() not in of_spec:
-                raise problem(
-                    f"safe_harbor names {column!r} for {kind}, which is no quasi-identifier",
-                    f"name the quasi-identifier that is the {kind}",
-                )
-        chosen = method.choose is not None and method.choose.point is not None
-        if chosen and method.search != "greedy" and self.seed is None:
-            raise problem(
-                f"choose: {{point: …}} counts points of one frontier, and search: {method.search} "
-                "finds another each time",
-                "give a seed, or choose by max_risk or max_loss",
-            )
-
-    def _check_microaggregation(self) -> None:
-        if any(model.model != "k_anonymity" for model in self.privacy):
-            raise problem(
-                "method microaggregation holds k_anonymity only: its groups look at nothing else",
-                "use method: full_domain or local_recoding for other models",
-            )
-        if self.output.bounds:
-            raise problem("means have no bounds", "leave `bounds` out")
+        self.method.check(self)
 
     def quasi_identifier_mistakes(self) -> Iterator[tuple[str, str, str]]:
         """What the method cannot take of the columns: the key, what is wrong, and a hint."""
         for name, c in self.columns.items():
             if c.role == "quasi_identifier":
-                if isinstance(self.method, Policy):
-                    wrong = unordered(c)
-                elif isinstance(self.method, External):
-                    wrong = foreign(c)
-                else:
-                    masked = isinstance(self.method, Microaggregation)
-                    wrong = unmasked(c) if masked else ungeneralized(c)
-                yield from ((name, *told) for told in wrong)
+                yield from ((name, *wrong) for wrong in self.method.column_mistakes(c))
 
     @property
     def linked(self) -> bool:
@@ -474,18 +271,13 @@ class ReleaseSpec(Part):
 VIEWS = ("weighted", "truthful")
 
 
-def catalogued(spec: ReleaseSpec) -> bool:
-    """Whether a catalog of counterfeit records is published."""
-    return isinstance(spec.method, Counterfeit) and spec.method.catalog != "none"
-
-
 def published(spec: ReleaseSpec) -> tuple[str, ...]:
     """The tables beside a release, by what follows its name."""
-    if isinstance(spec.method, Condensation | Microaggregation | External):
+    if spec.method.can.values != "generalized":
         return ()  # a value stands for itself, or nothing is written
-    return ("dictionary", "catalog") if catalogued(spec) else ("dictionary",)
+    return ("dictionary", "catalog") if spec.method.catalogued else ("dictionary",)
 
 
 def beside(spec: ReleaseSpec) -> tuple[str, ...]:
     """All that is public beside a release in a database, tables first, by what follows its name."""
-    return published(spec) + (VIEWS if catalogued(spec) else ())
+    return published(spec) + (VIEWS if spec.method.catalogued else ())

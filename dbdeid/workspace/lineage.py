@@ -13,7 +13,6 @@ from dbdeid.engine.sqltext import statements
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located, relative
-from dbdeid.spec.method_spec import External, Policy
 from dbdeid.spec.names import objects_of
 from dbdeid.spec.release_spec import SourceQuery
 from dbdeid.workspace.release_files import companions
@@ -30,7 +29,7 @@ def written(file: SpecFile, database: Path | None = None) -> dict[Thing, str]:
         database: in place of the spec's `database`.
     """
     spec = file.spec
-    if isinstance(spec.method, External):
+    if spec.method.foreign_table is not None:
         return {}
     home = relative(file, spec.target, "target") if spec.target else _database(file, database)
     tables = objects_of(spec.release, spec)
@@ -58,10 +57,8 @@ def read(file: SpecFile, database: Path | None = None) -> frozenset[Thing]:
         found |= _in(home, _tables(spec.source.sql))
     names = [spec.source] if isinstance(spec.source, str) else []
     names += [name for model in spec.privacy if (name := population_of(model)) is not None]
-    if isinstance(spec.method, Policy) and spec.method.population is not None:
-        names.append(spec.method.population)
-    if isinstance(spec.method, External):
-        names.append(spec.method.table)
+    beside = (spec.method.people, spec.method.foreign_table)
+    names += [name for name in beside if name is not None]
     for name in names:
         if name.lower().endswith(tuple(FILES)):
             found.add(_file(located(file, name, "source")))

@@ -24,7 +24,7 @@ from dbdeid.lattice.exploration import Exploration, exhaustive
 from dbdeid.methods.common import searching as sampled
 from dbdeid.methods.full_domain import searching
 from dbdeid.methods.full_domain.searches import SEARCHES
-from dbdeid.spec import method_spec
+from dbdeid.spec.method import full_domain as full_domain_spec
 
 ENGINES = ("numpy", "sql")
 
@@ -49,7 +49,7 @@ def more_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more: one that gives up at once, and one that looks at everything."""
     known = {**SEARCHES, "gives_up": gives_up, "all": exhaustive}
     monkeypatch.setattr(searching, "SEARCHES", known)
-    monkeypatch.setattr(method_spec, "SEARCHES", known)
+    monkeypatch.setattr(full_domain_spec, "SEARCHES", known)
 
 
 def gives_up(exploration: Exploration) -> None:

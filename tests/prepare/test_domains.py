@@ -14,7 +14,7 @@ from dbdeid.data.ordered import Ordered
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, DbdeidError, HierarchyError, SpecError
 from dbdeid.prepare.prepare import prepare
-from dbdeid.spec.column_spec import FROM_POPULATION
+from dbdeid.spec.column.column_spec import FROM_POPULATION
 
 FROM = {"domain": FROM_POPULATION}
 

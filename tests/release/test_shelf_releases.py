@@ -9,7 +9,7 @@ import pytest
 import dbdeid
 from dbdeid.commands.plan import plan
 from dbdeid.errors import DataError, HierarchyError, SpecError
-from dbdeid.spec.hierarchy_spec import HierarchySpec
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 
 PEOPLE = """
 CREATE TABLE visits AS SELECT * FROM (VALUES

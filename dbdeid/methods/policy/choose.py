@@ -23,7 +23,7 @@ from dbdeid.prepare.prepare import Prepared, key_of, with_policy
 from dbdeid.prepare.problem import acceptable
 from dbdeid.privacy import KMap, MaxRisk, population_of
 from dbdeid.report.charts.frontier_charts import drawn
-from dbdeid.spec.method_spec import Choice, Policy
+from dbdeid.spec.method.policy import Choice, Policy
 from dbdeid.verify.base.declaration import PolicyRisk
 
 Starts = Sequence[NDArray[np.int64]]

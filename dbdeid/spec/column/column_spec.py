@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.spec.hierarchy_spec import HierarchySpec, Part, no_nul, plain, short_hierarchy
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec, Part, no_nul, plain, short_hierarchy
 
 FROM_POPULATION: Literal["from_population"] = "from_population"
 
@@ -153,57 +152,3 @@ class ColumnSpec(Part):
 
 
 _QI_KEYS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain", "order")
-
-
-def ungeneralized(column: ColumnSpec) -> Iterator[tuple[str, str]]:
-    """What methods that generalize along hierarchies do not take."""
-    if column.order is not None or column.domain == FROM_POPULATION:
-        key = "domain: from_population" if column.order is None else "order"
-        yield f"{key} goes with method policy", "give a hierarchy"
-    elif column.hierarchy is None:
-        yield (
-            "a quasi-identifier needs a hierarchy",
-            "a CSV path, suppress, or {intervals: [5, 10]}",
-        )
-    elif column.hierarchy.labels is not None:
-        yield (
-            "labels say how a release made elsewhere reads, and go with method external",
-            "give a CSV path, suppress, or {intervals: [5, 10]}",
-        )
-
-
-def foreign(column: ColumnSpec) -> Iterator[tuple[str, str]]:
-    """What method external does not take, which generalizes nothing."""
-    if column.order is not None or column.domain == FROM_POPULATION:
-        key = "domain: from_population" if column.order is None else "order"
-        yield f"{key} goes with method policy", "list the values: `domain: [a, b, c]`"
-    given = [key for key in ("weight", "min_level", "max_level") if key in column.model_fields_set]
-    if given:
-        yield f"method external chooses no levels: {', '.join(given)} say nothing", "drop them"
-
-
-def unmasked(column: ColumnSpec) -> Iterator[tuple[str, str]]:
-    """What method microaggregation does not take, which replaces values by the mean of a group."""
-    for key in ("hierarchy", "domain", "order"):
-        if getattr(column, key) is not None:
-            yield (
-                f"{key} goes with methods that generalize, and microaggregation releases means",
-                "drop it, or use method: full_domain",
-            )
-    if column.min_level or column.max_level is not None:
-        yield "method microaggregation has no levels", "drop min_level, max_level"
-
-
-def unordered(column: ColumnSpec) -> Iterator[tuple[str, str]]:
-    """What method policy does not take, which merges neighbours of an ordered domain."""
-    hierarchy = column.hierarchy
-    if hierarchy is not None and hierarchy.kind not in ("path", "table", "groups"):
-        yield (
-            f"method policy takes no hierarchy of {hierarchy.kind}: it chooses the intervals",
-            "declare `domain: [0, 120]`, `domain: from_population` or `order: [a, b, c]` instead",
-        )
-    given = [key for key in ("hierarchy", "domain", "order") if getattr(column, key) is not None]
-    if len(given) > 1:
-        yield f"{' and '.join(given)} declare its values twice", "keep one of them"
-    if column.min_level or column.max_level is not None:
-        yield "method policy has no levels: it chooses the intervals", "drop min_level, max_level"

@@ -1,0 +1,98 @@
+"""Method counterfeit: small classes are filled with records that are nobody's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from dbdeid.data.problem import problem
+from dbdeid.privacy import EmAnonymity, KAnonymity, OfSensitive
+from dbdeid.spec.method.base import Declared, MethodPart, Share
+from dbdeid.spec.method.capabilities import Capabilities, Family, Refused, Unheld
+
+
+def _ceiling(value: Any) -> Any:
+    if value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise problem("expects a number above 0 and up to 1, or auto", "as in `h: 0.3`")
+    return float(value)
+
+
+class Counterfeit(MethodPart):
+    """Counterfeit records under an h-ceiling, with a catalog of them (Lee et al. 2017).
+
+    `h` is None for `auto`: the smallest with a transformation within the budget.
+    """
+
+    family: ClassVar[Family] = "padded"
+    can: ClassVar[Capabilities] = Capabilities(
+        truthful=False,
+        leveled=True,
+        counterfeits=True,
+        mixes=True,
+        unheld=(
+            Unheld(
+                lambda model: not isinstance(model, KAnonymity | OfSensitive),
+                Refused(
+                    "method counterfeit does not hold {model}: nobody in a population is like a "
+                    "counterfeit record",
+                    "declare k_anonymity and models of the sensitive column",
+                ),
+            ),
+            Unheld(
+                lambda model: isinstance(model, EmAnonymity),
+                Refused(
+                    "method counterfeit does not hold em_anonymity: it draws each value by itself, "
+                    "and looks at no distances",
+                    "use method: full_domain or local_recoding, or declare alpha_k",
+                ),
+            ),
+        ),
+        searched=Refused(
+            "suppresses nothing: there is no such search to show",
+            "run it; it tells what it checked, and, where nothing is feasible, what would be",
+        ),
+    )
+
+    name: Literal["counterfeit"]
+    h: Annotated[float | None, BeforeValidator(_ceiling)] = None
+    max_counterfeits: Share = 0.10
+    objective: Literal["reconstruction_error", "counterfeits", "loss"] = "reconstruction_error"
+    catalog: Literal["pool", "paper", "none"] = "pool"
+    recoding: Literal["full_domain", "borrow"] = "full_domain"
+    strict: bool = False
+
+    @model_validator(mode="after")
+    def _promised(self) -> Counterfeit:
+        if self.strict and self.catalog == "paper":
+            raise problem(
+                "strict bounds the prosecutor risk, which the paper's catalog does not",
+                "use catalog: pool",
+            )
+        if self.recoding == "borrow" and self.catalog == "paper":
+            raise problem("the paper's catalog groups classes of one transformation", "use pool")
+        return self
+
+    @property
+    def catalogued(self) -> bool:
+        """Whether a catalog of counterfeit records is published."""
+        return self.catalog != "none"
+
+    def check(self, spec: Declared) -> None:
+        """Refuse what does not go with counterfeit records."""
+        if len([c for c in spec.columns.values() if c.role == "sensitive"]) > 1:
+            raise problem(
+                "method counterfeit takes one sensitive column: its catalog tells how many records "
+                "of a value are counterfeit, and values of two columns would tell more",
+                "make the others quasi_identifier or drop them",
+            )
+        self.check_models(spec.privacy)
+        names = ("class_id", "weight")
+        taken = [n for n, c in spec.columns.items() if c.released and n.lower() in names]
+        if taken:
+            raise problem(
+                f"column {taken[0]!r} has the name of a column that method counterfeit adds",
+                "rename it in `source: {sql: …}`",
+            )
