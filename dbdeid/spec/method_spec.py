@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -19,6 +19,9 @@ LOSSES = ("kl", "loss", "discernibility", "average_class_size", "nonuniform_entr
 
 # Objectives that add up more of a class than a query of the `sql` engine counts.
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
+
+# What the values of a release are, by which it is known what can be measured of it.
+Family = Literal["generalized", "local", "padded", "synthetic", "masked", "external"]
 
 Objective = Literal[
     "loss",
@@ -42,6 +45,8 @@ def _known_search(value: Any) -> Any:
 
 class FullDomain(Part):
     """Full-domain generalization with record suppression (Prasser et al. 2016)."""
+
+    family: ClassVar[Family] = "generalized"
 
     name: Literal["full_domain"]
     suppression_limit: Share = 0.0
@@ -76,6 +81,8 @@ class Counterfeit(Part):
     `h` is None for `auto`: the smallest with a transformation within the budget.
     """
 
+    family: ClassVar[Family] = "padded"
+
     name: Literal["counterfeit"]
     h: Annotated[float | None, BeforeValidator(_ceiling)] = None
     max_counterfeits: Share = 0.10
@@ -102,6 +109,8 @@ class LocalRecoding(Part):
     Defaults that depend on the algorithm are None: objective balanced for dealing and mondrian,
     block_entropy for paper and conditional_entropy, node_entropy for others; diversity_weight 1.
     """
+
+    family: ClassVar[Family] = "local"
 
     name: Literal["local_recoding"]
     algorithm: Literal[
@@ -220,6 +229,8 @@ def _measure(known: Sequence[str]) -> BeforeValidator:
 class Policy(Part):
     """A policy of intervals from the risk-utility frontier (Xia et al. 2013)."""
 
+    family: ClassVar[Family] = "generalized"
+
     name: Literal["policy"]
     population: Text | None = None
     risk: Annotated[str, _measure(RISKS)] = "population"
@@ -257,6 +268,8 @@ class Policy(Part):
 class Relocation(Part):
     """Hybrid k-anonymity: outliers' quasi-identifiers are moved (Nergiz & Gök 2014)."""
 
+    family: ClassVar[Family] = "generalized"
+
     name: Literal["relocation"]
     limit: Share = 0.05
 
@@ -268,6 +281,8 @@ class Condensation(Part):
     `response_weight` .3, of variant improved .5; `calibrate` whether models are declared; `strata`
     and `response` the event and the duration of the first Cox model.
     """
+
+    family: ClassVar[Family] = "synthetic"
 
     name: Literal["condensation"]
     variant: Literal["recipient", "improved", "original"] = "recipient"
@@ -293,6 +308,8 @@ class Condensation(Part):
 class Microaggregation(Part):
     """Quasi-identifiers replaced by the means of small groups (MDAV, TFRP)."""
 
+    family: ClassVar[Family] = "masked"
+
     name: Literal["microaggregation"]
     algorithm: Literal["mdav", "tfrp"] = "mdav"
 
@@ -317,6 +334,8 @@ class External(Part):
         truthful: whether every record is one of the original, perhaps generalized; not so where
             records are synthetic, masked or moved.
     """
+
+    family: ClassVar[Family] = "external"
 
     name: Literal["external"]
     table: Text
