@@ -29,7 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "query": {"utility", "engine"},
     "profiling": {"data", "engine"},
     "verify": {"privacy", "data", "engine"},
-    "spec": {"privacy", "data", "engine"},
+    "spec": {"utility", "privacy", "data", "engine"},
     "bind": {"spec", "verify", "profiling", "query", "utility", "privacy", "data", "engine"},
     "analyses": {"bind", "query", "utility", "engine"},
     "prepare": {

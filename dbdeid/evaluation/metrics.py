@@ -24,18 +24,18 @@ from dbdeid.publish.tables import Public
 from dbdeid.spec.metric_spec import OF_SENSITIVE
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.block_entropy import block_entropy
+from dbdeid.utility.common.members import Crosswalk, members_of_transformation
+from dbdeid.utility.common.sizes import sized_classes
 from dbdeid.utility.fidelity import moments
 from dbdeid.utility.fidelity.cluster_moments import cluster_moments
 from dbdeid.utility.fidelity.conditional_privacy import conditional_privacy
 from dbdeid.utility.fidelity.exact_hits import exact_hits
 from dbdeid.utility.information_loss import information_loss
 from dbdeid.utility.kl_divergence import kl_divergence
-from dbdeid.utility.members import Crosswalk, members_of_transformation
 from dbdeid.utility.mutual_information import told
 from dbdeid.utility.node_entropy import node_entropy
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy, nonuniform_entropy_of_crosswalk
 from dbdeid.utility.reconstruction_error import reconstruction_error
-from dbdeid.utility.sizes import sized_classes
 from dbdeid.verify.base.declaration import CLASS_ID
 
 LABELLED = ("ambiguity", "kl_divergence", "reconstruction_error")

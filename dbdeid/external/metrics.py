@@ -24,12 +24,12 @@ from dbdeid.privacy.risk import risk
 from dbdeid.publish.tables import Public
 from dbdeid.query.workload.workload import evaluate as evaluate_queries
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.metric_spec import OF_EXTERNAL, OF_SENSITIVE, kept_metrics
+from dbdeid.spec.metric_spec import OF_SENSITIVE, kept_metrics, metrics_of
 from dbdeid.utility.ambiguity import ambiguity
+from dbdeid.utility.common.sizes import sized_classes
 from dbdeid.utility.fidelity import moments
 from dbdeid.utility.mutual_information import told
 from dbdeid.utility.reconstruction_error import reconstruction_error
-from dbdeid.utility.sizes import sized_classes
 from dbdeid.verify.base.declaration import Declared
 
 
@@ -163,7 +163,9 @@ def _metrics(
     if "moments" in asked:
         measured |= _moments(found)
     kind = {name: name.partition(".")[0] for name in measured}
-    return {n: measured[n] for m in OF_EXTERNAL if m in asked for n in kind if kind[n] == m}
+    return {
+        n: measured[n] for m in metrics_of("external") if m in asked for n in kind if kind[n] == m
+    }
 
 
 def _of_classes(found: Foreign) -> dict[str, float]:

@@ -15,13 +15,14 @@ from typing import Any
 from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.notebook_charts import coloured, verdict
-from dbdeid.report.content import metric_terms, terms
+from dbdeid.report.content import terms
 from dbdeid.report.content.commands import k_of
 from dbdeid.report.content.landmarks import landmarks
+from dbdeid.report.content.metric_terms import metric_words
 from dbdeid.report.content.proof import decimals
 from dbdeid.report.content.remains import briefly, sentences
 from dbdeid.report.content.remains import verdict as verdict_of
-from dbdeid.report.page import environment, metric_words
+from dbdeid.report.page import environment
 
 ROWS_SHOWN = 100
 PAIRS_SHOWN = 5  # of columns whose association changed, those that changed most
@@ -124,7 +125,7 @@ def search_html(search: Mapping[str, Any]) -> str:
     return _rendered(
         "search",
         s=search,
-        title=metric_terms.METRICS[search["objective"]].title,
+        title=metric_words(search["objective"]).title,
         outcomes=outcomes,
         single=bool(cells) and sum(of["transformation"] is not None for of in outcomes) < 2,
         score=lambda value: "–" if value is None else f"{value:,.{digits}f}",

@@ -15,17 +15,19 @@ from dbdeid.report.cards import by_class, cards
 from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.recipients import recipients
-from dbdeid.report.content import metric_terms, model_terms, terms
+from dbdeid.report.content import model_terms, terms
 from dbdeid.report.content.audience import about, public
 from dbdeid.report.content.commands import commands, k_of, pseudonym_of
 from dbdeid.report.content.figures import count, number, share
 from dbdeid.report.content.landmarks import chosen
+from dbdeid.report.content.metric_terms import metric_words
 from dbdeid.report.content.padding import moved_of, padding_of
 from dbdeid.report.content.policies import pieces
 from dbdeid.report.content.proof import apart, at_least, briefly
 from dbdeid.report.content.record import Audience, Record
 from dbdeid.report.content.remains import briefly as briefly_unique
 from dbdeid.report.content.remains import sentences, verdict
+from dbdeid.utility.common.metric import Words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -246,7 +248,7 @@ def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def _metrics(
     record: Mapping[str, Any],
-) -> list[tuple[metric_terms.Metric, float | None, dict[str, float | None]]]:
+) -> list[tuple[Words, float | None, dict[str, float | None]]]:
     """The metrics with their definitions, loss first, and what they are by column, if anything.
 
     One that has no figure of its own has a row for each column, which names it.
@@ -267,15 +269,6 @@ def _metrics(
 
 def _part(name: str, whole: str) -> bool:
     return name.startswith(f"{whole}.")
-
-
-def metric_words(name: str) -> metric_terms.Metric:
-    """The words of a metric, with the column that it is of."""
-    kind, _, column = name.partition(".")
-    found = metric_terms.METRICS.get(kind)
-    if found is None:
-        return metric_terms.Metric(name, "no definition on record", "–", "–")
-    return found._replace(title=f"{found.title} ({column})") if column else found
 
 
 def _risks(record: Mapping[str, Any]) -> list[dict[str, Any]]:

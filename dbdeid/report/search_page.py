@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbdeid.report.charts.search_charts import Point, grid_chart, lattice_chart, trail_chart
-from dbdeid.report.content import metric_terms
+from dbdeid.report.content.metric_terms import metric_words
 from dbdeid.report.content.proof import decimals
 from dbdeid.report.page import environment
 
@@ -29,7 +29,7 @@ def render(
         points: of the search that is shown in full, those of its checks that are drawn.
         trail: of the same search: checks, the best score then, the bound that was proven then.
     """
-    title = metric_terms.METRICS[search["objective"]].title
+    title = metric_words(search["objective"]).title
     view = {
         "s": search,
         "how": search["search"],

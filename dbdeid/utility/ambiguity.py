@@ -15,7 +15,20 @@ from __future__ import annotations
 
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.sizes import Sized
+from dbdeid.utility.common.metric import Metric, Words
+from dbdeid.utility.common.sizes import Sized
+
+METRIC = Metric(
+    "ambiguity",
+    Words(
+        "Ambiguity",
+        "How many combinations of original values a record may stand for, on average over all "
+        "records. A removed record may be any of the domain. Goldberger & Tassa 2010.",
+        "1 (unchanged) to the combinations of the domain",
+        "lower",
+    ),
+    families=("generalized", "local", "external"),
+)
 
 
 def ambiguity(session: Session, classes: Sized, source_rows: int) -> float:

@@ -17,8 +17,22 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.members import Members, stage_members
+from dbdeid.utility.common.members import Members, stage_members
+from dbdeid.utility.common.metric import Metric, Words
 from dbdeid.utility.node_entropy import weighted_bits
+
+METRIC = Metric(
+    "block_entropy",
+    Words(
+        "Block entropy",
+        "Sum over the quasi-identifiers of the entropy of the original values inside a class, on "
+        "average over all records: how classes mix values. A removed record has the entropy of "
+        "the whole column. Yoo, Shin & Lee 2012.",
+        "0 bits (unchanged) to the sum of the columns' entropies",
+        "lower",
+    ),
+    families=("generalized", "local"),
+)
 
 
 def block_entropy(

@@ -14,7 +14,21 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, cast
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
-from dbdeid.utility.members import Crosswalk
+from dbdeid.utility.common.members import Crosswalk
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "information_loss",
+    Words(
+        "Information loss",
+        "How far numbers lie from the means that replace them: the squares, as a share of those "
+        "around the mean of each column (SSE / SST), averaged over the columns. Domingo-Ferrer & "
+        "Mateo-Sanz 2002.",
+        "0 to 100 percent",
+        "lower",
+    ),
+    families=("masked",),
+)
 
 
 def information_loss(

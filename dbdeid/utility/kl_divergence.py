@@ -16,7 +16,22 @@ from sqlglot import exp
 
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.sizes import Sized
+from dbdeid.utility.common.metric import Metric, Words
+from dbdeid.utility.common.sizes import Sized
+
+METRIC = Metric(
+    "kl_divergence",
+    Words(
+        "KL divergence",
+        "How far the table that a reader rebuilds, by spreading each class evenly over the "
+        "combinations it may stand for, is from the original, in nats. The removed records are one "
+        "class of all combinations. Kifer & Gehrke 2006.",
+        "0 (unchanged) upward",
+        "lower",
+    ),
+    families=("generalized",),
+    not_of_local="spreads classes that do not overlap",
+)
 
 
 def kl_divergence(session: Session, tuples: exp.Query, classes: Sized, source_rows: int) -> float:

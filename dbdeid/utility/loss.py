@@ -13,6 +13,21 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "loss",
+    Words(
+        "Information loss",
+        "Mean over all cells of the quasi-identifiers of the share of the hierarchy's values that "
+        "the released label covers beyond its own: (leaves − 1) / (all leaves − 1). A removed "
+        "record counts 1 in every cell. Iyengar 2002.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
+    families=("generalized", "local", "padded"),
+)
+
 
 Counts = Sequence[tuple[str | None, int]]
 

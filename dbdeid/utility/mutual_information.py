@@ -25,6 +25,46 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.metric import Metric, Words
+
+MUTUAL_INFORMATION = Metric(
+    "mutual_information",
+    Words(
+        "Mutual information",
+        "Bits that the quasi-identifiers of the release tell of the sensitive column, on average "
+        "over all records: its use for explaining that column. The removed records are one class.",
+        "0 to the entropy of the column",
+        "higher for use, lower for privacy",
+    ),
+    families=("generalized", "local", "external"),
+    sensitive="each",
+)
+ATTACKER_GAIN = Metric(
+    "attacker_gain",
+    Words(
+        "Attacker's gain",
+        "Mutual information as a share of the entropy of the sensitive column: how much of what "
+        "there is to know someone learns on average who knows the class of a person.",
+        "0 (nothing) to 1 (everything)",
+        "lower",
+    ),
+    families=("generalized", "local", "external"),
+    sensitive="each",
+)
+CLASS_ENTROPY_CHANGE = Metric(
+    "class_entropy_change",
+    Words(
+        "Class entropy change",
+        "Bits by which the sensitive column is less certain given the class of the release than "
+        "given the original quasi-identifiers: information for classifying that was lost. Fung, "
+        "Wang & Yu 2007.",
+        "0 (nothing lost) to the entropy of the column",
+        "lower",
+    ),
+    families=("generalized", "local", "external"),
+    sensitive="each",
+)
+
 
 DIGITS = 12
 

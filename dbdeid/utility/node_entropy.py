@@ -18,6 +18,20 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "node_entropy",
+    Words(
+        "Node entropy",
+        "Sum over the quasi-identifiers of the bits that a released value leaves open for a "
+        "reader who knows how often each value occurs, on average over all records. A removed "
+        "record leaves the whole column open.",
+        "0 bits (unchanged) to the sum of the columns' entropies",
+        "lower",
+    ),
+    families=("generalized", "local"),
+)
 
 
 def node_entropy(

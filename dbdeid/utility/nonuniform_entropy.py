@@ -22,7 +22,21 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
-from dbdeid.utility.members import Crosswalk
+from dbdeid.utility.common.members import Crosswalk
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "nonuniform_entropy",
+    Words(
+        "Non-uniform entropy",
+        "Of the bits that tell the values of the quasi-identifiers apart, the share that is gone "
+        "for a reader who knows how often each value occurs. A removed record loses all of its "
+        "bits. De Waal & Willenborg 1999; Gionis & Tassa 2009.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
+    families=("generalized", "local"),
+)
 
 
 def nonuniform_entropy(

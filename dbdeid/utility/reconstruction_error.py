@@ -30,7 +30,23 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.sizes import Sizes, classes_of
+from dbdeid.utility.common.metric import Metric, Words
+from dbdeid.utility.common.sizes import Sizes, classes_of
+
+METRIC = Metric(
+    "reconstruction_error",
+    Words(
+        "Reconstruction error",
+        "How far, on average over cells, a reader's guess is from the original value who spreads "
+        "each cell evenly over the v values that it may stand for: 1 − 1/v, the squared distance, "
+        "over the quasi-identifiers and the sensitive columns (v = 1). A removed record counts 1; "
+        "a record that is real with probability p counts 1 − 2p/v + p²/v, a counterfeit one p²/v. "
+        "After Lee, Kim & Chung 2017.",
+        "0 (unchanged) to 1 (nothing left)",
+        "lower",
+    ),
+    families=("generalized", "local", "padded", "external"),
+)
 
 
 class ReconstructionError(NamedTuple):

@@ -21,7 +21,7 @@ from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
 from dbdeid.methods.local_recoding.search.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 from dbdeid.utility.block_entropy import block_entropy
-from dbdeid.utility.members import Crosswalk, members_of_transformation
+from dbdeid.utility.common.members import Crosswalk, members_of_transformation
 from dbdeid.utility.node_entropy import node_entropy
 from dbdeid.utility.nonuniform_entropy import (
     nonuniform_entropy,

@@ -15,9 +15,9 @@ from sqlglot import parse_one
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.utility.ambiguity import ambiguity
+from dbdeid.utility.common.sizes import Sized, sized_classes
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
-from dbdeid.utility.sizes import Sized, sized_classes
 
 COLUMN = "records"  # as a query of ours calls its own
 

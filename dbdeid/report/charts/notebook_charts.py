@@ -12,8 +12,9 @@ from typing import Any
 from dbdeid.report.charts.charts import AXES, MEASURES, Bar, bar_layers, bars
 from dbdeid.report.charts.frontier_charts import frontier_drawing
 from dbdeid.report.charts.search_charts import grid_drawing
-from dbdeid.report.content import metric_terms
 from dbdeid.report.content.commands import k_of
+from dbdeid.report.content.metric_terms import metric_words
+from dbdeid.utility.common.metric import Words
 
 # A notebook has no stylesheet of ours; what stands in it is on white, whatever is around it.
 COLOURS = {
@@ -65,7 +66,7 @@ def search_charts(search: Mapping[str, Any]) -> dict[str, Any]:
     `neighbours` of one search: the score of what is one level apart from what it found; `cost` of
     a grid: the score of each demand, where at least two found something. Else there is none.
     """
-    metric = metric_terms.METRICS[search["objective"]]
+    metric = metric_words(search["objective"])
     if "cells" not in search:
         found = {"neighbours": _neighbours_drawing(search, metric)} if search["neighbours"] else {}
     elif sum(cell["transformation"] is not None for cell in search["cells"]) > 1:
@@ -151,7 +152,7 @@ def _loss_drawing(losses: Mapping[str, float]) -> Any:
         .encode(
             x=alt.X(
                 "loss:Q",
-                title=f"information loss, {metric_terms.METRICS['loss'].range}",
+                title=f"information loss, {metric_words('loss').range}",
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y("column:N", title="quasi-identifier", sort="-x"),
@@ -161,7 +162,7 @@ def _loss_drawing(losses: Mapping[str, float]) -> Any:
     return _dressed(drawing, len(values), "How much of each column's detail was lost?")
 
 
-def _neighbours_drawing(search: Mapping[str, Any], metric: metric_terms.Metric) -> Any:
+def _neighbours_drawing(search: Mapping[str, Any], metric: Words) -> Any:
     """The score of each neighbour as a dot, beside a line at the score of what was chosen."""
     import altair as alt
 
@@ -202,5 +203,5 @@ def verdict(near: Mapping[str, Any]) -> str:
     return "within the limit" if near["accepted"] else "not allowed"
 
 
-def _with_range(metric: metric_terms.Metric) -> str:
+def _with_range(metric: Words) -> str:
     return f"{metric.title}, {metric.range}"

@@ -16,7 +16,21 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from dbdeid.utility.common.metric import EVERY, Metric, Words
 from dbdeid.utility.fidelity.levels import Coded, Floats, indicators
+
+METRIC = Metric(
+    "association",
+    Words(
+        "Associations",
+        "How far Cramér's V of each pair of columns is from that in the source, numbers in at most "
+        "ten bins; of generalized values the expected table is taken. The mean over the pairs.",
+        "0 (unchanged) to 1",
+        "lower",
+    ),
+    families=EVERY,
+    on_request=True,
+)
 
 
 def association(found: Coded) -> dict[tuple[str, str], float]:

@@ -27,10 +27,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.utility.common.metric import EVERY, Metric, Words
 from dbdeid.utility.fidelity.levels import Coded, Ints, indicators
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+METRIC = Metric(
+    "classification",
+    Words(
+        "Classification",
+        "Balanced accuracy that is lost, on records of the source, where a logistic model of a "
+        "sensitive column is trained on the release instead of the source (train on synthetic, "
+        "test on real; cross-validated). The mean over the columns; without sensitive ones, of "
+        "all that are categories. In detail both accuracies, and those of the most frequent class.",
+        "about 0 (as good) to 1 − 1 / classes",
+        "lower",
+    ),
+    families=EVERY,
+    on_request=True,
+)
+
 
 # Records of each side.
 MOST = 50_000

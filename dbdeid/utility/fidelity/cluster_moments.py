@@ -20,7 +20,22 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import MEASURED, Column, Relation, column
 from dbdeid.engine.session import Session, Step
+from dbdeid.utility.common.metric import Metric, Words
 from dbdeid.utility.fidelity.conditional_privacy import number_of
+
+METRIC = Metric(
+    "cluster_moments",
+    Words(
+        "Moments of clusters",
+        "How far the means, or the covariances, of the synthetic records of a cluster are from "
+        "those of its original ones, as a root mean square over clusters and columns, in standard "
+        "deviations of the source. Drawing alone brings about 1/√k of what a cluster spreads.",
+        "0 (kept exactly) upward",
+        "lower",
+    ),
+    families=("synthetic",),
+)
+
 
 MOMENTS = "deid_cluster_moments"
 

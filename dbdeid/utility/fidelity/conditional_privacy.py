@@ -23,6 +23,22 @@ from sqlglot import exp
 from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "conditional_privacy",
+    Words(
+        "Conditional privacy",
+        "Π(A|B) / Π(A) with Π = 2^entropy: how much of what was unknown of an original value is "
+        "still unknown to someone who knows a synthetic value of the same cluster; the mean over "
+        "the columns. The absolute one is Π(A|B), in the unit of its column. Agrawal & Aggarwal "
+        "2001; Gal et al. 2014.",
+        "above 0 (all is known) to 1 (nothing is learned)",
+        "higher",
+    ),
+    families=("synthetic",),
+)
+
 
 BY_VALUE, BINS = 21, 20
 _CELLS = "privacy_cells"

@@ -23,7 +23,22 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.utility.common.metric import EVERY, Metric, Words
 from dbdeid.utility.fidelity.sides import Compared, Sides
+
+METRIC = Metric(
+    "distribution",
+    Words(
+        "Distributions",
+        "How far each column is distributed from the source, every generalized value spread evenly "
+        "over what it stands for: of categories the total variation, of numbers and dates the "
+        "earth mover's distance as a share of the range of the source; the mean over the released "
+        "columns. What is missing is a value too; removed records are simply missing.",
+        "0 (unchanged) to 1",
+        "lower",
+    ),
+    families=EVERY,
+)
 
 
 def distribution(session: Session, sides: Sides) -> dict[str, float]:

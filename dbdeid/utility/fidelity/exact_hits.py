@@ -15,6 +15,19 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "exact_hits",
+    Words(
+        "Exact hits",
+        "Share of the released rows that equal a row of the source; of few columns, many do by "
+        "chance. Unique: those that equal one which no other row equals.",
+        "0 to 1",
+        "lower",
+    ),
+    families=("synthetic",),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,20 @@ from sqlglot import exp
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.metric import Metric, Words
+
+METRIC = Metric(
+    "moments",
+    Words(
+        "Moments",
+        "How far mean and median of the numbers that are released are from those of the source, in "
+        "standard deviations of the source, and their sum, as a share of the sum of magnitudes; "
+        "the mean over columns and these three.",
+        "0 (unchanged) upward",
+        "lower",
+    ),
+    families=("generalized", "local", "synthetic", "masked", "external"),
+)
 
 
 @dataclass(frozen=True, slots=True)

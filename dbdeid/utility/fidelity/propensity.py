@@ -23,7 +23,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dbdeid.utility.common.metric import EVERY, Metric, Words
 from dbdeid.utility.fidelity.levels import Coded, indicators
+
+METRIC = Metric(
+    "propensity",
+    Words(
+        "Propensity",
+        "How well a logistic model tells released records from those of the source, pMSE / c(1 − "
+        "c); what a generalized value stands for is drawn. The ratio is pMSE by what the source "
+        "drawn anew would have: 1 is chance. Woo et al. 2009; Snoke et al. 2018.",
+        "0 (nothing tells them apart) to 1 (all are told)",
+        "lower",
+    ),
+    families=EVERY,
+    on_request=True,
+)
+
 
 # Records of each side.
 MOST = 50_000
