@@ -8,10 +8,9 @@ when every record may have any of the values that its released ones stand for, e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from time import thread_time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from sqlglot import exp
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -81,9 +81,9 @@ class Method:
     sample_rows: int
     why: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The method as JSON shows it."""
-        return asdict(self)
+        return plain(self)
 
 
 @dataclass(frozen=True, slots=True)

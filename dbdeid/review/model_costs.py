@@ -8,10 +8,11 @@ loss is searched for, whatever the objective of the method is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.lattice.exploration import Found, Problem
 from dbdeid.lattice.lattice import Node
 from dbdeid.lattice.objectives import loss_of
@@ -46,9 +47,9 @@ class ModelCost:
     costs: float
     proven_optimal: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The cost as JSON shows it."""
-        return asdict(self)
+        return plain(self)
 
 
 def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple[ModelCost, ...]:
