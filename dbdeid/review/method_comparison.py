@@ -18,7 +18,6 @@ from sqlglot import exp
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
-from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -80,10 +79,6 @@ class Method:
     questions: int
     sample_rows: int
     why: str | None = None
-
-    def to_dict(self) -> JsonObject:
-        """The method as JSON shows it."""
-        return plain(self)
 
 
 @dataclass(frozen=True, slots=True)

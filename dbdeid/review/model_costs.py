@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
-from dbdeid.data.json import JsonObject, plain
 from dbdeid.lattice.exploration import Found, Problem
 from dbdeid.lattice.lattice import Node
 from dbdeid.lattice.objectives import loss_of
@@ -46,10 +45,6 @@ class ModelCost:
     loss_without: float
     costs: float
     proven_optimal: bool
-
-    def to_dict(self) -> JsonObject:
-        """The cost as JSON shows it."""
-        return plain(self)
 
 
 def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple[ModelCost, ...]:
