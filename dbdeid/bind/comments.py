@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 from sqlglot import exp
@@ -25,6 +25,9 @@ from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.yaml_text import load
 
+# As a specification writes it: its name alone, or with the keys beside it.
+Role: TypeAlias = Mapping[str, object] | str
+
 FROM_COMMENTS = "from_comments"
 _MARK = re.compile(r"(?:^|(?<=\s))deid:(?=\s|$)")
 _KEY = re.compile(r"\s*([A-Za-z_]+)\s*=\s*")
@@ -36,7 +39,7 @@ _CLOSING = {"{": "}", "[": "]"}
 # -- the text of a comment -------------------------------------------------------------------------
 
 
-def parsed(comment: str) -> dict[str, Any] | None:
+def parsed(comment: str) -> dict[str, object] | None:
     """What a comment declares of its column: `role`, and the keys beside it; None: nothing.
 
     >>> parsed("Age in years. deid: quasi_identifier hierarchy={intervals: [5, 10]} weight=2")
@@ -54,7 +57,7 @@ def parsed(comment: str) -> dict[str, Any] | None:
     role = _WORD.match(rest)
     if role is None or rest[role.end() :].lstrip().startswith("="):
         raise DataError("no role behind `deid:`", hint="as in `deid: quasi_identifier`")
-    found: dict[str, Any] = {"role": role[0]}
+    found: dict[str, object] = {"role": role[0]}
     at = role.end()
     while rest[at:].strip():
         key = _KEY.match(rest, at)
@@ -104,7 +107,7 @@ def _value(text: str, key: str) -> Any:
         ) from None
 
 
-def written(role: Mapping[str, Any] | str, comment: str | None) -> str:
+def written(role: Role, comment: str | None) -> str:
     """A comment that declares a role, behind the text that people wrote in the last one.
 
     >>> written({"role": "insensitive", "reason": "a public band"}, "Income. deid: drop")
@@ -117,7 +120,7 @@ def written(role: Mapping[str, Any] | str, comment: str | None) -> str:
     return " ".join([*([people] if people else []), *parts])
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value) and _value(value, "") == value:
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
@@ -136,13 +139,13 @@ def comments_of(session: Session, table: Relation) -> dict[str, str | None]:
     return {str(name): comment for name, comment in found.fetchall()}
 
 
-def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table declare, by column, and the columns that they say nothing of.
 
     Raises:
         SpecError: comments that are wrong, all at once, or none that declares a role.
     """
-    roles: dict[str, dict[str, Any]] = {}
+    roles: dict[str, dict[str, object]] = {}
     without: list[str] = []
     mistakes: list[Mistake] = []
     for name, comment in comments_of(session, table).items():
@@ -169,7 +172,7 @@ def _place(table: Relation, name: str) -> str:
     return f"{table.name}.{name}"
 
 
-def _wrong(role: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+def _wrong(role: Mapping[str, object], place: str) -> Iterator[Mistake]:
     """What a specification would not take of a declaration."""
     known = [*ColumnSpec.model_fields]
     for key in role:
@@ -186,7 +189,7 @@ def _wrong(role: Mapping[str, Any], place: str) -> Iterator[Mistake]:
             yield Mistake(f"{key}: {message}" if key else message, place, hint=told.get("hint", ""))
 
 
-def table_of(source: Any, session: Session, what: str) -> Relation:
+def table_of(source: object, session: Session, what: str) -> Relation:
     """The table that a specification names as its source, whose columns can have comments.
 
     Raises:
@@ -207,7 +210,7 @@ def _no_comments(kind: str, what: str) -> SpecError:
     return SpecError([mistake])
 
 
-def with_columns(text: str, data: Mapping[str, Any]) -> str:
+def with_columns(text: str, data: Mapping[str, object]) -> str:
     """The text of a spec with the columns that stood in comments, as its run found them."""
     given = json.dumps(data["columns"], ensure_ascii=False, default=str)
     place = re.compile(r"""^(\s*["']?columns["']?\s*:\s*)["']?from_comments["']?""", re.MULTILINE)
@@ -221,8 +224,8 @@ def with_columns(text: str, data: Mapping[str, Any]) -> str:
 
 
 def resolved(
-    data: Mapping[str, Any], folder: Path, connection: Any = None, database: Path | None = None
-) -> dict[str, Any]:
+    data: Mapping[str, object], folder: Path, connection: Any = None, database: Path | None = None
+) -> dict[str, object]:
     """The data of a specification with the roles of the source's comments as its `columns`.
 
     Args:
@@ -248,8 +251,8 @@ def resolved(
 
 
 def export(
-    columns: Mapping[str, Any],
-    source: Any,
+    columns: Mapping[str, Role],
+    source: object,
     database: Path | None,
     settings: Settings | None = None,
 ) -> dict[str, str]:
@@ -282,9 +285,9 @@ def export(
     return new
 
 
-def _spread(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _spread(columns: Mapping[str, Role], known: Collection[str]) -> dict[str, Role]:
     names = {name.lower(): name for name in known}
-    found: dict[str, Any] = {}
+    found: dict[str, Role] = {}
     for key, role in columns.items():
         parts = [key] if key.lower() in names else [part.strip() for part in key.split(",")]
         for part in parts:
@@ -308,7 +311,7 @@ def _comment_on(table: Relation, name: str, comment: str) -> exp.Comment:
 
 def drafted(
     database: Path, name: str, settings: Settings | None = None
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
+) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table of a database declare, and the columns they say nothing of.
 
     Raises:
@@ -321,7 +324,7 @@ def drafted(
         return declared(session, table_of(name, session, "roles import"))
 
 
-def draft_text(roles: Mapping[str, Mapping[str, Any]], without: list[str]) -> str:
+def draft_text(roles: Mapping[str, Mapping[str, object]], without: list[str]) -> str:
     """The `columns` part of a specification, with a line for each column that has no role yet."""
     lines = ["columns:"]
     for name, role in roles.items():

@@ -37,7 +37,7 @@ def read(
     """
     lines: Mapping[Path_, int] = {}
     folder, path, project = Path.cwd(), None, None
-    shared: Mapping[str, Any] = {}
+    shared: Mapping[str, object] = {}
     if isinstance(source, Mapping):
         data, _ = Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.errors import Mistake
 from dbdeid.profiling import column_names
 from dbdeid.profiling.detect import SAFE_HARBOR, Found, Kind
@@ -136,7 +136,7 @@ def pooled(bands: Sequence[str]) -> bool:
     return bool(bands) and ages(bands) == 0
 
 
-def supplied(column: Column) -> dict[str, Any]:
+def supplied(column: Column) -> JsonObject:
     """What is declared of a column of which nothing is."""
     hierarchy = _hierarchy(column)
     if column.pooled:
@@ -148,7 +148,7 @@ def supplied(column: Column) -> dict[str, Any]:
     return {"role": "identifier"}
 
 
-def _hierarchy(column: Column) -> dict[str, Any] | None:
+def _hierarchy(column: Column) -> JsonObject | None:
     """The hierarchy that keeps the rule and the most of a column; None where it is withheld."""
     if column.found.years:
         return {"shelf": "age"}
@@ -162,13 +162,13 @@ def _hierarchy(column: Column) -> dict[str, Any] | None:
     return None
 
 
-def completed(column: Column, given: ColumnSpec) -> dict[str, Any]:
+def completed(column: Column, given: ColumnSpec) -> JsonObject:
     """Keys that a declaration leaves out and that the rule needs: a hierarchy, a lowest level."""
     if given.role != "quasi_identifier" or column.kind not in ("age", "zip", *_DATES):
         return {}
     if column.pooled:
         return {"hierarchy": "suppress"} if given.hierarchy is None else {}
-    keys: dict[str, Any] = {}
+    keys: JsonObject = {}
     hierarchy = given.hierarchy
     if hierarchy is None:
         proposed = _hierarchy(column)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.read import read
 from dbdeid.commands.verify_evaluate_export import Existing, expected_content, exportable, verify
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.session import Settings
@@ -59,12 +60,12 @@ class Handout:
     files: tuple[Given, ...]
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The folder as JSON shows it."""
         return {
             "exported": [str(self.folder / file.name) for file in self.files],
             "folder": str(self.folder),
-            "files": [asdict(file) for file in self.files],
+            "files": plain(self.files),
             "note": self.note,
         }
 

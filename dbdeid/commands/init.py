@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query, reading_source, require_table
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
@@ -78,7 +79,7 @@ class Draft:
     doubtful_dates: Mapping[str, str]
     doubtful_numbers: Mapping[str, str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
         return {
             "spec": self.text,
@@ -242,7 +243,7 @@ def _quoted(text: str) -> Any:
     return DoubleQuotedScalarString(text)
 
 
-def _flow(entry: dict[str, Any]) -> Any:
+def _flow(entry: Mapping[str, object]) -> Any:
     from ruamel.yaml.comments import CommentedMap
 
     made = CommentedMap({k: v if v != "" else _quoted("") for k, v in entry.items()})

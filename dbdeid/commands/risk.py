@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.data.source_files import is_text, reading_source, require_table
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings, Step
@@ -59,12 +59,12 @@ class Assessment:
     individual: individual_risk.IndividualRisk | None
     special: special_uniques.SpecialUniques | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The assessment as JSON shows it; of one sensitive column also at the top level."""
-        found: dict[str, Any] = self.risk.to_dict()
-        found["histogram"] = [asdict(size) for size in self.histogram]
+        found = self.risk.to_dict()
+        found["histogram"] = plain(self.histogram)
         if self.smallest:
-            found["smallest_classes"] = [asdict(small) for small in self.smallest]
+            found["smallest_classes"] = plain(self.smallest)
         if len(self.disclosures) == 1:
             found |= self.disclosures[0].to_dict()
         if self.disclosures:

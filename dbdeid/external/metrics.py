@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from dbdeid.data.json import Json
 from dbdeid.engine.relation import NUMBERS, Relation, column
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
@@ -123,8 +124,8 @@ class Evaluated:
 
     metrics: dict[str, float]
     queries: dict[str, Any] | None
-    models: list[dict[str, Any]]
-    models_overall: dict[str, Any] | None
+    models: Json
+    models_overall: Json
     distributions: tuple[dict[str, Any], ...]
 
 

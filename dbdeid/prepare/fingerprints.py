@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.source import find_table
+from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import FILES, reading_source
 from dbdeid.engine import regular
 from dbdeid.engine.relation import identifier
@@ -120,7 +121,7 @@ class Changed:
         more = "more" if apart > 0 else "fewer"
         return f"the source has {abs(apart):,} {more} {rows} than when this release was made"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The change as JSON shows it."""
         return {
             "message": self.message,

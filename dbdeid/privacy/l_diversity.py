@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Histogram, Mask, Whole, at_most, meant
@@ -60,7 +61,7 @@ class LDiversity(OfSensitive):
         return self
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> JsonObject:
         """The promised parameters, as they are shown."""
         least = int(self.l) if self.l == int(self.l) else self.l
         return {**super().declared, "kind": self.kind, "l": least}

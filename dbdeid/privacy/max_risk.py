@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
@@ -43,7 +44,7 @@ class MaxRisk(BaseModel):
         return self
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> JsonObject:
         """The promised parameters, as they are shown."""
         shown = self.model_dump(exclude_none=True)
         return {key: value for key, value in shown.items() if key != "model"}

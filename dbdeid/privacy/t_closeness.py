@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
@@ -54,7 +55,7 @@ class TCloseness(OfSensitive):
         return self.t < 1
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> JsonObject:
         """The promised parameters, as they are shown."""
         return {**super().declared, "distance": self.distance}
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dbdeid.data import sshsig
+from dbdeid.data.json import JsonObject
 from dbdeid.engine import regular
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError, VerificationError
@@ -46,7 +46,7 @@ class Signed:
     fingerprint: str
     files: tuple[Path, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As JSON shows it."""
         return {
             "manifest": str(self.manifest),
@@ -64,10 +64,13 @@ class NewKey:
     public: Path
     fingerprint: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As JSON shows it."""
-        paths = {"private": str(self.private), "public": str(self.public)}
-        return paths | {"key": self.fingerprint}
+        return {
+            "private": str(self.private),
+            "public": str(self.public),
+            "key": self.fingerprint,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Received:
     bytes_compared: bool
     quasi_identifiers: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As JSON shows it."""
         return {
             **self.verification.to_dict(),

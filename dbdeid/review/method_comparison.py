@@ -8,10 +8,9 @@ when every record may have any of the values that its released ones stand for, e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from time import thread_time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,10 +78,6 @@ class Method:
     questions: int
     sample_rows: int
     why: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The method as JSON shows it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ loss is searched for, whatever the objective of the method is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -45,10 +45,6 @@ class ModelCost:
     loss_without: float
     costs: float
     proven_optimal: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The cost as JSON shows it."""
-        return asdict(self)
 
 
 def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple[ModelCost, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
+from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
@@ -52,7 +52,7 @@ class Undecided:
     most: float
     alone: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
         return {
             "name": self.name,

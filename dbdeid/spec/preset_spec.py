@@ -13,7 +13,7 @@ from dbdeid.spec.column.hierarchy_spec import Part, Text
 
 PRESETS = ("safe_harbor",)
 # What a specification says that leaves it to the preset.
-DEFAULTS: Mapping[str, Any] = {
+DEFAULTS: Mapping[str, object] = {
     "columns": {},
     "privacy": [{"model": "k_anonymity", "k": 1}],
     "method": "full_domain",

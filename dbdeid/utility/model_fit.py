@@ -18,12 +18,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.errors import DbdeidError
 
 Floats = NDArray[np.float64]
@@ -219,19 +220,11 @@ class Comparison:
         """What changed over the coefficients of all models."""
         return summary([c for model in self.models for c in model.counted])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The comparison as JSON shows it."""
         return {
-            "models": [
-                {
-                    **asdict(model),
-                    "terms": [asdict(term) for term in model.terms],
-                    "coefficients": [asdict(coefficient) for coefficient in model.coefficients],
-                    "summary": asdict(model.summary),
-                }
-                for model in self.models
-            ],
-            "overall": asdict(self.overall),
+            "models": [{**plain(model), "summary": plain(model.summary)} for model in self.models],
+            "overall": plain(self.overall),
         }
 
 

@@ -20,11 +20,11 @@ lost groups are in the truth only, invented ones in the estimate only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
-from typing import Any
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -115,7 +115,7 @@ class QueryError:
         """That of its only aggregate; None when there are several."""
         return self.aggregates[0].estimated_total if len(self.aggregates) == 1 else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The query as JSON shows it."""
         return {
             "name": self.name,
@@ -128,7 +128,7 @@ class QueryError:
             "within_bounds": self.within_bounds,
             "true_total": self.true_total,
             "estimated_total": self.estimated_total,
-            "aggregates": [asdict(aggregate) for aggregate in self.aggregates],
+            "aggregates": plain(self.aggregates),
             "seconds_source": self.seconds_source,
             "seconds_release": self.seconds_release,
             "refused": self.refused,
@@ -151,7 +151,7 @@ class Workload:
         """The mean of the queries' shares within bounds; None when none claims bounds."""
         return _mean(query.within_bounds for query in self.queries)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The workload as JSON shows it."""
         return {
             "mean_relative_error": self.mean_relative_error,

@@ -76,7 +76,7 @@ def test_the_estimates(visits: Path) -> None:
     # the record without an age stands for itself alone
     assert told["individual_risk"]["highest"] == 1
     # nobody else lacks an age
-    assert told["special_uniques"]["minimal_sample_uniques"] == (1, 0)
+    assert told["special_uniques"]["minimal_sample_uniques"] == [1, 0]
     assert told["special_uniques"]["sampling_fraction"] == 0.5
 
 

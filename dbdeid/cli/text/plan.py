@@ -28,8 +28,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 def model(plan: Plan) -> str:
     """A model for dbt that makes the planned release of its source."""
     policy = plan.seed.stem if plan.seed else f"{plan.release}_policy"
-    gate = dict(plan.gate)
-    names = gate["quasi_identifiers"]
+    gate, names = plan.gate, list(plan.transformation)
     columns = ",\n".join(f"    {_column(c, names, policy)}" for c in plan.columns)
     diverse = f", l_diversity={_python(gate['l_diversity'])}" if "l_diversity" in gate else ""
     declared = ",\n".join(f"  {json.dumps(k)}: {_python(v)}" for k, v in gate.items())

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from dbdeid.bind.read import read
 from dbdeid.commands.verify_evaluate_export import Existing, existing
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import sql as text_of
@@ -57,7 +58,7 @@ class Result:
     notes: tuple[str, ...]
     suppressed: int | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The answer as JSON shows it: numbers as numbers, dates as text, NaN as null."""
         return {
             "columns": list(self.columns),
@@ -86,7 +87,7 @@ class Result:
         return answer_html(self.columns, self.rows, self.notes)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float):

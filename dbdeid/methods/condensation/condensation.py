@@ -7,7 +7,7 @@ back as tables: the release, and the private table of which record is of which c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.records import Attribute, Condensed, Records
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
@@ -46,7 +47,7 @@ class Plan:
     values: tuple[Floats, ...]
     condensed: Condensed
     synthetic: Synthetic
-    search: Mapping[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -116,7 +117,7 @@ def plan(
         trial=tried,
         shadows=attacked,
     )
-    search = {
+    search: JsonObject = {
         "name": recipe.variant,
         "lattice_size": None,
         "checked": 1,

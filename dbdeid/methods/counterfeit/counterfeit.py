@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
@@ -63,7 +63,7 @@ class Plan:
     shown: tuple[Values, ...]
     padded: Padded
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -229,7 +229,7 @@ def _padded(
     )
 
 
-def _described(found: Ceiled, padding: Padding) -> dict[str, Any]:
+def _described(found: Ceiled, padding: Padding) -> JsonObject:
     """How the transformation was found, in plain values."""
     need = found.best
     assert need is not None
@@ -249,7 +249,7 @@ def _described(found: Ceiled, padding: Padding) -> dict[str, Any]:
     }
 
 
-def _found_by(name: str, lattice_size: int, within: int, checked: int) -> dict[str, Any]:
+def _found_by(name: str, lattice_size: int, within: int, checked: int) -> JsonObject:
     """How a search ended that proves nothing, in plain values."""
     return {
         "name": name,

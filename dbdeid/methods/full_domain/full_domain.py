@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.data.classes import CODED
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.lattice.check import Check
@@ -54,7 +55,7 @@ class Plan:
     node: Node
     check: Check
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
     kept: dict[str, NDArray[Any]] | None = None
     readings: tuple[Reading, ...] = ()
     downcoded: Downcoded | None = None
@@ -138,7 +139,9 @@ def _readings(
     )
 
 
-def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
+def _kept(
+    tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters
+) -> dict[str, NDArray[Any]]:
     """The subjects or tuples that stay, as `KeptRows` joins them."""
     if parameters.rule.linked:
         assert tuples.subjects is not None

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
@@ -52,7 +52,7 @@ class Plan:
     blocks: Blocks
     columns: tuple[Mixed, ...]
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
     readings: tuple[minimality.Reading, ...]
     downcoded: downcoding.Downcoded
 
@@ -270,9 +270,7 @@ def _metrics(
     }
 
 
-def _described(
-    lattice: Lattice, recoding: Recoding, found: Blocks, blocks: Blocks
-) -> dict[str, Any]:
+def _described(lattice: Lattice, recoding: Recoding, found: Blocks, blocks: Blocks) -> JsonObject:
     """How the blocks were made, in plain values."""
     return {
         "name": recoding.algorithm,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -43,7 +43,7 @@ class Plan:
     masks: Masks
     masked: Masked
     metrics: Mapping[str, float]
-    search: Mapping[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -107,7 +107,7 @@ def plan(
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
     )
-    search = {
+    search: JsonObject = {
         "name": masking.algorithm,
         "lattice_size": None,
         "checked": 1,

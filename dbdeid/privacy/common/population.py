@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict
+
+from dbdeid.data.json import JsonObject
 
 
 class OfPopulation(BaseModel):
@@ -20,7 +20,7 @@ class OfPopulation(BaseModel):
     population: str
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> JsonObject:
         """The promised parameters, as they are shown."""
         shown = self.model_dump(exclude_defaults=True, exclude_none=True)
         return {key: value for key, value in shown.items() if key != "model"}

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
 from dbdeid.privacy.common.shares import Shares, finite
@@ -92,14 +93,14 @@ class OfSensitive(BaseModel):
         return True
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> JsonObject:
         """The promised parameters, as they are shown."""
         shown = self.model_dump(exclude_defaults=True)
         return {key: value for key, value in shown.items() if key != "model"}
 
-    def declared_of(self, target: Target) -> dict[str, Any]:
+    def declared_of(self, target: Target) -> JsonObject:
         """The promised parameters for one of the attributes."""
-        of_one = {"column": target[0] if len(target) == 1 else list(target)}
+        of_one: JsonObject = {"column": target[0] if len(target) == 1 else list(target)}
         return {key: of_one.get(key, value) for key, value in self.declared.items()}
 
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:

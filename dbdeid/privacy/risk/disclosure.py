@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
@@ -80,9 +81,9 @@ class Disclosure:
     background: Block
     diverse: Block
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The disclosure as JSON shows it, under the name of the column."""
-        found = asdict(self)
+        found = plain(self)
         del found["sensitive"]
         return found
 

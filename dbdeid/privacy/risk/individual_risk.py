@@ -9,11 +9,12 @@ estimation in µ-Argus: a review"; the approximation is the default of sdcMicro'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy.common.counting import ROWS, Counting, weighted_classes
@@ -42,9 +43,9 @@ class IndividualRisk:
     expected_reidentifications: float
     approximate_mean: float | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The risks as JSON shows them."""
-        return asdict(self)
+        return plain(self)
 
 
 def measure(

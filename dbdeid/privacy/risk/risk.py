@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import Relation, cast
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -45,9 +46,9 @@ class Risk:
     unique_records: int
     records_at_risk: int
 
-    def to_dict(self) -> dict[str, str | int | float | None]:
+    def to_dict(self) -> JsonObject:
         """The risk as JSON shows it."""
-        return asdict(self)
+        return plain(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy.common.counting import ROWS, Counting, classes
@@ -48,9 +49,9 @@ class SpecialUniques:
     sampling_fraction: float
     highest_dis_score: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The special uniques as JSON shows them."""
-        return asdict(self)
+        return plain(self)
 
 
 def measure(

@@ -8,9 +8,10 @@ the sampling fraction; ARX 3.9 does so too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.privacy.risk import pitman, slide_binomial
 from dbdeid.privacy.risk.risk import SizeCount
 
@@ -51,9 +52,9 @@ class PopulationUniqueness:
     dankar_solved: float
     model_solved: Model | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The estimates as JSON shows them."""
-        return asdict(self)
+        return plain(self)
 
 
 def estimated(histogram: Sequence[SizeCount], fraction: float) -> PopulationUniqueness:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.data import shelf
+from dbdeid.data.json import Json
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -29,7 +29,7 @@ KNOWN = 0.8  # of the values the shelf must know
 class Ladder:
     """A hierarchy as a spec writes it, the level it starts at, and what a reader should know."""
 
-    hierarchy: Any
+    hierarchy: Json
     why: str = ""
     min_level: int = 0
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
@@ -61,16 +62,16 @@ class Proposal:
     found: Found
     role: Role
     why: str
-    hierarchy: Any = None
+    hierarchy: Json = None
     min_level: int = 0
     diverse: bool = False
     questions: tuple[str, ...] = ()
     telling: Telling | None = None
 
     @property
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> JsonObject:
         """The column as a spec writes it."""
-        entry: dict[str, Any] = {"role": self.role}
+        entry: JsonObject = {"role": self.role}
         if self.role == "quasi_identifier":
             family = self.found.column.family
             if family in NUMBERS and self.found.kind == "code":

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Relation, column, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -37,7 +38,7 @@ class Answer:
     rows: tuple[tuple[Any, ...], ...]
     sql: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The answer as `query --json` shows it."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return {"columns": list(self.columns), "rows": rows, "sql": self.sql}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.fidelity.distribution import masses
@@ -37,9 +38,9 @@ class SideBySide:
     column: str
     rows: tuple[Row, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain values."""
-        return {"column": self.column, "rows": [asdict(row) for row in self.rows]}
+        return plain(self)
 
 
 def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> list[SideBySide]:

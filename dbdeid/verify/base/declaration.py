@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import Column
 from dbdeid.privacy import Model
 from dbdeid.privacy.common.counting import NullPolicy
@@ -270,16 +271,11 @@ class Verification:
         ]
         return tuple(promises + [f"{c.check}: {c.detail}" for c in self.hygiene if not c.holds])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The verification as JSON shows it."""
         return {
             "verified": self.verified,
-            "promises": [
-                {"model": p.model, "declared": p.declared, "found": p.found, "holds": p.holds}
-                for p in self.promises
-            ],
-            "hygiene": [
-                {"check": c.check, "holds": c.holds, "detail": c.detail} for c in self.hygiene
-            ],
-            **({"unique": asdict(self.unique)} if self.unique else {}),
+            "promises": plain(self.promises),
+            "hygiene": plain(self.hygiene),
+            **({"unique": plain(self.unique)} if self.unique else {}),
         }

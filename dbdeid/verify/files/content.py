@@ -18,6 +18,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
@@ -62,13 +63,13 @@ class Content:
         """Whether it was kept in a form to which no other rows can be found."""
         return _DIGEST.fullmatch(self.digest) is not None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As the book and the manifest have it."""
         beside = {name: part for name in _PARTS if (part := getattr(self, name)) is not None}
         told = {name: part.one() for name, part in {"release": self, **beside}.items()}
         return {"made": MADE, **told}
 
-    def one(self) -> dict[str, Any]:
+    def one(self) -> JsonObject:
         """The table alone."""
         return {"rows": self.rows, "sha256": self.digest}
 

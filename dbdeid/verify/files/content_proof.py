@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared, Promise
@@ -32,7 +33,7 @@ class Proven:
     source: Content
     release: Content
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As the book keeps it; the source's digest is for its owner alone."""
         return {"source": self.source.one(), "release": self.release.one()}
 
