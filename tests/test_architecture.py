@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "sample": set(),
     "engine": set(),
     "data": {"engine"},
+    "record": {"data", "engine"},
     "lattice": set(),
     "privacy": {"data", "engine"},
     "utility": {"engine"},
@@ -82,7 +83,7 @@ ROOMS: dict[str, set[str]] = {
 }
 
 # Rooms that speak neither SQL nor of tables in memory.
-WITHOUT_SQL = {"lattice", "report", "project", "cli"}
+WITHOUT_SQL = {"lattice", "record", "report", "project", "cli"}
 
 
 def room(path: Path) -> str:
