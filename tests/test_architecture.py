@@ -36,7 +36,10 @@ ROOMS: dict[str, set[str]] = {
         *("analyses", "bind", "spec", "verify", "profiling", "query"),
         *("utility", "privacy", "lattice", "data", "engine", "udfs"),
     },
-    "methods": {"prepare", "spec", "verify", "report", "privacy", "lattice", "data", "engine"},
+    "methods": {
+        *("prepare", "analyses", "bind", "spec", "verify", "report", "query", "privacy"),
+        *("lattice", "data", "engine"),
+    },
     "workspace": {"methods", "bind", "spec", "report", "privacy", "lattice", "data", "engine"},
     "publish": {
         *("workspace", "methods", "prepare", "bind", "spec", "verify", "query", "report"),

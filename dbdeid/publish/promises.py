@@ -10,7 +10,7 @@ from dbdeid.bind import safe_harbor
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.engine.relation import Column
 from dbdeid.methods.common.outcome import Outcome
-from dbdeid.methods.microaggregation.masked_rows import masked_type
+from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.spec.method_spec import Condensation
 from dbdeid.spec.release_spec import published
@@ -77,7 +77,7 @@ def declare(
         released_type = c.released_type or "VARCHAR"
         generalized = c.name in tops and (c.name not in unchanged or keeps)
         if masked and c.name in tops:
-            released_type, generalized = masked_type(released_type), False
+            released_type, generalized = method_of(bound).written_type(released_type), False
         columns.append(Column(c.name, "VARCHAR" if generalized else released_type))
         if c.name in tops and spec.output.bounds and bounds_of(c):
             bounds += [f"{c.name}_lower", f"{c.name}_upper"]
