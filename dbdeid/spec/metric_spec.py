@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from dbdeid.data.problem import problem
-from dbdeid.spec.column.hierarchy_spec import Part
-from dbdeid.spec.method_spec import (
-    Condensation,
-    Counterfeit,
-    External,
-    LocalRecoding,
-    Microaggregation,
-    Objective,
-)
+from dbdeid.spec.method_spec import MethodPart, Objective
 
 Metric = Literal[
     Objective,
@@ -88,7 +80,7 @@ def kept_metrics(asked: Sequence[str] | None) -> Sequence[str]:
     return BY_DEFAULT if asked is None else asked
 
 
-def require_measured(asked: Sequence[str], method: Part, *, view: bool) -> None:
+def require_measured(asked: Sequence[str], method: MethodPart, *, view: bool) -> None:
     """Refuse metrics that the releases of a method do not have, or views, and say why."""
     compared = [name for name in asked if name in OF_EVERY]
     if view and compared:
@@ -96,17 +88,17 @@ def require_measured(asked: Sequence[str], method: Part, *, view: bool) -> None:
             f"metric {compared[0]!r} compares a release with its source, and a view is a preview",
             "release it as a table",
         )
-    match method:
-        case Condensation():
+    match method.family:
+        case "synthetic":
             _require(asked, OF_SYNTHETIC, "looks at records one by one, and these are nobody's")
-        case Microaggregation():
+        case "masked":
             _require(asked, OF_MASKED, "is about levels of a hierarchy, and means have none")
-        case Counterfeit():
+        case "padded":
             why = "compares records one by one, and counterfeit ones have no original"
             _require(asked, OF_PADDED, why)
-        case External():
+        case "external":
             _require(asked, OF_EXTERNAL, "is about how a release was made")
-        case LocalRecoding():
+        case "local":
             for name in asked:
                 if name in NOT_OF_LOCAL:
                     why = (

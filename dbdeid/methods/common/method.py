@@ -21,6 +21,7 @@ from dbdeid.methods.common.searching import Offer, lattice_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.verify import Declared
 
 Plan = TypeVar("Plan")
 
@@ -173,6 +174,16 @@ class Method(ABC, Generic[Plan]):
         """
         name = prepared.bound.spec.method.name
         return f"Method {name} found nothing less general that holds the models", less
+
+    def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
+        """What the written table is held to, beyond what all releases are.
+
+        Args:
+            plain: what all are.
+            bound: the spec.
+            details: what is known of how the release was made, by the names of its fields.
+        """
+        return plain
 
     def written_type(self, own: str) -> str:
         """The type of a quasi-identifier in the release, where it is not generalized to text."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -26,11 +26,13 @@ from dbdeid.methods.common.searching import Offer
 from dbdeid.methods.condensation import findings
 from dbdeid.methods.condensation import synthetic_rows as rows
 from dbdeid.methods.condensation.calibration_targets import Measured
-from dbdeid.methods.condensation.options import Synthesis, options, synthesis_of
+from dbdeid.methods.condensation.options import Synthesis, declared_method, options, synthesis_of
 from dbdeid.methods.condensation.synthetic_rows import Codes
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.verify import Declared
+from dbdeid.verify.base.declaration import Chance, Synthesized
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -375,3 +377,25 @@ class CondensationMethod(Method[Plan]):
     def told_by(self, outcome: Outcome) -> Iterator[str]:
         """What these tell of who was in the data."""
         return findings.tried(outcome)
+
+    def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
+        """What synthetic records are held to."""
+        method, trial = declared_method(bound), details["trial"]
+        chance = None
+        if trial is not None:
+            chance = Chance(
+                others=trial["unique_others"],
+                hit_others=trial["hit_others"],
+                members=trial["unique_members"],
+                hit_members=trial["hit_members"],
+            )
+        synthesized = Synthesized(
+            **{key: details[key] for key in ("response", "exact", "counts", "nulls")},
+            k=bound.spec.smallest_class,
+            strata=tuple(details["strata"]),
+            merged=method.small_strata == "merge",
+            categories=tuple(details["categories"]),
+            pooled={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
+            chance=chance,
+        )
+        return replace(plain, synthesized=synthesized)

@@ -53,8 +53,7 @@ class Synthesis(Drawing):
 
 def options(bound: Bound) -> Synthesis:
     """How the records of a bound spec are synthesized, defaults settled by the declared models."""
-    method = bound.spec.method
-    assert isinstance(method, Condensation)
+    method = declared_method(bound)
     k = method.k or bound.spec.smallest_class
     columns = {c.name.lower(): c for c in bound.released}
     strata = tuple(_events(bound, columns)) if method.strata is None else method.strata
@@ -80,6 +79,13 @@ def options(bound: Bound) -> Synthesis:
         key=key_of(bound),
         analyses=partial(cells, bound) if _calibrates(bound, method) else None,
     )
+
+
+def declared_method(bound: Bound) -> Condensation:
+    """The method of a spec that is of this one."""
+    method = bound.spec.method
+    assert isinstance(method, Condensation)
+    return method
 
 
 def _calibrates(bound: Bound, method: Condensation) -> bool:

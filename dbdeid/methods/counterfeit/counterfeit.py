@@ -13,7 +13,7 @@ size; see `placement` for what it holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,9 @@ from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.spec.names import catalog_name
+from dbdeid.verify import Declared
+from dbdeid.verify.base.declaration import CLASS_ID
+from dbdeid.verify.base.declaration import Padding as Promised
 
 # Transformations that are tried before classes are padded to one record more.
 ATTEMPTS = 3
@@ -434,6 +437,18 @@ class CounterfeitMethod(Method[Plan]):
                 "can tell many counterfeit records for certain, and a person's record from the "
                 "others"
             )
+
+    def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
+        """What the padding is held to; each record tells its class."""
+        padding = Promised(
+            **{key: details[key] for key in _PROMISED},
+            weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
+        )
+        columns = (Column(CLASS_ID, "BIGINT"), *plain.columns)
+        return replace(plain, columns=columns, padding=padding)
+
+
+_PROMISED = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
 
 
 def _catalog_steps(release: str, padding: Padding, columns: list[str]) -> Iterator[Step]:
