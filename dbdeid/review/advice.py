@@ -123,7 +123,7 @@ def _weighed(
 ) -> _Weighed | None:
     """The costs in loss, where a transformation is searched for; models take half of the time."""
     parameters, method = prepared.parameters, prepared.bound.spec.method
-    searched = method.can.suppresses and method.given_levels is None
+    searched = method.can.costs and method.given_levels is None
     if not searched or parameters.rule.null_policy == "wildcard" or len(ground.tuples.codes) < 2:
         return None
     searching = levels_of(parameters)
