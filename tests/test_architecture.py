@@ -37,7 +37,10 @@ ROOMS: dict[str, set[str]] = {
         *("analyses", "bind", "spec", "verify", "profiling", "query"),
         *("utility", "privacy", "lattice", "data", "engine", "udfs"),
     },
-    "methods": {"prepare", "spec", "verify", "report", "privacy", "lattice", "data", "engine"},
+    "methods": {
+        *("prepare", "analyses", "bind", "spec", "verify", "report", "query", "privacy"),
+        *("lattice", "data", "engine"),
+    },
     "workspace": {"methods", "bind", "spec", "report", "privacy", "lattice", "data", "engine"},
     "publish": {
         *("workspace", "methods", "prepare", "bind", "spec", "verify", "query", "report"),
@@ -168,6 +171,45 @@ def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
     for path in (PACKAGE / "verify").rglob("*.py"):
         used = {n.split(".")[1] for n in imports(path) if n.startswith("dbdeid.")}
         assert used <= {"verify", "privacy", "data", "engine", "errors"}, path.name
+
+
+def methods() -> dict[str, str]:
+    """The classes of methods in a specification, by name, each with its module."""
+    return {
+        node.name: path.stem
+        for path in (PACKAGE / "spec" / "method").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id == "MethodPart" for base in node.bases)
+    }
+
+
+def told_apart(path: Path) -> set[str]:
+    """The classes that a module tells values apart by: of `isinstance` and of patterns."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("isinstance", "issubclass"):
+                found |= {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                found |= {n.attr for n in ast.walk(node.args[1]) if isinstance(n, ast.Attribute)}
+        elif isinstance(node, ast.MatchClass):
+            found |= {n.id for n in ast.walk(node.cls) if isinstance(n, ast.Name)}
+            found |= {n.attr for n in ast.walk(node.cls) if isinstance(n, ast.Attribute)}
+    return found
+
+
+def test_each_method_has_a_class_of_its_own() -> None:
+    assert len(methods()) >= 8
+    assert len({*methods().values()}) == len(methods())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_a_method_itself_asks_whether_it_is_meant(path: Path) -> None:
+    # all others ask what it can do, or call what all methods have
+    spec, own = PACKAGE / "spec" / "method", {path.stem, path.parent.name}
+    at_home = path.is_relative_to(PACKAGE / "methods") or path.is_relative_to(spec)
+    asked = {name for name, home in methods().items() if not (at_home and home in own)}
+    assert not told_apart(path) & asked
 
 
 def test_folders_stay_small() -> None:

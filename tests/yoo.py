@@ -24,7 +24,7 @@ from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy, block_entrop
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import LDiversity, SensitiveModel, TCloseness
 from dbdeid.privacy.common.histogram import Whole
-from dbdeid.spec.method_spec import LocalRecoding
+from dbdeid.spec.method.local_recoding import LocalRecoding
 
 SEVEN = (
     *("sex", "race", "marital_status", "education", "native_country", "workclass"),

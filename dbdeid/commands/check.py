@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
@@ -20,17 +18,14 @@ from dbdeid.evaluation import recipients
 from dbdeid.evaluation.evaluate import queries_of
 from dbdeid.external import verify
 from dbdeid.methods.common.searching import lattice_of
-from dbdeid.methods.condensation import condensation
-from dbdeid.methods.microaggregation import masked_rows
-from dbdeid.methods.policy import choose
-from dbdeid.prepare.prepare import Prepared, prepare, risk_before
+from dbdeid.methods.registry import method_of, ready
+from dbdeid.prepare.prepare import Prepared, risk_before
 from dbdeid.prepare.subjects import repeating
 from dbdeid.privacy.risk.risk import Risk
 from dbdeid.rerelease.rerelease import require_memory
 from dbdeid.review import findings
 from dbdeid.review.advice import Consultation, EarlierRun, consult, earlier_runs
 from dbdeid.review.undecided_columns import Deciding, undecided
-from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import is_external
 from dbdeid.spec.open_decisions import open_mistakes
 from dbdeid.workspace.progress import Clock, Notify, Offer
@@ -98,9 +93,8 @@ def check(
         open_ones = _Open.of(bound, session)
         if not bound.quasi_identifiers and not bound.names("synthesize"):
             return open_ones.alone(bound)
-        prepared = prepare(bound, session)
+        prepared = ready(bound, session)
         earlier = earlier_runs(work, bound)
-        synthesis = prepared.parameters.synthesis
         recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
             who = "subjects" if file.spec.subject else "records"
@@ -110,27 +104,17 @@ def check(
             )
         for reason in prepared.parameters.impossible:
             raise reason
-        if synthesis is not None:
-            warnings = open_ones.answered(prepared, session)
-            condensation.records_of(condensation.coded(session, synthesis), synthesis)
-            return _told(prepared, {"lattice_size": None}, None, warnings, None, earlier, open_ones)
-        if prepared.parameters.masking is not None:
-            warnings = open_ones.answered(prepared, session)
-            every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
-            masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
-            risk = risk_before(prepared, session)
-            consulted = consult(prepared, session, clock, offer, deep=deep)
-            return _told(
-                prepared, {"lattice_size": None}, risk, warnings, consulted, earlier, open_ones
-            )
-        lattice = lattice_of(prepared.quasi_identifiers)
-        size: dict[str, int | None] = {"lattice_size": lattice.size}
-        if isinstance(file.spec.method, Policy):
-            size = {"lattice_size": None, "bits": choose.bits(prepared, session)}
-        warnings = (
-            *findings.beforehand(prepared, lattice, session),
-            *open_ones.answered(prepared, session),
-        )
+        values = file.spec.method.can.values
+        method = method_of(prepared.bound)
+        size = method.size(prepared, session)
+        warnings: tuple[str, ...] = ()
+        if values == "generalized":
+            lattice = lattice_of(prepared.quasi_identifiers)
+            warnings = tuple(findings.beforehand(prepared, lattice, session))
+        warnings += open_ones.answered(prepared, session)
+        method.try_values(prepared, session)
+        if values == "drawn":
+            return _told(prepared, size, None, warnings, None, earlier, open_ones)
         risk = risk_before(prepared, session)
         consulted = consult(prepared, session, clock, offer, deep=deep)
         return _told(prepared, size, risk, warnings, consulted, earlier, open_ones)
@@ -230,7 +214,7 @@ def _told(
 
 def _columns(prepared: Prepared) -> list[JsonObject]:
     codings = {q.name: q for q in prepared.quasi_identifiers}
-    masked = prepared.parameters.masking is not None
+    leveled = prepared.bound.spec.method.can.values == "generalized"
     described: list[JsonObject] = []
     for c in prepared.bound.columns:
         q = codings.get(c.name)
@@ -239,8 +223,8 @@ def _columns(prepared: Prepared) -> list[JsonObject]:
                 "name": c.name,
                 "type": c.column.shown_type,
                 "role": c.spec.role,
-                "hierarchy": q.coding.hierarchy.kind if q and not masked else None,
-                "levels": q.height + 1 if q and c.domain is None and not masked else None,
+                "hierarchy": q.coding.hierarchy.kind if q and leveled else None,
+                "levels": q.height + 1 if q and c.domain is None and leveled else None,
                 "values": (len(c.domain.values) if c.domain else len(q.coding.leaf)) if q else None,
             }
         )

@@ -12,7 +12,7 @@ from dbdeid.commands.results import Frontier
 from dbdeid.engine.session import Settings
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.policy import choose
-from dbdeid.prepare.prepare import prepare
+from dbdeid.methods.registry import ready
 from dbdeid.release.frontier_tables import keep_tables, require_free
 from dbdeid.review import findings
 from dbdeid.spec.file import SpecFile
@@ -66,7 +66,7 @@ def frontier(
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = prepare(bound, work.session)
+            prepared = ready(bound, work.session)
             warnings = list(findings.foretold(prepared, work.session))
         with clock.phase("search"):
             found = choose.frontier_of(prepared, work.session, clock.progress)

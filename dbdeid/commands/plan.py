@@ -14,13 +14,13 @@ from dbdeid.commands import dbt_seed as seed
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
+from dbdeid.methods.common.method import Planned
 from dbdeid.methods.full_domain import full_domain
-from dbdeid.methods.policy import choose
-from dbdeid.prepare.prepare import Prepared, prepare
+from dbdeid.methods.registry import method_of, ready
+from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import KAnonymity, LDiversity, TCloseness
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.workspace.progress import Clock, Notify, Offer
@@ -114,21 +114,14 @@ def plan(
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = prepare(bound, work.session)
+            prepared = ready(bound, work.session)
             warnings = findings.foreseen(prepared, work.session)
         with clock.phase("search"):
-            if isinstance(file.spec.method, Policy):
-                chosen = choose.decide(prepared, work.session, clock.progress).chosen
-                prepared, warnings = chosen.prepared, (*warnings, *chosen.warnings)
-            found = full_domain.plan(
-                work.session,
-                prepared.quasi_identifiers,
-                prepared.parameters,
-                clock.progress,
-                offer,
-            )
+            planned = method_of(bound).plan(prepared, work.session, clock.progress, offer)
+            prepared, warnings = planned.prepared, (*warnings, *planned.warnings)
+            found: full_domain.Plan = planned.plan
         with clock.phase("look"):
-            _require_releasable(prepared, found, work.session)
+            _require_releasable(planned, work.session)
     text = seed.written(file.spec.release, list(_policy(prepared, found)))
     if place is not None:
         with clock.phase("write"):
@@ -158,16 +151,14 @@ def _policy(
         yield q.name, seed.rules(q, bound, level)
 
 
-def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Session) -> None:
+def _require_releasable(planned: Planned[full_domain.Plan], session: Session) -> None:
     """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
 
     Raises:
         SpecError: a column looks like a direct identifier, or tells what is left out.
     """
-    parameters = prepared.parameters
-    written = full_domain.write(
-        session, prepared.quasi_identifiers, prepared.released, found, parameters
-    )
+    prepared = planned.prepared
+    written = method_of(prepared.bound).write(planned, session)
     exposure.require_unnamed(prepared.bound, session, written.released)
     exposure.require_hidden(prepared, session, written.counted, synthetic=False)
 

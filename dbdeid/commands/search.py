@@ -22,10 +22,11 @@ from dbdeid.errors import DataError, SpecError
 from dbdeid.lattice.exploration import Checked, Exploration, Found, Problem
 from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.objectives import loss_of
+from dbdeid.methods.common.levels import Levels, levels_of
 from dbdeid.methods.common.searching import Ground, Remembering, lattice_of
 from dbdeid.methods.full_domain import searching
 from dbdeid.methods.full_domain.searching import blank, described, is_blank, nothing
-from dbdeid.prepare.prepare import prepare
+from dbdeid.methods.registry import ready
 from dbdeid.prepare.problem import Parameters
 from dbdeid.privacy import KAnonymity
 from dbdeid.report.charts.search_charts import Point
@@ -171,14 +172,15 @@ def search(
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = prepare(bound, work.session)
+            prepared = ready(bound, work.session)
+            parameters = levels_of(prepared.parameters)
             lattice = lattice_of(prepared.quasi_identifiers)
-            ground = Ground.of(work.session, lattice, prepared.parameters)
+            ground = Ground.of(work.session, lattice, parameters)
             warnings = [
                 *findings.many(prepared, lattice),
                 *findings.foretold(prepared, work.session),
             ]
-        cells, shown = _search(ground, prepared.parameters, asked, clock, offer)
+        cells, shown = _search(ground, parameters, asked, clock, offer)
         if not asked and shown.found.node is None:
             raise nothing(ground, shown.problem, shown.parameters, shown.found)
         if not asked and is_blank(shown.found, lattice):
@@ -192,10 +194,10 @@ def search(
         "source_subjects": prepared.subjects,
         "by_subject": file.spec.subject is not None,
         "lattice_size": lattice.size,
-        "objective": prepared.parameters.objective,
+        "objective": parameters.options.objective,
         "columns": _columns(lattice),
         **({"cells": cells} if asked else {**cells[0], "neighbours": neighbours}),
-        "warnings": [*warnings, *_warnings(file, prepared.parameters, asked)],
+        "warnings": [*warnings, *_warnings(file, parameters, asked)],
     }
     if path is not None:
         with clock.phase("draw"):
@@ -236,7 +238,7 @@ class _Shown:
         outcome: what it found.
     """
 
-    parameters: Parameters
+    parameters: Parameters[Levels]
     problem: Problem
     found: Found
     trail: tuple[tuple[int, float, float], ...]
@@ -244,17 +246,18 @@ class _Shown:
 
 
 def _search(
-    ground: Ground, declared: Parameters, grid: Grid, clock: Clock, offer: Offer | None
+    ground: Ground, declared: Parameters[Levels], grid: Grid, clock: Clock, offer: Offer | None
 ) -> tuple[list[JsonObject], _Shown]:
     """The outcome of each demand, by k and then by limit, and the one that is shown in full.
 
     That is what the spec declares, where the grid has it, else the first.
     """
-    parameters = replace(declared, transformation=None)
+    options = replace(declared.options, transformation=None)
+    parameters = declared.under(options)
     ks, limits = sorted(grid.ks), sorted(grid.limits)
-    ks, limits = ks or [parameters.k], limits or [parameters.suppression_limit]
+    ks, limits = ks or [parameters.k], limits or [options.suppression_limit]
     demands = [(k, limit) for k in ks for limit in limits]
-    own = (parameters.k, parameters.suppression_limit)
+    own = (parameters.k, options.suppression_limit)
     in_full = own if own in demands else demands[0]
     cells: list[JsonObject] = []
     shown = None
@@ -263,7 +266,7 @@ def _search(
         # What a check finds does not depend on the limit, so that the searches share them.
         checker = Remembering(ground.checker(of_k))
         for limit in limits:
-            demand = replace(of_k, suppression_limit=limit)
+            demand = of_k.under(replace(options, suppression_limit=limit))
             problem, trail = ground.problem(demand, checker), _Trail(clock)
             name = "search" if not grid else f"search {len(cells) + 1} of {len(demands)}"
             started = time.perf_counter()
@@ -278,7 +281,7 @@ def _search(
     return cells, shown
 
 
-def _with_k(parameters: Parameters, k: int) -> Parameters:
+def _with_k(parameters: Parameters[Levels], k: int) -> Parameters[Levels]:
     """The parameters under another k; all models that are not k-anonymity stay."""
     others = tuple(m for m in parameters.models if not isinstance(m, KAnonymity))
     models = (KAnonymity(model="k_anonymity", k=k), *others)
@@ -286,10 +289,10 @@ def _with_k(parameters: Parameters, k: int) -> Parameters:
     return replace(parameters, models=models, rule=replace(parameters.rule, k=smallest))
 
 
-def _warnings(file: SpecFile, parameters: Parameters, grid: Grid) -> Iterator[str]:
+def _warnings(file: SpecFile, parameters: Parameters[Levels], grid: Grid) -> Iterator[str]:
     if file.spec.method.can.moves:
         yield f"method {file.spec.method.name} moves the records that are shown as suppressed"
-    if parameters.transformation is not None:
+    if parameters.options.transformation is not None:
         yield "the `transformation` of the spec is not looked at: this searches for one"
     if not grid.ks:
         return
@@ -376,16 +379,17 @@ class Neighbour:
 
 
 def _outcome(
-    ground: Ground, problem: Problem, parameters: Parameters, k: int, found: Found
+    ground: Ground, problem: Problem, parameters: Parameters[Levels], k: int, found: Found
 ) -> Outcome:
     """What one search found."""
+    limit = parameters.options.suppression_limit
     how = described(found, parameters)
     node, check = found.node, found.check
     if node is None or check is None:
-        return Outcome(k, parameters.suppression_limit, *(None,) * 7, how)
+        return Outcome(k, limit, *(None,) * 7, how)
     return Outcome(
         k,
-        parameters.suppression_limit,
+        limit,
         ground.named(node),
         found.score,
         loss_of(problem.lattice, problem.marginals, check),

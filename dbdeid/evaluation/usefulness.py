@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
 from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.spec.method_spec import FullDomain, LocalRecoding, Microaggregation, Policy
 from dbdeid.utility.query_error import Workload
 
 ALL_LOST = 0.99  # of a column's detail: what is left answers no question
@@ -40,7 +40,8 @@ def useless(
     of = {c["name"]: c for c in columns}
     blank = [name for name in names if _blank(of[name], prepared, name)]
     if names and blank == names:
-        why, change = _reason(prepared, outcome)
+        less = f"Ask for less of a model, or drop a quasi-identifier: {LOOK}"
+        why, change = method_of(prepared.bound).why_blank(prepared, outcome.search, less)
         shown = f"`{TOP}`" if all(_star(of[name]) for name in names) else "one value"
         return (
             f"every quasi-identifier is {shown} in every record, the same for all: "
@@ -99,47 +100,6 @@ def asked(query: str, names: Collection[str]) -> frozenset[str]:
         c.name.lower() for tree in trees if tree is not None for c in tree.find_all(exp.Column)
     )
     return frozenset(spelled[name] for name in found if name in spelled)
-
-
-def _reason(prepared: Prepared, outcome: Outcome) -> tuple[str, str]:
-    """Why nothing is left, and what to do about it."""
-    method, search = prepared.bound.spec.method, outcome.search
-    less = f"Ask for less of a model, or drop a quasi-identifier: {LOOK}"
-    if isinstance(method, FullDomain):
-        return _of_search(method, search, less)
-    if isinstance(method, Policy):
-        return (
-            "The policy that `choose` takes merges all values of each column into one interval",
-            "Choose a point of the frontier that loses less: `dbdeid frontier` shows them",
-        )
-    if isinstance(method, Microaggregation):
-        return "All records are one group, for k is so great", "Ask for a smaller k"
-    if isinstance(method, LocalRecoding):
-        return "No smaller block of records holds the models", less
-    return f"Method {method.name} found nothing less general that holds the models", less
-
-
-def _of_search(method: FullDomain, search: Mapping[str, Any], less: str) -> tuple[str, str]:
-    if method.transformation is not None:
-        return (
-            "`transformation` in the spec says so",
-            "Leave it out, and a run searches for levels that keep more",
-        )
-    if search["proven_optimal"]:
-        return (
-            "No less general transformation holds the models within the suppression limit",
-            f"{less}; a larger `suppression_limit` or `method: local_recoding` may keep more",
-        )
-    if search["out_of_time"]:
-        return (
-            f"The search ended at its time limit of {method.time_limit:g} seconds; it is not "
-            "proven that nothing less general holds the models",
-            f"Raise `time_limit`. {less}; `method: local_recoding` may keep more",
-        )
-    return (
-        "It is not proven that nothing less general holds the models",
-        f"Use `search: optimal`. {less}; `method: local_recoding` may keep more",
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from dbdeid.bind.privacy_models import staged
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
-from dbdeid.data.ordered import with_intervals
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
@@ -26,25 +24,14 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.lattice.rule import Rule
 from dbdeid.prepare import domains, populations, pseudonyms, spellings
-from dbdeid.prepare.calibration_targets import cells
 from dbdeid.prepare.hierarchies import coding_of
-from dbdeid.prepare.population_rule import Population, labels_of
-from dbdeid.prepare.problem import Masking, Padding, Parameters, Recoding
+from dbdeid.prepare.population_rule import Population
+from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.prepare.sensitive import Attribute, attributes
 from dbdeid.prepare.sensitive_conditions import Sensitive
-from dbdeid.prepare.synthesis import calibrates, synthesis_of
-from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.counting import Counting
 from dbdeid.privacy.risk import risk
-from dbdeid.spec.method_spec import (
-    Condensation,
-    Counterfeit,
-    FullDomain,
-    LocalRecoding,
-    Microaggregation,
-    Relocation,
-)
 from dbdeid.verify.base.declaration import PolicyRisk
 
 HIERARCHIES = "deid_hierarchies_used"
@@ -59,10 +46,10 @@ class Prepared:
         quasi_identifiers: ready for search, in order of the source.
         sensitive: the sensitive attributes that a model is about.
         populations: what the release is compared with.
-        parameters: of the method.
+        parameters: what must hold; the options of the method are its own to read.
         rows: records of the source.
         subjects: people behind them; as many as records where none are declared.
-        weighed: of method policy, the risk of the policy that was chosen.
+        weighed: where a policy was chosen, its risk.
         fingerprints: of what the release is made of, by name; empty where none is made.
     """
 
@@ -70,7 +57,7 @@ class Prepared:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[Attribute, ...]
     populations: tuple[populations.Coded, ...]
-    parameters: Parameters
+    parameters: Parameters[object]
     rows: int
     subjects: int
     weighed: PolicyRisk | None = None
@@ -106,8 +93,8 @@ def prepare(bound: Bound, session: Session) -> Prepared:
         _require_subjects(bound, session)
         session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
     rows = _count_rows(session)
-    if isinstance(bound.spec.method, Condensation):
-        return Prepared(bound, (), (), (), parameters_of(bound, None), rows, rows)
+    if bound.spec.method.can.values == "drawn":
+        return Prepared(bound, (), (), (), shared(bound), rows, rows)
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
@@ -117,63 +104,13 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     subjects = _subjects(session) if bound.subject else rows
     sensitive = attributes(bound, session, subjects)
     coded = populations.coded(bound, session, compared, quasi_identifiers)
-    parameters = parameters_of(
-        bound, quasi_identifiers, [a.sensitive for a in sensitive], _judging(coded)
-    )
+    parameters = shared(bound, [a.sensitive for a in sensitive], judging(coded))
     return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
 
 
-def _judging(coded: Sequence[populations.Coded]) -> list[Population]:
+def judging(coded: Sequence[populations.Coded]) -> list[Population]:
     """The populations that a model looks at; there may be one that only a method does."""
     return [c.population for c in coded if c.population.models]
-
-
-def with_policy(
-    prepared: Prepared, starts: Sequence[NDArray[np.int64]], weighed: PolicyRisk
-) -> Prepared:
-    """The same where each quasi-identifier has the intervals of a policy, and is released in them.
-
-    Args:
-        prepared: of method policy, before any policy was chosen.
-        starts: places of the first values of the intervals, for each quasi-identifier.
-        weighed: its risk.
-    """
-    domains_ = [c.domain for c in prepared.bound.quasi_identifiers]
-    node, found = [], []
-    others = [list(c.codings) for c in prepared.populations]
-    for i, (q, domain, own) in enumerate(
-        zip(prepared.quasi_identifiers, domains_, starts, strict=True)
-    ):
-        assert domain is not None
-        kept, whole = len(own) == len(domain.values), len(own) == 1
-        coding, level = q.coding, 0 if kept else q.height
-        if not kept and not whole:
-            hierarchy = with_intervals(q.coding.hierarchy, domain, own)
-            coding, level = Coding(hierarchy, q.coding.leaf), 1
-            for codings in others:
-                codings[i] = Coding(hierarchy, codings[i].leaf)
-        node.append(level)
-        found.append(replace(q, coding=coding))
-    coded = tuple(
-        replace(
-            one,
-            codings=tuple(codings),
-            population=replace(
-                one.population,
-                labels=tuple(labels_of(q.coding, c) for q, c in zip(found, codings, strict=True)),
-            ),
-        )
-        for one, codings in zip(prepared.populations, others, strict=True)
-    )
-    rule = replace(prepared.parameters.rule, populations=tuple(_judging(coded)))
-    parameters = replace(prepared.parameters, rule=rule, transformation=tuple(node))
-    return replace(
-        prepared,
-        quasi_identifiers=tuple(found),
-        populations=coded,
-        parameters=parameters,
-        weighed=weighed,
-    )
 
 
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
@@ -294,94 +231,23 @@ def uncoded(bound: Bound) -> tuple[QuasiIdentifier, ...]:
     return tuple(_with_coding(bound, c, coding) for c in bound.quasi_identifiers)
 
 
-def parameters_of(
-    bound: Bound,
-    quasi_identifiers: Sequence[QuasiIdentifier] | None,
-    sensitive: Sequence[Sensitive] = (),
-    compared: Sequence[Population] = (),
-) -> Parameters:
-    """The method's parameters as the search takes them.
-
-    A given transformation is held against the hierarchies; without quasi-identifiers it is not
-    looked at.
-    """
-    spec, method, subject = bound.spec, bound.spec.method, subject_of(bound)
-    demands = Parameters(
+def shared(
+    bound: Bound, sensitive: Sequence[Sensitive] = (), compared: Sequence[Population] = ()
+) -> Parameters[None]:
+    """What must hold by the spec, before its method has said how."""
+    spec, subject = bound.spec, subject_of(bound)
+    return Parameters(
         rule=Rule(
             spec.smallest_class,
             spec.null_policy,
             spec.linked,
             tuple(sensitive),
-            isinstance(method, FullDomain) and method.suppressed == "keep",
+            spec.method.keeps_suppressed,
             tuple(compared),
         ),
         models=bound.models,
         subject=subject.staged if subject else None,
-    )
-    if isinstance(method, Counterfeit):
-        return replace(demands, padding=_padding(bound, method))
-    if isinstance(method, LocalRecoding):
-        # a mean risk is within its threshold where that of every block is
-        means = [m.fewest for m in bound.models if isinstance(m, MaxRisk) and m.of_table]
-        rule = replace(demands.rule, k=max([demands.rule.k, *means]))
-        return replace(demands, rule=rule, recoding=_recoding(bound, method))
-    if isinstance(method, Relocation):
-        return replace(demands, suppression_limit=method.limit, moves=True)
-    if isinstance(method, Condensation):
-        made = synthesis_of(bound, method, key_of(bound))
-        if calibrates(bound, method):
-            made = replace(made, analyses=partial(cells, bound))
-        return replace(demands, synthesis=made)
-    if isinstance(method, Microaggregation):
-        return replace(demands, masking=_masking(bound, method))
-    if not isinstance(method, FullDomain):
-        return demands
-    return replace(
-        demands,
-        suppression_limit=method.suppression_limit,
-        objective=method.objective,
-        engine=method.engine,
-        search=method.search,
-        time_limit=method.time_limit,
-        transformation=_node(bound, method, quasi_identifiers) if quasi_identifiers else None,
-    )
-
-
-def _padding(bound: Bound, method: Counterfeit) -> Padding:
-    sensitive = [s.column.name for s in bound.staged if s.column.name in bound.names("sensitive")]
-    drawn = sensitive[0] if sensitive else None
-    known = {drawn, *(c.name for c in bound.quasi_identifiers)}
-    return Padding(
-        h=method.h,
-        budget=method.max_counterfeits,
-        objective=method.objective,
-        catalog=method.catalog,
-        borrow=method.recoding == "borrow",
-        strict=method.strict,
-        sensitive=drawn,
-        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
-        key=key_of(bound),
-    )
-
-
-def _masking(bound: Bound, method: Microaggregation) -> Masking:
-    known = {c.name for c in bound.quasi_identifiers}
-    others = tuple(s.column.name for s in bound.staged if s.column.name not in known)
-    return Masking(method.algorithm, others, key_of(bound))
-
-
-def _recoding(bound: Bound, method: LocalRecoding) -> Recoding:
-    known = {c.name for c in bound.quasi_identifiers}
-    return Recoding(
-        algorithm=method.algorithm,
-        objective=method.loss,
-        diversity_weight=method.weight,
-        relaxed=method.mondrian == "relaxed",
-        tail=method.tail or "append",
-        engine=method.engine,
-        safe=method.minimality == "safe",
-        others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
-        key=key_of(bound),
+        options=None,
     )
 
 
@@ -391,35 +257,6 @@ def key_of(bound: Bound) -> str:
         return secrets.token_hex(32)
     seeded = f"dbdeid draws of {bound.spec.release} by {bound.spec.seed}"
     return hashlib.sha256(seeded.encode()).hexdigest()
-
-
-def _node(
-    bound: Bound, method: FullDomain, quasi_identifiers: Sequence[QuasiIdentifier]
-) -> tuple[int, ...] | None:
-    given = method.transformation
-    if given is None:
-        return None
-    levels = {name.lower(): level for name, level in given.items()}
-    mistakes = [_at(bound, "a quasi-identifier is given twice")] if len(levels) < len(given) else []
-    for q in quasi_identifiers:
-        level = levels.pop(q.name.lower(), None)
-        highest = q.height if q.max_level is None else q.max_level
-        if level is None:
-            mistakes.append(_at(bound, f"no level for quasi-identifier {q.name!r}"))
-        elif not q.min_level <= level <= highest:
-            mistakes.append(
-                _at(bound, f"level {level} of {q.name!r} is not {q.min_level}-{highest}")
-            )
-    mistakes += [_at(bound, f"{name!r} is not a quasi-identifier") for name in levels]
-    if mistakes:
-        raise SpecError(mistakes, source=bound.file.label)
-    node = {name.lower(): level for name, level in given.items()}
-    return tuple(node[q.name.lower()] for q in quasi_identifiers)
-
-
-def _at(bound: Bound, message: str) -> Mistake:
-    hint = "one level for each quasi-identifier, as in {age: 2, sex: 0}"
-    return bound.file.mistake(message, "method", "transformation", hint=hint)
 
 
 def upload_hierarchies(prepared: Prepared, session: Session) -> Relation:

@@ -18,6 +18,7 @@ from dbdeid.privacy import MODELS, MaxRisk, Model
 from dbdeid.privacy.common.counting import NullPolicy
 from dbdeid.report.content.commands import pseudonym_of
 from dbdeid.report.manifest import SCHEMA
+from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.verify import Content, Declared
 from dbdeid.verify.base.declaration import Synthesized
 from dbdeid.verify.base.hygiene import PLAIN
@@ -179,7 +180,8 @@ def read(path: Path, text: bytes) -> Manifest:
         )
     unmeasured = [c for c in told.columns if c.role == "quasi_identifier" and c.height is None]
     nothing = not any(c.height is not None for c in told.columns)
-    if unmeasured or (nothing and told.privacy and told.method != "condensation"):
+    drawn = capabilities_of(told.method).values == "drawn"
+    if unmeasured or (nothing and told.privacy and not drawn):
         # models would be measured over fewer columns than were declared, or over none
         raise DataError(f"{path} is a damaged manifest", hint="ask for it again")
     columns = tuple(Column(c.name, c.type) for c in told.content.columns)
@@ -204,6 +206,7 @@ def _declared(told: _Manifest, columns: tuple[Column, ...], pseudonym: str | Non
     """The shape and the models; what only the owner knows is left open: any domain is taken for
     declared, and no promise is made of the number of records or of counterfeits."""
     assert told.content is not None
+    can = capabilities_of(told.method)
     leveled = {c.name: c for c in told.columns if c.height is not None}
     own = {c.name for c in told.columns}
     limit = told.method_parameters.get("limit")
@@ -227,10 +230,10 @@ def _declared(told: _Manifest, columns: tuple[Column, ...], pseudonym: str | Non
         subject=pseudonym or ("people" if told.counted == "subjects" else None),
         pseudonyms=tuple(filter(None, [pseudonym])),
         local=bool(leveled) and told.recoding == "local",
-        relocated=float(limit or 0.0) if told.method == "relocation" else None,
+        relocated=float(limit or 0.0) if can.moves else None,
         explained=told.content.dictionary is not None,
         as_written=tuple(c.name for c in told.columns if c.values == "as_written"),
-        synthesized=None if told.method != "condensation" else _SYNTHETIC,
+        synthesized=_SYNTHETIC if can.values == "drawn" else None,
     )
 
 

@@ -10,19 +10,11 @@ from dbdeid.bind import safe_harbor
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.engine.relation import Column
 from dbdeid.methods.common.outcome import Outcome
-from dbdeid.methods.microaggregation.masked_rows import masked_type
+from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.spec.method_spec import Condensation
 from dbdeid.spec.release_spec import published
 from dbdeid.verify import Declared
-from dbdeid.verify.base.declaration import (
-    CLASS_ID,
-    Chance,
-    Harbor,
-    Padding,
-    PolicyRisk,
-    Synthesized,
-)
+from dbdeid.verify.base.declaration import Harbor, PolicyRisk
 
 
 def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
@@ -71,18 +63,18 @@ def declare(
     """
     spec, method = bound.spec, bound.spec.method
     keeps, masked = method.keeps_suppressed, method.can.values == "means"
-    columns = [Column(CLASS_ID, "BIGINT")] if padded else []
+    columns: list[Column] = []
     bounds: list[str] = []
     for c in bound.released:
         released_type = c.released_type or "VARCHAR"
         generalized = c.name in tops and (c.name not in unchanged or keeps)
         if masked and c.name in tops:
-            released_type, generalized = masked_type(released_type), False
+            released_type, generalized = method_of(bound).written_type(released_type), False
         columns.append(Column(c.name, "VARCHAR" if generalized else released_type))
         if c.name in tops and spec.output.bounds and bounds_of(c):
             bounds += [f"{c.name}_lower", f"{c.name}_upper"]
             columns += [Column(name, released_type) for name in bounds[-2:]]
-    return Declared(
+    plain = Declared(
         release=spec.release,
         columns=tuple(columns),
         quasi_identifiers=tuple(tops),
@@ -103,14 +95,14 @@ def declare(
         pseudonyms=tuple(c.name for c in bound.pseudonyms),
         local=bool(tops) and not levels and not masked,
         limits=_limits(bound, tops),
-        padding=_padding(bound, padded) if padded else None,
         relocated=method.allowed_moves,
         weighed=PolicyRisk(**weighed) if weighed else None,
         explained=bool(published(spec)),
-        synthesized=_synthesized(bound, synthetic) if synthetic else None,
         harbor=_harbor(bound),
         as_written=tuple(c.name for c in bound.columns if c.spec.values == "as_written"),
     )
+    details = padded or synthetic
+    return method_of(bound).declared(plain, bound, details) if details else plain
 
 
 def _harbor(bound: Bound) -> Harbor | None:
@@ -129,46 +121,12 @@ def _harbor(bound: Bound) -> Harbor | None:
     return Harbor(judged, accepted, {n: y for n, y in first.items() if judged.get(n) == "date"})
 
 
-_OF_SYNTHESIS = ("response", "exact", "counts", "nulls")
-
-
-def _synthesized(bound: Bound, synthetic: Mapping[str, Any]) -> Synthesized:
-    method, trial = bound.spec.method, synthetic["trial"]
-    chance = None
-    if trial is not None:
-        chance = Chance(
-            others=trial["unique_others"],
-            hit_others=trial["hit_others"],
-            members=trial["unique_members"],
-            hit_members=trial["hit_members"],
-        )
-    return Synthesized(
-        **{key: synthetic[key] for key in _OF_SYNTHESIS},
-        k=bound.spec.smallest_class,
-        strata=tuple(synthetic["strata"]),
-        merged=isinstance(method, Condensation) and method.small_strata == "merge",
-        categories=tuple(synthetic["categories"]),
-        pooled={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
-        chance=chance,
-    )
-
-
 def _limits(bound: Bound, tops: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     declared = {c.name: (c.spec.min_level, c.spec.max_level) for c in bound.quasi_identifiers}
     return {
         name: (low, tops[name] if high is None else min(high, tops[name]))
         for name, (low, high) in declared.items()
     }
-
-
-_OF_PADDING = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
-
-
-def _padding(bound: Bound, padded: Mapping[str, Any]) -> Padding:
-    return Padding(
-        **{key: padded[key] for key in _OF_PADDING},
-        weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
-    )
 
 
 def _declares_limits(column: BoundColumn) -> bool:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from sqlglot import exp
-
 from dbdeid.engine.process import uninterrupted
-from dbdeid.engine.relation import cast, column
-from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.methods.policy.cells import Explored
+from dbdeid.methods.policy.policy import tables
 from dbdeid.spec.names import EVALUATIONS, FRONTIER
 from dbdeid.workspace.atomic_files import staging
 from dbdeid.workspace.workplace import Workplace
@@ -36,54 +32,6 @@ def require_free(work: Workplace, release: str) -> None:
                 f"the {kind} {name!r} exists and was not written by dbdeid for this release",
                 hint="choose another release name, or drop it first",
             )
-
-
-def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[str, exp.Query]:
-    """The rows of the private tables, by what follows the release's name.
-
-    `frontier`: point, risk, kl, loss and the policy in words. `evaluations`: every policy that was
-    evaluated, in order, with its bits.
-    """
-    points = told["points"]
-    session.upload(
-        "deid_frontier",
-        {
-            "point": np.array([p["point"] for p in points], np.int32),
-            **{key: np.array([p[key] for p in points]) for key in ("risk", "kl", "loss")},
-            "policy": [_words(p["policy"]) for p in points],
-        },
-    )
-    from dbdeid.engine import arrow
-
-    log = found.log
-    session.upload(
-        "deid_evaluations",
-        {
-            "evaluation": np.arange(1, len(log.risks) + 1, dtype=np.int32),
-            "risk": np.array(log.risks),
-            "loss": np.array(log.losses),
-            "policy": arrow.blobs(found.evaluated),
-        },
-    )
-    # no BIT has no bits: where there is nothing to merge, it is NULL
-    packed = exp.Nullif(this=column("policy"), expression=cast(exp.Literal.string(""), "BLOB"))
-    # whole bytes were packed, of which the last may have bits that are none of the policy's
-    digits = exp.Substring(
-        this=cast(cast(packed, "BIT"), "VARCHAR"),
-        start=exp.convert(1),
-        length=exp.convert(found.space.length),
-    )
-    evaluations = exp.select(
-        "evaluation", "risk", "loss", exp.alias_(cast(digits, "BIT"), "policy")
-    )
-    return {
-        FRONTIER: exp.select("*").from_(session.temp("deid_frontier").table),
-        EVALUATIONS: evaluations.from_(session.temp("deid_evaluations").table),
-    }
-
-
-def _words(policy: Mapping[str, list[str]]) -> str:
-    return "; ".join(f"{name}: {', '.join(shown)}" for name, shown in policy.items())
 
 
 def keep_tables(work: Workplace, release: str, found: Explored, told: Mapping[str, Any]) -> None:

@@ -14,6 +14,8 @@ from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Step
 from dbdeid.evaluation.fidelity import Fidelity
 from dbdeid.evaluation.remains import remains
+from dbdeid.methods.common.levels import levels_of
+from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.full_domain import full_domain
 from dbdeid.methods.full_domain.full_domain import Plan
@@ -26,10 +28,11 @@ from dbdeid.workspace.workplace import Workplace, previous_objects, require_unch
 
 
 def publish(
-    work: Workplace, prepared: Prepared, plan: Plan, warnings: tuple[str, ...], clock: Clock
+    work: Workplace, planned: Planned[Plan], warnings: tuple[str, ...], clock: Clock
 ) -> RunResult:
     """Write the view and book it, all or nothing."""
-    session, spec = work.session, prepared.bound.spec
+    prepared, plan, session = planned.prepared, planned.plan, work.session
+    spec = prepared.bound.spec
     view = Relation(spec.release, schema="main", catalog=session.catalog)
     with clock.phase("write"):
         hierarchies, book = upload_hierarchies(prepared, session), work.book
@@ -48,7 +51,9 @@ def publish(
                 counted = session.run(Step("deid_counted", people))
             exposure.require_unnamed(prepared.bound, session, released)
             exposure.require_hidden(prepared, session, counted)
-            outcome = full_domain.outcome(prepared.quasi_identifiers, plan, prepared.parameters)
+            outcome = full_domain.outcome(
+                prepared.quasi_identifiers, plan, levels_of(prepared.parameters)
+            )
             kept = record.record_of(
                 prepared,
                 Written(released, released, counted, outcome, released),

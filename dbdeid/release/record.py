@@ -240,6 +240,7 @@ def _column(
 ) -> dict[str, Any]:
     q = next((q for q in prepared.quasi_identifiers if q.name == c.name), None)
     written = released.find(c.name)
+    generalized = prepared.bound.spec.method.can.values == "generalized"
     return {
         "name": c.name,
         "role": c.spec.role,
@@ -253,7 +254,7 @@ def _column(
         "reason": c.spec.reason,
         "accept": ", ".join(c.spec.accept) or None,
         "weight": c.spec.weight,
-        "hierarchy": q.coding.hierarchy.kind if q and not prepared.parameters.masking else None,
+        "hierarchy": q.coding.hierarchy.kind if q and generalized else None,
         "declared_domain": _declares_domain(c, q) if q else None,
         # what the verifier counts by, told where it is not the rule
         **({"values": c.spec.values} if c.spec.values != "normalized" else {}),

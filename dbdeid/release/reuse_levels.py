@@ -86,11 +86,11 @@ def drawing_as_before(prepared: Prepared, last: Entry | None) -> Prepared:
 
     Who has two releases that differ in their draws alone knows what is real: it is in both.
     """
-    parameters = prepared.parameters
+    parameters, drawing = prepared.parameters, prepared.parameters.drawing
     key = last.record.get("draws") if last else None
-    if parameters.drawing is None or key is None or prepared.bound.spec.seed is not None:
+    if drawing is None or key is None or prepared.bound.spec.seed is not None:
         return prepared
-    return replace(prepared, parameters=parameters.drawn_by(key))
+    return replace(prepared, parameters=parameters.under(replace(drawing, key=key)))
 
 
 def require_same(file: SpecFile, entry: Entry, *, besides: tuple[str, ...] = ()) -> None:

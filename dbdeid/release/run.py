@@ -22,29 +22,23 @@ from dbdeid.evaluation import expectations, recipients
 from dbdeid.evaluation.evaluate import evaluate_workload
 from dbdeid.evaluation.fidelity import fidelity
 from dbdeid.evaluation.remains import remains
+from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
-from dbdeid.methods.condensation import condensation
-from dbdeid.methods.counterfeit import counterfeit
-from dbdeid.methods.full_domain import full_domain, relocation
-from dbdeid.methods.local_recoding import local_recoding
-from dbdeid.methods.microaggregation import microaggregation
-from dbdeid.methods.policy import choose
-from dbdeid.methods.policy.choose import Decided
+from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare import fingerprints
 from dbdeid.prepare.populations import by_name
-from dbdeid.prepare.prepare import Prepared, prepare, upload_hierarchies
+from dbdeid.prepare.prepare import upload_hierarchies
 from dbdeid.publish import export
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public, views
 from dbdeid.release import preview, record
 from dbdeid.release import reuse_levels as reusing
-from dbdeid.release.frontier_tables import require_free, tables
+from dbdeid.release.frontier_tables import require_free
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.reuse_levels import drawing_as_before
 from dbdeid.rerelease import joint_classes, rerelease
-from dbdeid.review import exposure, findings, synthetic_findings
+from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.metric_spec import kept_metrics
 from dbdeid.spec.names import catalog_name, dictionary_name, refuse
 from dbdeid.spec.open_decisions import require_decided
@@ -62,17 +56,6 @@ from dbdeid.workspace.workplace import (
     require_unchanged,
     workplace,
 )
-
-# Each method plans a release on the staged source, then writes it.
-METHODS: dict[str, Any] = {
-    "full_domain": full_domain,
-    "counterfeit": counterfeit,
-    "local_recoding": local_recoding,
-    "policy": full_domain,  # along the intervals that were chosen, as along any hierarchy
-    "condensation": condensation,
-    "microaggregation": microaggregation,
-    "relocation": relocation,
-}
 
 
 def run(
@@ -127,7 +110,7 @@ def run(
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
-            prepared = prepare(bound, work.session)
+            prepared = ready(bound, work.session)
             found = fingerprints.taken(bound, work.session)
             prepared = replace(prepared, fingerprints=found)
             before = work.last_published(file.spec) or work.last(file.spec)
@@ -136,47 +119,29 @@ def run(
                 reusing.require_same_labels(work, prepared, last)
             warnings = findings.require(prepared, work.session)
             models = recipients.originals(prepared.bound, work.session)
-        make = METHODS[file.spec.method.name]
+        method = method_of(prepared.bound)
         with clock.phase("search"), reusing.still_holding(last):
-            decided = None
-            if isinstance(file.spec.method, Policy):
+            if file.spec.method.can.frontier:
                 require_free(work, file.spec.release)
-                decided = choose.decide(prepared, work.session, clock.progress)
-                prepared = decided.chosen.prepared
-            plan = make.plan(
-                work.session,
-                prepared.quasi_identifiers,
-                prepared.parameters,
-                clock.progress,
-                offer,
-            )
-        if decided is not None:
-            how = choose.searched(decided.found, decided.chosen)
-            plan = replace(plan, search=plan.search | how)
-            warnings = (*warnings, *decided.chosen.warnings)
+            planned = method.plan(prepared, work.session, clock.progress, offer)
+        warnings = (*warnings, *planned.warnings)
         if file.spec.output.kind == "view":
-            return preview.publish(work, prepared, plan, warnings, clock)
+            return preview.publish(work, planned, warnings, clock)
         with clock.phase("write"):
-            written = make.write(
-                work.session,
-                prepared.quasi_identifiers,
-                prepared.released,
-                plan,
-                prepared.parameters,
-            )
-        return _release(work, prepared, written, warnings, clock, decided, models)
+            written = method.write(planned, work.session)
+        return _release(work, planned, written, warnings, clock, models)
 
 
 def _release(
     work: Workplace,
-    prepared: Prepared,
+    planned: Planned[Any],
     written: Written,
     warnings: tuple[str, ...],
     clock: Clock,
-    decided: Decided | None,
     models: tuple[recipients.Original, ...],
 ) -> RunResult:
-    session, spec = work.session, prepared.bound.spec
+    prepared, session = planned.prepared, work.session
+    spec = prepared.bound.spec
     public = Public(written.released, written.dictionary, written.catalog)
     with clock.phase("verify"):
         declared = declared_of(prepared, written.outcome)
@@ -195,7 +160,7 @@ def _release(
             clusters=written.clusters,
         )
         exposure.require_unnamed(prepared.bound, session, public.released)
-        synthetic = written.outcome.synthetic is not None
+        synthetic = spec.method.can.values == "drawn"
         exposure.require_hidden(prepared, session, written.counted, synthetic=synthetic)
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
@@ -204,7 +169,7 @@ def _release(
         warnings = (
             *warnings,
             *findings.repeated(prepared, work.last_published(spec)),
-            *synthetic_findings.tried(written.outcome),
+            *method_of(prepared.bound).told_by(written.outcome),
             *findings.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
@@ -248,10 +213,9 @@ def _release(
             of = proven(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
         rows = None
-        if decided is not None:
-            told = choose.told(prepared, decided.found, decided.chosen)
-            kept |= {"frontier": choose.kept(told)}
-            rows = tables(session, decided.found, told)
+        if planned.frontier is not None:
+            kept |= {"frontier": planned.frontier.kept}
+            rows = planned.frontier.tables(session)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
         _commit(work, stage, spec, entry, files, public, private, declared, as_written)

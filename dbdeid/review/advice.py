@@ -16,6 +16,7 @@ from dbdeid.data.classes import TUPLES
 from dbdeid.engine.session import Session
 from dbdeid.lattice.exploration import Interrupted
 from dbdeid.lattice.uniques import Uniques
+from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.common.searching import Ground, Remembering, lattice_of
 from dbdeid.methods.full_domain.search.costs import Costs, costs
 from dbdeid.methods.full_domain.searches import SEARCHES
@@ -188,10 +189,11 @@ def _weighed(
 ) -> _Weighed | None:
     """The costs in loss, where a transformation is searched for; models take half of the time."""
     parameters, method = prepared.parameters, prepared.bound.spec.method
-    searched = method.can.suppresses and method.given_levels is None
+    searched = method.can.costs and method.given_levels is None
     if not searched or parameters.rule.null_policy == "wildcard" or len(ground.tuples.codes) < 2:
         return None
-    here = replace(parameters, engine="numpy")
+    searching = levels_of(parameters)
+    here = searching.under(replace(searching.options, engine="numpy"))
     problem = ground.problem(here, Remembering(ground.checker(here)))
     try:
         found = costs(problem, SEARCHES["optimal"], seconds / 2, clock.progress)

@@ -22,6 +22,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.methods.common.generalized import generalized, kept_rows, upload_labels
+from dbdeid.methods.common.levels import levels_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.population import OfPopulation
@@ -267,7 +268,7 @@ def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str],
     if not some:
         return {}, {}
     staged = {c.column.name: c.released_type for c in bound.staged}
-    place = CODED if prepared.parameters.synthesis is None else SOURCE
+    place = SOURCE if bound.spec.method.can.values == "drawn" else CODED
     columns = tuple(replace(c.column, type=staged[c.name]) for c in some)
     table = replace(place, columns=columns)
     found = detect(session, table)
@@ -373,10 +374,13 @@ def _hides(prepared: Prepared) -> bool:
 def _foreseen(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """The same before the search, where all models promise nothing: the least is generalized."""
     parameters, qis = prepared.parameters, prepared.quasi_identifiers
-    chosen = prepared.bound.spec.method.can.frontier  # its risk is not known yet
-    if not qis or chosen or _hides(prepared) or parameters.masking or parameters.padding:
+    can = prepared.bound.spec.method.can
+    generalized_only = can.values == "generalized" and not can.counterfeits
+    # what is chosen of a frontier is chosen by a risk that is not known yet
+    if not qis or can.frontier or _hides(prepared) or not generalized_only:
         return
-    node = parameters.transformation or tuple(q.min_level for q in qis)
+    given = levels_of(parameters).options.transformation
+    node = given or tuple(q.min_level for q in qis)
     upload_labels(session, qis, node)
     rows = kept_rows(qis, parameters)
     query = generalized(qis, prepared.released, node, rows)

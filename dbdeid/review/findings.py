@@ -17,7 +17,9 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.lattice.lattice import Lattice
+from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.full_domain.search.region import Packing
+from dbdeid.methods.registry import method_of
 from dbdeid.prepare import spellings
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.subjects import counted_values, repeating
@@ -26,7 +28,7 @@ from dbdeid.profiling import column_names
 from dbdeid.profiling.text_files.foreign_numbers import of_other_countries
 from dbdeid.profiling.text_files.future_dates import of_other_centuries
 from dbdeid.report.content.vacuous_models import promises_nothing
-from dbdeid.review import dependence, exposure, synthetic_findings
+from dbdeid.review import dependence, exposure
 from dbdeid.review.exposure import FEW_ROWS, NEAR_UNIQUE
 from dbdeid.review.model_costs import named
 from dbdeid.spec.files import located
@@ -36,10 +38,6 @@ LEAST_K = 2
 MUCH_SUPPRESSED = 0.2
 # A hierarchy file with this many leaves that lists just the values present was made from them.
 FEW_LEAVES = 10
-# Records from which on algorithms take long that look at every record for every block.
-SLOW = 200_000
-# A seed below it can be found by trying.
-SECRET_SEED = 2**64
 # Types of names and numbers that are given to people; measurements are not.
 LIKE_IDENTIFIERS = ("text", "integer", "enum")
 
@@ -78,12 +76,12 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     yield from exposure.questions(prepared, session)
     yield from _repeating_identifiers(prepared, session)
     yield from _copied(prepared, session)
-    yield from synthetic_findings.unanswered(prepared, session)
+    yield from method_of(prepared.bound).unanswered(prepared, session)
 
 
 def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """Columns that counterfeit records cannot copy: a value twice would give one of them away."""
-    if prepared.parameters.padding is None:
+    if not prepared.bound.spec.method.can.counterfeits:
         return
     for c in prepared.bound.columns:
         if c.spec.role in ("insensitive", "sensitive") and exposure.near_unique(
@@ -180,9 +178,10 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         if vain and not isinstance(model, KAnonymity):
             yield f"{named(model)} promises nothing: any class keeps it"
     yield from dependence.given_away(prepared, session)
-    if parameters.suppression_limit > MUCH_SUPPRESSED:
+    limit = levels_of(parameters).options.suppression_limit
+    if limit > MUCH_SUPPRESSED:
         who = "subjects" if parameters.subject else "records"
-        yield f"up to {parameters.suppression_limit:.0%} of the {who} may be left out"
+        yield f"up to {limit:.0%} of the {who} may be left out"
     reasons: dict[tuple[str, bool], list[str]] = {}
     for c in prepared.bound.columns:
         if c.spec.reason:
@@ -200,8 +199,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     yield from _no_codes(prepared, session)
     yield from _doubtful(prepared.bound, session)
     yield from _shared_identifiers(prepared, session)
-    yield from _padding(prepared)
-    yield from synthetic_findings.shown(prepared, session)
+    yield from method_of(prepared.bound).cautions(prepared, session)
 
 
 def _unique(prepared: Prepared, session: Session) -> Iterator[str]:
@@ -257,23 +255,6 @@ def _doubtful(bound: Bound, session: Session) -> Iterator[str]:
     told = of_other_centuries(session, bound.source, columns, path)
     numbers = of_other_countries(session, columns, path)
     yield from (f"{name}: {why}" for some in (told, numbers) for name, why in some.items())
-
-
-def _padding(prepared: Prepared) -> Iterator[str]:
-    """What a reader should know of how counterfeit records are added."""
-    padding, seed = prepared.parameters.padding, prepared.bound.spec.seed
-    if padding is None:
-        return
-    if seed is not None and seed < SECRET_SEED:
-        yield (
-            "seed: whoever guesses it can tell counterfeit records apart; use a random number of "
-            "128 bits, or leave it out"
-        )
-    if padding.catalog == "paper":
-        yield (
-            "catalog: paper holds against those who do not know the method only; who knows it can "
-            "tell many counterfeit records for certain, and a person's record from the others"
-        )
 
 
 def _shared_identifiers(prepared: Prepared, session: Session) -> Iterator[str]:
@@ -335,12 +316,7 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
     yield from dependence.beforehand(prepared, session)
     yield from _dropped_subjects(prepared, session)
     yield from many(prepared, lattice)
-    recoding = prepared.parameters.recoding
-    if recoding and recoding.grows and prepared.rows > SLOW:
-        yield (
-            f"algorithm {recoding.algorithm} grows blocks one by one, in a time that rises with "
-            f"the square of the records: hours for {prepared.rows:,}; dealing takes minutes"
-        )
+    yield from method_of(prepared.bound).beforehand(prepared)
     names = [c.name for c in prepared.bound.columns if "homogeneity" in c.spec.accept]
     if names:
         yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
@@ -355,9 +331,10 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
 
 def many(prepared: Prepared, lattice: Lattice) -> Iterator[str]:
     """Whether there are too many transformations for a proof that one is the best."""
-    parameters = prepared.parameters
-    fixed = parameters.transformation is not None or parameters.recoding is not None
-    if not fixed and prepared.parameters.search == "optimal" and not Packing.fits(lattice):
+    options = levels_of(prepared.parameters).options
+    # levels that differ between classes are no transformation
+    fixed = options.transformation is not None or prepared.bound.spec.method.family == "local"
+    if not fixed and options.search == "optimal" and not Packing.fits(lattice):
         yield (
             f"{lattice.size:,} transformations are too many for a proof that the best was found; "
             "the search ends when changes near its best no longer help, or by `time_limit`. Fewer "
@@ -367,7 +344,7 @@ def many(prepared: Prepared, lattice: Lattice) -> Iterator[str]:
 
 def repeated(prepared: Prepared, last: Entry | None) -> Iterator[str]:
     """Whether a release with counterfeit records was made before by another spec."""
-    if prepared.parameters.padding is None or last is None:
+    if not prepared.bound.spec.method.can.counterfeits or last is None:
         return
     if last.spec != prepared.bound.file.text:
         yield (

@@ -26,6 +26,7 @@ from dbdeid.lattice.exploration import OutOfTime
 from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.objectives import loss_of
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.common.levels import Levels, levels_of
 from dbdeid.methods.common.searching import Ground, Remembering, lattice_of
 from dbdeid.methods.full_domain.search.costs import best_of
 from dbdeid.methods.full_domain.searches import SEARCHES
@@ -35,7 +36,8 @@ from dbdeid.methods.local_recoding.search.blocks import Demands
 from dbdeid.methods.local_recoding.search.dealing import deal
 from dbdeid.methods.local_recoding.search.repair import settle
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
-from dbdeid.prepare.prepare import Prepared, prepare
+from dbdeid.methods.registry import ready
+from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MaxRisk
@@ -104,7 +106,7 @@ def of_draft(text: str, session: Session, source: exp.Query) -> Comparison:
     Raises:
         SpecError, HierarchyError, DataError: the spec is not fit to be prepared.
     """
-    return compare(prepare(bind(read(text), session, source), session), session)
+    return compare(ready(bind(read(text), session, source), session), session)
 
 
 def compare(
@@ -121,9 +123,13 @@ def compare(
     reason = _not_compared(prepared)
     if reason is not None:
         return Comparison((), reason)
-    parameters, units = _on(prepared.parameters, _sample(_units(prepared, session), records))
+    parameters, units = _on(
+        levels_of(prepared.parameters), _sample(_units(prepared, session), records)
+    )
     lattice = lattice_of(prepared.quasi_identifiers)
-    trial = _Trial(session, lattice, units, parameters, _questions(prepared, units), seconds)
+    local = prepared.bound.spec.method.family == "local"
+    questions = _questions(prepared, units)
+    trial = _Trial(session, lattice, units, parameters, questions, seconds, local)
     declared = prepared.bound.spec.method.name
     tried = {"full_domain": trial.full_domain, "local_recoding": trial.local_recoding}
     names = sorted(tried, key=lambda name: name != declared)
@@ -255,14 +261,15 @@ def _sample(units: Tuples, records: int) -> Tuples:
     return Tuples(tuple(codes[row] for codes in units.codes), kept, subjects, values)
 
 
-def _on(parameters: Parameters, units: Tuples) -> tuple[Parameters, Tuples]:
+def _on(parameters: Parameters[Levels], units: Tuples) -> tuple[Parameters[Levels], Tuples]:
     """Parameters and units as if the sample were the source: values that it lacks are unknown."""
     found = [
         _of_sample(s, values, units)
         for s, values in zip(parameters.sensitive, units.values, strict=True)
     ]
     rule = replace(parameters.rule, conditions=tuple(sensitive for sensitive, _ in found))
-    told = replace(parameters, rule=rule, engine="numpy", objective="loss")
+    options = replace(parameters.options, engine="numpy", objective="loss")
+    told = replace(parameters, rule=rule, options=options)
     return told, replace(units, values=tuple(values for _, values in found))
 
 
@@ -383,14 +390,16 @@ class _Trial:
         parameters: what must hold, with the sensitive attributes as the sample has them.
         questions: to be answered.
         seconds: for local recoding; a third of it for full-domain.
+        local: whether the declared method is local recoding.
     """
 
     session: Session
     lattice: Lattice
     units: Tuples
-    parameters: Parameters
+    parameters: Parameters[Levels]
     questions: Sequence[_Question]
     seconds: float
+    local: bool
 
     def full_domain(self) -> tuple[float, float | None]:
         """Loss and query error under the best transformation that is found.
@@ -399,10 +408,10 @@ class _Trial:
             Unsatisfiable: none was found.
         """
         found = self.parameters
-        if found.recoding is not None:  # of the other method
+        if self.local:
             k = max(model.smallest_class for model in found.models)
             rule = replace(found.rule, k=k)
-            found = replace(found, rule=rule, recoding=None, suppression_limit=LIMIT)
+            found = replace(found, rule=rule, options=Levels(suppression_limit=LIMIT))
         tuples, place = _tuples(self.units)
         ground = Ground(self.session, self.lattice, tuples)
         checker = NumpyChecker(self.lattice, tuples, found.rule)

@@ -15,6 +15,7 @@ from typing import Any
 from dbdeid.lattice.exploration import Found, Problem
 from dbdeid.lattice.lattice import Node
 from dbdeid.lattice.objectives import loss_of
+from dbdeid.methods.common.levels import Levels
 from dbdeid.methods.common.searching import Ground, Remembering
 from dbdeid.methods.full_domain.search.costs import best_of
 from dbdeid.methods.full_domain.searches import SEARCHES
@@ -47,7 +48,9 @@ class ModelCost:
     proven_optimal: bool
 
 
-def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple[ModelCost, ...]:
+def model_costs(
+    parameters: Parameters[Levels], ground: Ground, seconds: float
+) -> tuple[ModelCost, ...]:
     """The cost of each declared model, in their order; those of which nothing is found are missing.
 
     Args:
@@ -58,7 +61,7 @@ def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple
     weighed = [m for m in parameters.models if not _is_least(m)]
     if not weighed:
         return ()
-    by_loss = replace(parameters, objective="loss", engine="numpy")
+    by_loss = parameters.under(replace(parameters.options, objective="loss", engine="numpy"))
     deadline = monotonic() + seconds
     left = 1 + len(weighed)
     best, problem = _best(by_loss, ground, seconds / left)
@@ -77,7 +80,7 @@ def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple
 
 
 def _best(
-    parameters: Parameters, ground: Ground, seconds: float, start: Node | None = None
+    parameters: Parameters[Levels], ground: Ground, seconds: float, start: Node | None = None
 ) -> tuple[Found | None, Problem]:
     """The least loss that is found, half of the time by greedy steps."""
     problem = ground.problem(parameters, Remembering(ground.checker(parameters)))
@@ -88,7 +91,7 @@ def _is_least(model: Model) -> bool:
     return isinstance(model, KAnonymity) and model.k <= LEAST_K
 
 
-def without(parameters: Parameters, model: Model) -> Parameters:
+def without(parameters: Parameters[Levels], model: Model) -> Parameters[Levels]:
     """The parameters without one of their models; of k-anonymity with the least k.
 
     Args:

@@ -17,22 +17,7 @@ from dbdeid.spec.method.microaggregation import Microaggregation
 from dbdeid.spec.method.policy import Policy
 from dbdeid.spec.method.relocation import Relocation
 
-__all__ = [
-    "METHODS",
-    "Capabilities",
-    "Condensation",
-    "Counterfeit",
-    "External",
-    "Family",
-    "FullDomain",
-    "LocalRecoding",
-    "Method",
-    "MethodPart",
-    "Microaggregation",
-    "Objective",
-    "Policy",
-    "Relocation",
-]
+__all__ = ["METHODS", "Capabilities", "Family", "Method", "MethodPart", "Objective"]
 
 
 def _known_method(value: Any) -> Any:
@@ -54,3 +39,8 @@ Method: TypeAlias = Annotated[Known, Field(discriminator="name"), BeforeValidato
 METHODS: dict[str, type[MethodPart]] = {
     get_args(method.model_fields["name"].annotation)[0]: method for method in get_args(Known)
 }
+
+
+def capabilities_of(name: str) -> Capabilities:
+    """What a method can do; of one that is not known here nothing but to generalize."""
+    return METHODS[name].can if name in METHODS else Capabilities()

@@ -9,7 +9,7 @@ from pydantic import GetPydanticSchema
 from pydantic_core import core_schema
 
 from dbdeid.data.problem import problem
-from dbdeid.spec.method_spec import Family, Method
+from dbdeid.spec.method_spec import Family, MethodPart
 from dbdeid.utility.catalog import CATALOG
 from dbdeid.utility.common.metric import EVERY
 
@@ -47,7 +47,7 @@ def metrics_of(family: Family) -> tuple[str, ...]:
     return tuple(metric.name for metric in CATALOG if family in metric.families)
 
 
-def require_measured(asked: Sequence[str], method: Method, *, view: bool) -> None:
+def require_measured(asked: Sequence[str], method: MethodPart, *, view: bool) -> None:
     """Refuse metrics that the releases of a method do not have, or views, and say why."""
     compared = [name for name in asked if name in OF_EVERY]
     if view and compared:

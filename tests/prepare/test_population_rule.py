@@ -96,7 +96,7 @@ def test_where_parts_that_hold_make_a_whole_that_holds(
     models: list[dict[str, Any]], subject: str | None, convex: bool
 ) -> None:
     declared = tuple(MODELS[m["model"]](**m, population="town") for m in models)
-    parameters = Parameters(Rule(1), declared, subject, 0.0, "loss", "numpy", "optimal", None, None)
+    parameters = Parameters(Rule(1), declared, subject, None)
     assert parameters.convex is convex
     assert parameters.valued
 

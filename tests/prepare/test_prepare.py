@@ -15,6 +15,7 @@ from dbdeid.bind.read import read
 from dbdeid.data.classes import CODED, TUPLES
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, HierarchyError, SpecError
+from dbdeid.methods.registry import ready
 from dbdeid.prepare.prepare import prepare, upload_hierarchies
 
 REAL = {
@@ -146,7 +147,7 @@ def test_transformations_that_do_not_fit() -> None:
         with Session.over(con, None, read_only=True) as session:
             bound = bind(read(given), session)
             with pytest.raises(SpecError) as refused:
-                prepare(bound, session)
+                ready(bound, session)
             con.execute("DELETE FROM t")
             with pytest.raises(DataError, match="no rows"):
                 prepare(bound, session)

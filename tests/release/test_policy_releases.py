@@ -26,7 +26,7 @@ from dbdeid.errors import DataError, SpecError, Unsatisfiable
 from dbdeid.methods.policy.search import measures
 from dbdeid.methods.policy.search.measures import Measure
 from dbdeid.release.run import run as run_release
-from dbdeid.spec import method_spec
+from dbdeid.spec.method.policy import Policy
 
 # 400 patients of a town of some thousands, whose ages and ZIP codes lie unevenly.
 TOWN = """
@@ -565,7 +565,7 @@ def test_a_measure_that_is_not_monotone_is_refused(
     from dbdeid.methods.policy import cells as methods
 
     monkeypatch.setattr(methods, table, more)
-    monkeypatch.setitem(method_spec.Policy.model_fields, key, method_spec.Policy.model_fields[key])
+    monkeypatch.setitem(Policy.model_fields, key, Policy.model_fields[key])
     monkeypatch.setattr(
         "dbdeid.methods.policy.choose.method_of", _with_measure(key, wrong), raising=True
     )

@@ -17,8 +17,9 @@ from dbdeid.bind.read import read
 from dbdeid.cli.text.release.verdict import checked
 from dbdeid.commands.check import check
 from dbdeid.lattice.exploration import exhaustive, explore
+from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.common.searching import Ground, lattice_of
-from dbdeid.prepare.prepare import prepare
+from dbdeid.methods.registry import ready
 from dbdeid.privacy import KAnonymity, KMap, LDiversity, MaxRisk, TCloseness
 from dbdeid.release.run import run
 from dbdeid.review import advice
@@ -187,11 +188,10 @@ def least_loss(given: dict[str, Any]) -> float:
     """The least loss of all transformations, each looked at: brute force."""
     file = read(given)
     with workplace(file, None, database=None, settings=None, writing=False) as work:
-        prepared = prepare(bind(file, work.session), work.session)
-        ground = Ground.of(
-            work.session, lattice_of(prepared.quasi_identifiers), prepared.parameters
-        )
-        problem = ground.problem(prepared.parameters, ground.checker(prepared.parameters))
+        prepared = ready(bind(file, work.session), work.session)
+        parameters = levels_of(prepared.parameters)
+        ground = Ground.of(work.session, lattice_of(prepared.quasi_identifiers), parameters)
+        problem = ground.problem(parameters, ground.checker(parameters))
         found = explore(exhaustive, problem)
     assert found.node is not None
     assert found.checked == ground.lattice.size

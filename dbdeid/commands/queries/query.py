@@ -30,6 +30,7 @@ from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import answered, answering
 from dbdeid.query.rewrite.rewrite import Missing
 from dbdeid.release.reuse_levels import require_same
+from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.spec.names import is_external
 from dbdeid.workspace.standing import unpublishable
 
@@ -303,7 +304,7 @@ def _untold(record: Mapping[str, Any], target: Answerable) -> Iterator[str]:
         yield "no bounds: the records are synthetic"
     elif record["masked"]:
         yield "no bounds: quasi-identifiers are the means of groups"
-    elif record["method"] == "relocation":
+    elif capabilities_of(record["method"]).moves:
         yield f"no bounds: {record['relocated_rows']:,} records have quasi-identifiers of others"
     elif not target.truthful:
         yield (

@@ -83,7 +83,9 @@ def in_order(rows: exp.Expr, names: Sequence[str]) -> exp.Select:
     return exp.select(*columns).from_(rows).order_by(*order)
 
 
-def kept_rows(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> KeptRows:
+def kept_rows(
+    quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]
+) -> KeptRows:
     """Which rows of the coded source stay."""
     names = tuple(q.name for q in quasi_identifiers)
     return KeptRows(parameters.rule, names, parameters.subject, parameters.valued)

@@ -26,6 +26,7 @@ from dbdeid.lattice.lattice import Attribute, Lattice, Node
 from dbdeid.lattice.objectives import OBJECTIVES, under
 from dbdeid.lattice.sampling import sampled
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.common.levels import Levels
 from dbdeid.methods.common.sql_checker import SqlChecker
 from dbdeid.prepare.problem import Parameters, acceptable
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -72,7 +73,7 @@ class Ground:
     tuples: Tuples
 
     @classmethod
-    def of(cls, session: Session, lattice: Lattice, parameters: Parameters) -> Ground:
+    def of(cls, session: Session, lattice: Lattice, parameters: Parameters[object]) -> Ground:
         """The staged tuples.
 
         Raises:
@@ -83,12 +84,12 @@ class Ground:
             _require_few_patterns(lattice, tuples)
         return cls(session, lattice, tuples)
 
-    def checker(self, parameters: Parameters) -> Checker:
+    def checker(self, parameters: Parameters[Levels]) -> Checker:
         """What looks at single transformations; it does not depend on the suppression limit."""
-        if parameters.engine == "sql":
+        if parameters.options.engine == "sql":
             by_subject = self.tuples.subjects is not None
             return SqlChecker(self.session, self.lattice, parameters.rule, by_subject=by_subject)
-        tally = OBJECTIVES[parameters.objective].tally
+        tally = OBJECTIVES[parameters.options.objective].tally
         return NumpyChecker(
             self.lattice,
             self.tuples,
@@ -96,29 +97,29 @@ class Ground:
             tally and tally(self.lattice, self.tuples),
         )
 
-    def problem(self, parameters: Parameters, checker: Checker) -> Problem:
+    def problem(self, parameters: Parameters[Levels], checker: Checker) -> Problem:
         """What is searched for."""
         return Problem(
             self.lattice,
             self.tuples,
             checker,
-            limit=parameters.limit(self.tuples.people),
-            objective=under(parameters.rule, OBJECTIVES[parameters.objective]),
+            limit=parameters.options.limit(self.tuples.people),
+            objective=under(parameters.rule, OBJECTIVES[parameters.options.objective]),
             accept=lambda check: acceptable(check, parameters, self.tuples.records),
             convex=parameters.convex,
         )
 
-    def shares(self, parameters: Parameters) -> tuple[float, ...]:
+    def shares(self, parameters: Parameters[Levels]) -> tuple[float, ...]:
         """What parts of the data the samples are, from the smallest; few data have none."""
         share, shares = 1 / FINER, list[float]()
-        while share * len(self.tuples.weights) >= LEAST[parameters.engine]:
+        while share * len(self.tuples.weights) >= LEAST[parameters.options.engine]:
             shares.insert(0, share)
             share /= FINER
         return tuple(shares)
 
-    def samples(self, parameters: Parameters) -> Iterator[Problem]:
+    def samples(self, parameters: Parameters[Levels]) -> Iterator[Problem]:
         """What is searched for on samples of the data, on arrays whatever the engine."""
-        here = replace(parameters, engine="numpy")
+        here = parameters.under(replace(parameters.options, engine="numpy"))
         for share in self.shares(parameters):
             part = replace(self, tuples=sampled(self.tuples, share))
             if part.tuples.people:
@@ -160,7 +161,7 @@ def _require_few_patterns(lattice: Lattice, tuples: Tuples) -> None:
         )
 
 
-def _tuples(session: Session, count: int, parameters: Parameters) -> Tuples:
+def _tuples(session: Session, count: int, parameters: Parameters[object]) -> Tuples:
     names = [f"q{i}" for i in range(count)]
     keys = [*names, *(["subject"] if parameters.subject is not None else [])]
     found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table).order_by("rowid"))

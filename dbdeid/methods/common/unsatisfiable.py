@@ -9,58 +9,78 @@ from dataclasses import replace
 from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.check import Check, Checker
 from dbdeid.lattice.checker import NumpyChecker
-from dbdeid.lattice.lattice import Lattice
+from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.rule import Rule
 from dbdeid.lattice.tuples import Tuples
+from dbdeid.methods.common.levels import Levels
 from dbdeid.prepare.population_rule import Population
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 
 
 def unsatisfiable(
-    lattice: Lattice, tuples: Tuples, checker: Checker, parameters: Parameters, limit: int
+    lattice: Lattice, tuples: Tuples, checker: Checker, parameters: Parameters[Levels], limit: int
 ) -> Unsatisfiable:
     """What is achievable, from a look at the given transformation or the most general one."""
     who = "records" if parameters.subject is None else "subjects"
-    check = checker.check(parameters.transformation or lattice.top)
+    options = parameters.options
+    node = options.transformation or lattice.top
+    check = checker.check(node)
     lost, people = check.suppressed_subjects, tuples.people
     demanded = wanted(parameters)
-    gone = ("moved", "move") if parameters.moves else ("suppressed", "suppress")
+    gone = ("moved", "move") if options.moves else ("suppressed", "suppress")
     if parameters.impossible:
         return parameters.impossible[0]
     if lost <= limit and people >= parameters.k:
         return _unacceptable(check, people, who, parameters)
-    what = "the given transformation" if parameters.transformation else "the most general one"
+    what = "the given transformation" if options.transformation else "the most general one"
     if parameters.k > people:
         hint = f"k can be at most {people}, the number of {who}"
-    elif parameters.transformation:
+    elif options.transformation:
         hint = "use higher levels, weaker models or a larger suppression_limit"
     elif lost == people:
-        more = "a higher limit" if parameters.moves else "more suppression"
+        more = "a higher limit" if options.moves else "more suppression"
         hint = f"use weaker models, or higher max_level; {more} would not help"
     else:
         share = math.ceil(lost / people * 10_000) / 10_000
-        key = "limit" if parameters.moves else "suppression_limit"
+        key = "limit" if options.moves else "suppression_limit"
         hint = f"allow {key}: {share}, weaker models such as a smaller k, or higher "
         hint += "max_level"
     return Unsatisfiable(
         f"no transformation reaches {demanded} with at most {limit} of {people} {who} "
         f"{gone[0]}; {what} would {gone[1]} {lost}"
-        + "".join(f"\n  {line}" for line in alone(lattice, tuples, parameters, limit)),
+        + "".join(
+            f"\n  {line}" for line in alone(lattice, tuples, parameters, limit, node, "suppressed")
+        ),
         hint=hint,
     )
 
 
-def wanted(parameters: Parameters) -> str:
+def wanted(parameters: Parameters[object]) -> str:
     """What is declared, for a message."""
     others = [judge.named for judge in parameters.judges]
     size = [f"k = {parameters.k}"] if parameters.k > 1 or not others else []
     return "; ".join([*size, *others])
 
 
-def alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) -> Iterator[str]:
-    """Which sensitive attributes or populations alone make it suppress too many."""
-    node = parameters.transformation or lattice.top
+def alone(
+    lattice: Lattice,
+    tuples: Tuples,
+    parameters: Parameters[object],
+    limit: int,
+    node: Node,
+    gone: str,
+) -> Iterator[str]:
+    """Which sensitive attributes or populations alone make a transformation lose too many.
+
+    Args:
+        lattice: the transformations.
+        tuples: the source.
+        parameters: what must hold.
+        limit: how many may be lost.
+        node: the transformation.
+        gone: what becomes of those, in words.
+    """
     plain = replace(parameters.rule, k=1, conditions=(), populations=())
     rules: list[tuple[Sensitive | Population, Rule, Tuples]] = [
         (one, replace(plain, conditions=(one,)), replace(tuples, values=(values,)))
@@ -77,11 +97,12 @@ def alone(lattice: Lattice, tuples: Tuples, parameters: Parameters, limit: int) 
         lost = NumpyChecker(lattice, data, rule).check(node).suppressed_subjects
         if lost > limit:
             reached = one.reached if isinstance(one, Sensitive) else ""
-            gone = "in classes that do not hold" if parameters.recoding else "suppressed"
             yield f"{one.named} alone: {lost} {gone}" + (f"; {reached}" if reached else "")
 
 
-def _unacceptable(check: Check, people: int, who: str, parameters: Parameters) -> Unsatisfiable:
+def _unacceptable(
+    check: Check, people: int, who: str, parameters: Parameters[object]
+) -> Unsatisfiable:
     """Why a transformation within the limit cannot be released."""
     demanded, lost = wanted(parameters), check.suppressed_subjects
     if check.classes == 0:

@@ -7,24 +7,33 @@ back as tables: the release, and the private table of which record is of which c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
 from dbdeid.data.records import Attribute, Condensed, Records
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
-from dbdeid.errors import DataError, Unsatisfiable
+from dbdeid.engine.session import Session, Step
+from dbdeid.errors import DataError, Mistake, Unsatisfiable
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.outcome import Outcome, Synthetic, Written
+from dbdeid.methods.common.searching import Offer
+from dbdeid.methods.condensation import findings
 from dbdeid.methods.condensation import synthetic_rows as rows
+from dbdeid.methods.condensation.calibration_targets import Measured
+from dbdeid.methods.condensation.options import Synthesis, declared_method, options, synthesis_of
 from dbdeid.methods.condensation.synthetic_rows import Codes
-from dbdeid.prepare.problem import Measured, Parameters, Synthesis
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.verify import Declared
+from dbdeid.verify.base.declaration import Chance, Synthesized
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,7 +62,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[object],
     progress: Callable[[Any], None] | None = None,
     offer: Any = None,
 ) -> Plan:
@@ -62,7 +71,7 @@ def plan(
     Args:
         session: where the source is staged.
         quasi_identifiers: none: every column is synthesized.
-        parameters: with `synthesis`.
+        parameters: how.
         progress: not called: there is nothing to choose from.
         offer: not asked.
 
@@ -75,8 +84,7 @@ def plan(
     from dbdeid.methods.attacks.shadow_releases import shadowed
     from dbdeid.methods.condensation.clusters import condense
 
-    synthesis = parameters.synthesis
-    assert synthesis is not None
+    synthesis = synthesis_of(parameters)
     codes = coded(session, synthesis)
     records = records_of(codes, synthesis)
     recipe = synthesis.recipe
@@ -279,7 +287,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[object],
 ) -> Written:
     """The release as a temporary table, sorted and ready to be verified, and its clusters.
 
@@ -306,3 +314,89 @@ def write(
         synthetic=plan.synthetic,
     )
     return Written(staged, None, staged, outcome, staged, clusters=clusters)
+
+
+class CondensationMethod(Method[Plan]):
+    """Synthetic records in place of all records."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How records are synthesized."""
+        return shared.under(options(bound))
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """Synthetic records, not yet in the database."""
+        return Planned(prepared, plan(session, (), prepared.parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release and its clusters."""
+        prepared = planned.prepared
+        return write(session, (), prepared.released, planned.plan, prepared.parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """From the staged source to numbers, and from what is drawn outside the database back."""
+        synthesis = synthesis_of(draft.parameters)
+        columns = synthesis.columns
+        named = (*synthesis.categorical, *synthesis.strata)
+        categories = [rows.named(c) or c.name in named for c in columns]
+        for i, (c, category) in enumerate(zip(columns, categories, strict=True)):
+            if category:
+                yield rows.levels_step(i, c, synthesis.pools.get(c.name))
+        place = rows.place_in(columns)
+        yield rows.records_step(columns, place)
+        yield rows.codes_step(columns, categories, place)
+        yield rows.synthetic_step(columns, categories, place)
+        yield from rows.release_steps(columns, place)
+
+    def size(self, prepared: Prepared, session: Session) -> dict[str, int | None]:
+        """There is nothing to choose from."""
+        return {"lattice_size": None}
+
+    def try_values(self, prepared: Prepared, session: Session) -> None:
+        """Refuse strata of too few records, and columns that cannot be synthesized."""
+        synthesis = synthesis_of(prepared.parameters)
+        records_of(coded(session, synthesis), synthesis)
+
+    def unanswered(self, prepared: Prepared, session: Session) -> Iterator[Mistake]:
+        """Columns whose values would leave as they are though they are those of single people."""
+        return findings.unanswered(prepared, session)
+
+    def cautions(self, prepared: Prepared, session: Session) -> Iterator[str]:
+        """What a reader should know of records that are drawn from clusters."""
+        return findings.shown(prepared, session)
+
+    def told_by(self, outcome: Outcome) -> Iterator[str]:
+        """What these tell of who was in the data."""
+        return findings.tried(outcome)
+
+    def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
+        """What synthetic records are held to."""
+        method, trial = declared_method(bound), details["trial"]
+        chance = None
+        if trial is not None:
+            chance = Chance(
+                others=trial["unique_others"],
+                hit_others=trial["hit_others"],
+                members=trial["unique_members"],
+                hit_members=trial["hit_members"],
+            )
+        synthesized = Synthesized(
+            **{key: details[key] for key in ("response", "exact", "counts", "nulls")},
+            k=bound.spec.smallest_class,
+            strata=tuple(details["strata"]),
+            merged=method.small_strata == "merge",
+            categories=tuple(details["categories"]),
+            pooled={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
+            chance=chance,
+        )
+        return replace(plain, synthesized=synthesized)

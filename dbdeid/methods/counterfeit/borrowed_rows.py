@@ -48,7 +48,7 @@ class Recoded:
 def recode(
     ground: Ground,
     names: Names,
-    parameters: Parameters,
+    parameters: Parameters[object],
     nodes: Sequence[Node],
     size: int,
     progress: Follow | None,

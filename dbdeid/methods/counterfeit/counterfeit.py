@@ -13,18 +13,22 @@ size; see `placement` for what it holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
+from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine.relation import Column, Relation, column
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Session, Step, ViewStep
 from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.attacks.minimality import PADDED, unread
 from dbdeid.methods.common.generalized import STAGED
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.outcome import Outcome, Padded, Values, Written, values_at
 from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
 from dbdeid.methods.common.searching import Follow, Ground, Offer, lattice_of
@@ -32,11 +36,17 @@ from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.counterfeit import padded_rows
 from dbdeid.methods.counterfeit.borrowed_rows import recode
 from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
+from dbdeid.methods.counterfeit.options import Padding, options, padding_of
 from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
 from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
 from dbdeid.methods.counterfeit.search.padding import Padding as Look
-from dbdeid.prepare.problem import Padding, Parameters
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.spec.names import catalog_name
+from dbdeid.verify import Declared
+from dbdeid.verify.base.declaration import CLASS_ID
+from dbdeid.verify.base.declaration import Padding as Promised
 
 # Transformations that are tried before classes are padded to one record more.
 ATTEMPTS = 3
@@ -45,6 +55,8 @@ LOWERED = (1, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 FLAGGED, CATALOG = "deid_flagged", "deid_catalog"
 REAL_ROWS = "deid_real_rows"
+# A seed below it can be found by trying.
+SECRET_SEED = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
 ) -> Plan:
@@ -78,7 +90,7 @@ def plan(
     Args:
         session: where the source is staged and coded.
         quasi_identifiers: in order of the source.
-        parameters: what must hold, with `padding`.
+        parameters: what must hold, and how.
         progress: called after every look at a transformation.
         offer: not asked.
 
@@ -86,7 +98,7 @@ def plan(
         Unsatisfiable: there is none; the message says what is achievable.
         TooManyNodes: the lattice is too large to list.
     """
-    padding = _padding(parameters)
+    padding = padding_of(parameters)
     for reason in parameters.impossible:
         raise reason
     ground = Ground.of(session, lattice_of(quasi_identifiers), parameters)
@@ -98,10 +110,10 @@ def plan(
 
 
 def _full_domain(
-    ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
+    ground: Ground, names: Names, parameters: Parameters[object], progress: Follow | None
 ) -> Plan:
     """One transformation of all records, the best whose counterfeit records can be placed."""
-    padding, session = _padding(parameters), ground.session
+    padding, session = padding_of(parameters), ground.session
     limit = padding.limit(ground.tuples.records)
     first: Ceiled | None = None
     for size in range(_least_size(parameters), 2 * parameters.k + 1):
@@ -124,14 +136,14 @@ def _full_domain(
 
 
 def _borrowed(
-    ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
+    ground: Ground, names: Names, parameters: Parameters[object], progress: Follow | None
 ) -> Plan:
     """Classes made one by one under the ceiling, with records borrowed from large ones.
 
     What cannot be placed under the ceiling is tried with a record more in each padded class, then
     under a lower one: where less is generalized, more classes look alike.
     """
-    padding, k = _padding(parameters), parameters.k
+    padding, k = padding_of(parameters), parameters.k
     limit = padding.limit(ground.tuples.records)
     objective: Objective = "loss" if padding.h is None else "counterfeits"
     ceiling = _ceiling(ground, parameters, k)
@@ -158,8 +170,8 @@ def _borrowed(
     raise _unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
 
 
-def _ceiling(ground: Ground, parameters: Parameters, size: int) -> Ceiling:
-    padding = _padding(parameters)
+def _ceiling(ground: Ground, parameters: Parameters[object], size: int) -> Ceiling:
+    padding = padding_of(parameters)
     return Ceiling(
         Look(
             ground.lattice,
@@ -173,18 +185,13 @@ def _ceiling(ground: Ground, parameters: Parameters, size: int) -> Ceiling:
     )
 
 
-def _least_size(parameters: Parameters) -> int:
+def _least_size(parameters: Parameters[object]) -> int:
     """The least size that classes are padded to.
 
     Where the risk may not exceed 1/k at all, one record more than k: at k every value would have to
     be suspected alike.
     """
-    return parameters.k + _padding(parameters).strict
-
-
-def _padding(parameters: Parameters) -> Padding:
-    assert parameters.padding is not None
-    return parameters.padding
+    return parameters.k + padding_of(parameters).strict
 
 
 # -- what is known ------------------------------------------------------------------------------
@@ -193,12 +200,12 @@ def _padding(parameters: Parameters) -> Padding:
 def _plan(
     ground: Ground,
     names: Names,
-    parameters: Parameters,
+    parameters: Parameters[object],
     found: Ceiled,
     size: int,
     drawn: Drawn,
 ) -> Plan:
-    padding, need = _padding(parameters), found.best
+    padding, need = padding_of(parameters), found.best
     assert need is not None
     assert found.h is not None
     shown = tuple(
@@ -210,9 +217,9 @@ def _plan(
 
 
 def _padded(
-    ground: Ground, parameters: Parameters, size: int, h: float, degree: float, drawn: Drawn
+    ground: Ground, parameters: Parameters[object], size: int, h: float, degree: float, drawn: Drawn
 ) -> Padded:
-    padding = _padding(parameters)
+    padding = padding_of(parameters)
     return Padded(
         k=parameters.k,
         size=size,
@@ -266,10 +273,10 @@ def _found_by(name: str, lattice_size: int, within: int, checked: int) -> JsonOb
 
 
 def _unsatisfiable(
-    ground: Ground, parameters: Parameters, found: Ceiled, limit: int
+    ground: Ground, parameters: Parameters[object], found: Ceiled, limit: int
 ) -> Unsatisfiable:
     """Why there is no release, and what would make one."""
-    padding, records = _padding(parameters), ground.tuples.records
+    padding, records = padding_of(parameters), ground.tuples.records
     budget = f"{limit} counterfeit records (max_counterfeits: {padding.budget})"
     under = "" if padding.h is None else f" under h = {padding.h}"
     if found.best is not None and padding.catalog == "paper":
@@ -295,7 +302,9 @@ def _unsatisfiable(
     )
 
 
-def _advice(found: Ceiled, padding: Padding, records: int, parameters: Parameters) -> Iterator[str]:
+def _advice(
+    found: Ceiled, padding: Padding, records: int, parameters: Parameters[object]
+) -> Iterator[str]:
     if found.smallest_h is not None and padding.h is not None:
         least = math.ceil(found.smallest_h * 10_000) / 10_000
         yield f"the smallest feasible h with this budget is {least}"
@@ -313,7 +322,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[object],
 ) -> Written:
     """The release, its catalog and dictionary as temporary tables, ready to be verified.
 
@@ -324,7 +333,7 @@ def write(
         plan: where counterfeit records go.
         parameters: as in `plan`.
     """
-    padding = _padding(parameters)
+    padding = padding_of(parameters)
     names = Names(tuple(quasi_identifiers), padding.sensitive, padding.others)
     staged, real, flagged = (session.run(step) for step in release_steps(names, released))
     upload_dictionary(session, quasi_identifiers, plan.shown)
@@ -367,3 +376,87 @@ def _catalog(session: Session, padding: Padding) -> Relation | None:
     if padding.catalog == "none":
         return None
     return session.run(padded_rows.catalog_step(CATALOG, CATALOG_GROUPS, padding.sensitive))
+
+
+class CounterfeitMethod(Method[Plan]):
+    """Counterfeit records in classes that are too small."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How counterfeit records are added."""
+        return shared.under(options(bound))
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """The best transformation under the ceiling, and the places of counterfeit records."""
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release, its catalog and dictionary."""
+        prepared = planned.prepared
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """The records, what classes lack, what is drawn for them, and the release of both."""
+        parameters, padding = draft.parameters, padding_of(draft.parameters)
+        names = Names(draft.quasi_identifiers, padding.sensitive, padding.others)
+        uniform, made = padding.catalog == "paper", padded_rows.COUNTERFEITS
+        real = padded_rows.real_step(names, draft.node, parameters.rule)
+        yield padded_rows.pieces_step(names, ()) if padding.borrow else real
+        yield from padded_rows.member_steps(names, parameters.k, parameters.k)
+        yield from padded_rows.drawing_steps(uniform=uniform)
+        yield padded_rows.counterfeits_step(names, uniform=uniform)
+        if names.others and not uniform:
+            yield Step("padding_risk", padded_rows.risk_query(names, made, CATALOG_GROUPS))
+        yield from release_steps(names, draft.released)
+        yield draft.dictionary
+        _, columns = padded_rows.released_query([MEMBERS], names, draft.released)
+        yield from _catalog_steps(draft.bound.spec.release, padding, columns)
+
+    def cautions(self, prepared: Prepared, session: Session) -> Iterator[str]:
+        """What a reader should know of how counterfeit records are added."""
+        padding, seed = padding_of(prepared.parameters), prepared.bound.spec.seed
+        if seed is not None and seed < SECRET_SEED:
+            yield (
+                "seed: whoever guesses it can tell counterfeit records apart; use a random number "
+                "of 128 bits, or leave it out"
+            )
+        if padding.catalog == "paper":
+            yield (
+                "catalog: paper holds against those who do not know the method only; who knows it "
+                "can tell many counterfeit records for certain, and a person's record from the "
+                "others"
+            )
+
+    def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
+        """What the padding is held to; each record tells its class."""
+        padding = Promised(
+            **{key: details[key] for key in _PROMISED},
+            weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
+        )
+        columns = (Column(CLASS_ID, "BIGINT"), *plain.columns)
+        return replace(plain, columns=columns, padding=padding)
+
+
+_PROMISED = ("k", "size", "h", "limit", "catalog", "sensitive", "strict")
+
+
+def _catalog_steps(release: str, padding: Padding, columns: list[str]) -> Iterator[Step]:
+    """The catalog, and the views that read a release with it."""
+    if padding.catalog == "none":
+        return
+    yield padded_rows.catalog_step(CATALOG, CATALOG_GROUPS, padding.sensitive)
+    tables = Relation(release), Relation(catalog_name(release))
+    yield ViewStep(f"{release}_weighted", weighted(*tables, padding.sensitive))
+    yield ViewStep(f"{release}_truthful", truthful(*tables, padding.sensitive, columns))

@@ -16,6 +16,7 @@ from dbdeid.lattice.sensitive_counts import Entries
 from dbdeid.methods.common.generalized import upload_labels
 from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.counterfeit import padded_rows, paper_catalog, worlds
+from dbdeid.methods.counterfeit.options import padding_of
 from dbdeid.methods.counterfeit.padded_rows import (
     CATALOG_GROUPS,
     DEFICITS,
@@ -58,22 +59,21 @@ def allowed_risk(k: int, *, strict: bool) -> float:
     return (1.0 if strict else ALLOWED_RISK) / k
 
 
-def stage_node(session: Session, names: Names, parameters: Parameters, node: Node) -> None:
+def stage_node(session: Session, names: Names, parameters: Parameters[object], node: Node) -> None:
     """Stage the records under one transformation; all classes of one size belong together."""
     upload_labels(session, names.quasi_identifiers, node)
     session.run(padded_rows.real_step(names, node, parameters.rule))
     padded_rows.upload_groups(session, np.array([0]), np.array([0]))
 
 
-def draw(session: Session, names: Names, parameters: Parameters, size: int) -> Drawn | None:
+def draw(session: Session, names: Names, parameters: Parameters[object], size: int) -> Drawn | None:
     """Draw the counterfeit records of the staged classes, and stage them and the catalog's groups.
 
     Returns:
         None where they cannot stand anywhere within the bounds of the risk and the models, or the
         other columns that they copy tell too much.
     """
-    padding = parameters.padding
-    assert padding is not None
+    padding = padding_of(parameters)
     for step in padded_rows.member_steps(names, parameters.k, size):
         session.run(step)
     for number in range(DRAWS):
@@ -83,10 +83,9 @@ def draw(session: Session, names: Names, parameters: Parameters, size: int) -> D
     return None
 
 
-def _draw(session: Session, names: Names, parameters: Parameters, key: str) -> Drawn | None:
+def _draw(session: Session, names: Names, parameters: Parameters[object], key: str) -> Drawn | None:
     """One draw, which is all that the key decides."""
-    padding = parameters.padding
-    assert padding is not None
+    padding = padding_of(parameters)
     uniform = padding.catalog == "paper"
     upload_secret(session, key)
     for step in padded_rows.drawing_steps(uniform=uniform):

@@ -6,17 +6,19 @@ are suppressed whole. `plan` finds the transformation, `write` makes the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import CODED
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
+from dbdeid.errors import Mistake, SpecError
 from dbdeid.lattice.check import Check
 from dbdeid.lattice.checker import NumpyChecker
 from dbdeid.lattice.exploration import Exploration, Found, Problem, Progress
@@ -35,12 +37,16 @@ from dbdeid.methods.common.generalized import (
     released_names,
     upload_labels,
 )
+from dbdeid.methods.common.levels import Levels, levels_of
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.outcome import Outcome, Written, values_at
 from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
 from dbdeid.methods.common.searching import Ground, Offer, lattice_of
 from dbdeid.methods.full_domain.searching import blank, described, is_blank, nothing, search
+from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.spec.method.full_domain import FullDomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[Levels],
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
 ) -> Plan:
@@ -87,8 +93,8 @@ def plan(
     ground = Ground.of(session, lattice, parameters)
     tuples = ground.tuples
     problem = ground.problem(parameters, ground.checker(parameters))
-    if parameters.transformation is not None:
-        found, interrupted = _apply(problem, parameters.transformation), False
+    if parameters.options.transformation is not None:
+        found, interrupted = _apply(problem, parameters.options.transformation), False
     else:
         found, interrupted = search(ground, problem, parameters, progress, offer)
     if found.node is None or found.check is None:
@@ -96,13 +102,13 @@ def plan(
     if not interrupted and is_blank(found, lattice):
         raise blank(ground, parameters, found)
     how = described(found, parameters, interrupted=interrupted)
-    if parameters.transformation is not None:
+    if parameters.options.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
     rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:
         kept = _kept(tuples, rows, parameters)
-    scores = metrics(lattice, tuples, found.check) | {parameters.objective: found.score}
+    scores = metrics(lattice, tuples, found.check) | {parameters.options.objective: found.score}
     readings = _readings(ground, parameters, found, rows)
     downcoded = downcoded_levels(
         lattice,
@@ -110,16 +116,16 @@ def plan(
         rows,
         found.node,
         minimal=found.proven_optimal
-        and not parameters.suppression_limit
+        and not parameters.options.suppression_limit
         and not parameters.rule.populations
-        and parameters.objective in ADDED_UP,
+        and parameters.options.objective in ADDED_UP,
         starred=parameters.keep,
     )
     return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
 
 
 def _readings(
-    ground: Ground, parameters: Parameters, found: Found, kept: NDArray[np.bool_]
+    ground: Ground, parameters: Parameters[Levels], found: Found, kept: NDArray[np.bool_]
 ) -> tuple[Reading, ...]:
     """What who knows how levels are chosen reads of the sensitive attributes."""
     conditions, tuples = parameters.sensitive, ground.tuples
@@ -135,12 +141,12 @@ def _readings(
         conditions,
         found.node,
         parameters.k,
-        minimal=found.proven_optimal and not parameters.suppression_limit,
+        minimal=found.proven_optimal and not parameters.options.suppression_limit,
     )
 
 
 def _kept(
-    tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters
+    tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters[Levels]
 ) -> dict[str, NDArray[Any]]:
     """The subjects or tuples that stay, as `KeptRows` joins them."""
     if parameters.rule.linked:
@@ -172,7 +178,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[Levels],
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
 
@@ -195,7 +201,7 @@ def write(
 
 
 def outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters[Levels]
 ) -> Outcome:
     """What is known of a release of a plan."""
     keeps = parameters.keep and plan.check.suppressed > 0
@@ -218,7 +224,7 @@ def release_step(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     node: Node,
-    parameters: Parameters,
+    parameters: Parameters[Levels],
     coded: Relation = CODED,
 ) -> Step:
     """The query of the release: generalize by joins, suppress small classes, sort by everything.
@@ -242,3 +248,124 @@ def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequen
     """The release, without the number of each record's subject."""
     names = released_names(quasi_identifiers, released)
     return Step(STAGED, in_order(Relation(COUNTED, schema="main", catalog="temp").table, names))
+
+
+def steps(draft: Draft) -> Iterator[Step]:
+    """The steps of a release under one transformation."""
+    parameters = levels_of(draft.parameters)
+    qis, released = draft.quasi_identifiers, draft.released
+    if parameters.rule.linked:
+        yield kept_rows(qis, parameters).linked_step()
+    yield release_step(qis, released, draft.node, parameters)
+    if parameters.subject:
+        yield released_step(qis, released)
+    yield draft.dictionary
+
+
+# -- the method ---------------------------------------------------------------------------------
+
+
+class FullDomainMethod(Method[Plan]):
+    """One transformation of all records."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How it is searched for, or which it is."""
+        method = _declared(bound)
+        given = method.transformation if quasi_identifiers else None
+        return shared.under(
+            Levels(
+                suppression_limit=method.suppression_limit,
+                objective=method.objective,
+                engine=method.engine,
+                search=method.search,
+                time_limit=method.time_limit,
+                transformation=_node(bound, given, quasi_identifiers or ())
+                if given is not None
+                else None,
+            )
+        )
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """The best transformation that satisfies the models, or the one that was given."""
+        qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
+        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release and its dictionary."""
+        prepared = planned.prepared
+        qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
+        return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """The release and its dictionary."""
+        return steps(draft)
+
+    def why_blank(
+        self, prepared: Prepared, search: Mapping[str, Any], less: str
+    ) -> tuple[str, str]:
+        """What was given, proven, or not looked for long enough."""
+        method = _declared(prepared.bound)
+        if method.transformation is not None:
+            return (
+                "`transformation` in the spec says so",
+                "Leave it out, and a run searches for levels that keep more",
+            )
+        if search["proven_optimal"]:
+            return (
+                "No less general transformation holds the models within the suppression limit",
+                f"{less}; a larger `suppression_limit` or `method: local_recoding` may keep more",
+            )
+        if search["out_of_time"]:
+            return (
+                f"The search ended at its time limit of {method.time_limit:g} seconds; it is not "
+                "proven that nothing less general holds the models",
+                f"Raise `time_limit`. {less}; `method: local_recoding` may keep more",
+            )
+        return (
+            "It is not proven that nothing less general holds the models",
+            f"Use `search: optimal`. {less}; `method: local_recoding` may keep more",
+        )
+
+
+def _declared(bound: Bound) -> FullDomain:
+    method = bound.spec.method
+    assert isinstance(method, FullDomain)
+    return method
+
+
+def _node(
+    bound: Bound, given: Mapping[str, int], quasi_identifiers: Sequence[QuasiIdentifier]
+) -> Node:
+    """The declared levels, held against the hierarchies."""
+    levels = {name.lower(): level for name, level in given.items()}
+    mistakes = [_at(bound, "a quasi-identifier is given twice")] if len(levels) < len(given) else []
+    for q in quasi_identifiers:
+        level = levels.pop(q.name.lower(), None)
+        highest = q.height if q.max_level is None else q.max_level
+        if level is None:
+            mistakes.append(_at(bound, f"no level for quasi-identifier {q.name!r}"))
+        elif not q.min_level <= level <= highest:
+            mistakes.append(
+                _at(bound, f"level {level} of {q.name!r} is not {q.min_level}-{highest}")
+            )
+    mistakes += [_at(bound, f"{name!r} is not a quasi-identifier") for name in levels]
+    if mistakes:
+        raise SpecError(mistakes, source=bound.file.label)
+    node = {name.lower(): level for name, level in given.items()}
+    return tuple(node[q.name.lower()] for q in quasi_identifiers)
+
+
+def _at(bound: Bound, message: str) -> Mistake:
+    hint = "one level for each quasi-identifier, as in {age: 2, sex: 0}"
+    return bound.file.mistake(message, "method", "transformation", hint=hint)

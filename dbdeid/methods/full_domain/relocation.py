@@ -6,13 +6,15 @@ quasi-identifiers of the nearest class that stays. No record is lost, and some a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import CODED
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
@@ -22,13 +24,17 @@ from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.objectives import metrics
 from dbdeid.lattice.tuples import Tuples
 from dbdeid.methods.common import release_dictionary
-from dbdeid.methods.common.generalized import upload_labels
+from dbdeid.methods.common.generalized import STAGED, upload_labels
+from dbdeid.methods.common.levels import Levels, levels_of
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.release_dictionary import upload_dictionary
 from dbdeid.methods.common.searching import Ground, Offer, lattice_of
 from dbdeid.methods.full_domain import full_domain
+from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.spec.method.relocation import Relocation
 
 Ints = NDArray[np.int64]
 
@@ -56,7 +62,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[Levels],
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
 ) -> Plan:
@@ -104,7 +110,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[Levels],
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
 
@@ -160,7 +166,7 @@ def moved_step(quasi_identifiers: Sequence[str], released: Sequence[str]) -> Ste
 
 
 def _outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters[Levels]
 ) -> Outcome:
     """What is known of the release, its metrics those of the records where they are now."""
     tuples = plan.tuples
@@ -178,3 +184,43 @@ def _outcome(
         metrics=metrics(lattice, there, check),
         relocated=int(tuples.weights[plan.moved].sum()),
     )
+
+
+class RelocationMethod(Method[Plan]):
+    """One transformation, and the records of small classes in others."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How many records may move."""
+        method = bound.spec.method
+        assert isinstance(method, Relocation)
+        return shared.under(Levels(suppression_limit=method.limit, moves=True))
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """The transformation of least loss, and what moves where."""
+        qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
+        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release and its dictionary."""
+        prepared = planned.prepared
+        qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
+        return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """What moves, the release and its dictionary."""
+        parameters = levels_of(draft.parameters)
+        qis, released = draft.quasi_identifiers, draft.released
+        yield moved_step([q.name for q in qis], [c.name for c in released])
+        yield full_domain.release_step(qis, released, draft.node, parameters, MOVED)
+        yield dictionary_step(qis, Relation(STAGED, schema="main", catalog="temp"))

@@ -9,6 +9,7 @@ from dbdeid.data.json import JsonObject
 from dbdeid.errors import DbdeidError, NothingFound
 from dbdeid.lattice.exploration import Exploration, Found, Interrupted, Problem, Progress, explore
 from dbdeid.lattice.lattice import Lattice
+from dbdeid.methods.common.levels import Levels
 from dbdeid.methods.common.searching import BestSoFar, Ground, Offer
 from dbdeid.methods.common.unsatisfiable import unsatisfiable
 from dbdeid.methods.full_domain.search import coarse
@@ -19,7 +20,7 @@ from dbdeid.prepare.problem import Parameters
 def search(
     ground: Ground,
     problem: Problem,
-    parameters: Parameters,
+    parameters: Parameters[Levels],
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
 ) -> tuple[Found, bool]:
@@ -40,15 +41,15 @@ def search(
         Interrupted: by the user, who does not take the best so far.
         DbdeidError: the search cannot take the problem.
     """
-    limit, greedy = parameters.time_limit, parameters.search in GREEDY
-    large = parameters.search == "optimal" and bool(ground.shares(parameters))
+    limit, greedy = parameters.options.time_limit, parameters.options.search in GREEDY
+    large = parameters.options.search == "optimal" and bool(ground.shares(parameters))
 
     def start(exploration: Exploration) -> None:
         coarse.start(exploration, ground.samples(parameters))
 
     try:
         found = explore(
-            SEARCHES[parameters.search],
+            SEARCHES[parameters.options.search],
             problem,
             time_limit=limit,
             progress=progress,
@@ -66,24 +67,30 @@ def search(
     return found, False
 
 
-def best_so_far(ground: Ground, parameters: Parameters, found: Found) -> BestSoFar:
+def best_so_far(ground: Ground, parameters: Parameters[Levels], found: Found) -> BestSoFar:
     """What an interrupted search has, in the names of the columns."""
     assert found.node is not None
     return BestSoFar(
-        ground.named(found.node), parameters.objective, found.score, found.gap, found.checked
+        ground.named(found.node),
+        parameters.options.objective,
+        found.score,
+        found.gap,
+        found.checked,
     )
 
 
-def described(found: Found, parameters: Parameters, *, interrupted: bool = False) -> JsonObject:
+def described(
+    found: Found, parameters: Parameters[Levels], *, interrupted: bool = False
+) -> JsonObject:
     """How a search ended, in plain values; what found nothing has no bound and no gap."""
     return {
-        "name": parameters.search,
+        "name": parameters.options.search,
         "lattice_size": found.lattice_size,
         "checked": found.checked,
         "proven_optimal": found.proven_optimal,
         "lower_bound": None if found.node is None else found.lower_bound,
         "gap": None if found.node is None else found.gap,
-        "time_limit": parameters.time_limit,
+        "time_limit": parameters.options.time_limit,
         "out_of_time": found.out_of_time,
         "interrupted": interrupted,
     }
@@ -103,7 +110,7 @@ def is_blank(found: Found, lattice: Lattice) -> bool:
     )
 
 
-def blank(ground: Ground, parameters: Parameters, found: Found) -> NothingFound:
+def blank(ground: Ground, parameters: Parameters[Levels], found: Found) -> NothingFound:
     """Why a release of records that are all alike is not made when its search's time was up."""
     named = ground.named(found.node or ())
     levels = ", ".join(f"{name}: {level}" for name, level in named.items())
@@ -112,30 +119,32 @@ def blank(ground: Ground, parameters: Parameters, found: Found) -> NothingFound:
         "(or one value for all records) in every quasi-identifier. That nothing less general holds "
         "the models is not proven. It "
         f"checked {found.checked:,} of {found.lattice_size:,} transformations in "
-        f"{found.seconds:,.1f} s (time_limit: {parameters.time_limit:g})",
+        f"{found.seconds:,.1f} s (time_limit: {parameters.options.time_limit:g})",
         hint="raise `time_limit`, or leave it out; or give the search less to look at, by larger "
         "`min_level` or fewer quasi-identifiers; or allow a larger suppression_limit or weaker "
         f"models. To release `*` all the same, write into `method`: transformation: {{{levels}}}",
     )
 
 
-def nothing(ground: Ground, problem: Problem, parameters: Parameters, found: Found) -> DbdeidError:
+def nothing(
+    ground: Ground, problem: Problem, parameters: Parameters[Levels], found: Found
+) -> DbdeidError:
     """Why a search ended without a transformation: none satisfies, or none was found."""
     if (
         found.proven_optimal
-        or parameters.transformation is not None
+        or parameters.options.transformation is not None
         or parameters.impossible
         or parameters.k > ground.tuples.people
     ):
         return unsatisfiable(
             ground.lattice, ground.tuples, problem.checker, parameters, problem.limit
         )
-    advice = [] if parameters.search == "optimal" else ["use `search: optimal`"]
+    advice = [] if parameters.options.search == "optimal" else ["use `search: optimal`"]
     advice += ["raise `time_limit`"] if found.out_of_time else []
     advice += ["use weaker models or a larger suppression_limit"]
     return NothingFound(
-        f"search {parameters.search} found no transformation that satisfies, in {found.checked:,} "
-        f"of {found.lattice_size:,}"
+        f"search {parameters.options.search} found no transformation that satisfies, in "
+        f"{found.checked:,} of {found.lattice_size:,}"
         + (" until its time was up" if found.out_of_time else "")
         + "; it is not proven that there is none",
         hint=", or ".join(advice),

@@ -9,11 +9,14 @@ them. Every declared model holds in every block; no record is suppressed. `plan`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from dbdeid.bind.bound import Bound
+from dbdeid.bind.privacy_models import staged as sensitive_columns
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
@@ -22,6 +25,7 @@ from dbdeid.lattice.exploration import Placed
 from dbdeid.lattice.lattice import Lattice
 from dbdeid.lattice.tuples import Tuples
 from dbdeid.methods.attacks import downcoding, minimality
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.mixed_levels import Mixed
 from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
@@ -29,11 +33,17 @@ from dbdeid.methods.common.searching import Follow, Offer, lattice_of
 from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.common.unsatisfiable import alone, wanted
 from dbdeid.methods.local_recoding import recoded_rows
+from dbdeid.methods.local_recoding.options import Recoding, options, recoding_of
 from dbdeid.methods.local_recoding.recoded_rows import Names
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
 from dbdeid.methods.local_recoding.search.taxonomy import Cost, Regions, Taxonomy, block_entropy
-from dbdeid.prepare.problem import Parameters, Recoding
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
+from dbdeid.privacy import MaxRisk
+
+# Records from which on algorithms take long that look at every record for every block.
+SLOW = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
 ) -> Plan:
@@ -69,7 +79,7 @@ def plan(
     Args:
         session: where the source is staged and coded.
         quasi_identifiers: in order of the source.
-        parameters: what must hold, with `recoding`.
+        parameters: what must hold, and how.
         progress: told how many records have a block, and how many have none yet.
         offer: not asked.
 
@@ -79,7 +89,7 @@ def plan(
     """
     from dbdeid.methods.local_recoding.search.repair import settle
 
-    recoding = _recoding(parameters)
+    recoding = recoding_of(parameters)
     for reason in parameters.impossible:
         raise reason
     names = names_of(quasi_identifiers, parameters)
@@ -130,19 +140,14 @@ def plan(
     return Plan(blocks, columns, found_metrics, search, readings, downcoded)
 
 
-def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
+def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]) -> Names:
     """The columns of the records on the way."""
     return Names(
         tuple(quasi_identifiers),
         tuple(s.columns for s in parameters.sensitive),
-        _recoding(parameters).others,
+        recoding_of(parameters).others,
         parameters.subject,
     )
-
-
-def _recoding(parameters: Parameters) -> Recoding:
-    assert parameters.recoding is not None
-    return parameters.recoding
 
 
 def _blocks(
@@ -187,7 +192,10 @@ def _blocks(
 
 
 def _safe(
-    taxonomy: Taxonomy, demands: Demands, parameters: Parameters, settled: Callable[[int], None]
+    taxonomy: Taxonomy,
+    demands: Demands,
+    parameters: Parameters[object],
+    settled: Callable[[int], None],
 ) -> Blocks:
     """Blocks that do not depend on who has which sensitive value.
 
@@ -196,7 +204,7 @@ def _safe(
     """
     from dbdeid.methods.local_recoding.search.symmetric import symmetric
 
-    recoding = _recoding(parameters)
+    recoding = recoding_of(parameters)
     seed = hashlib.sha256(f"{recoding.key} people".encode()).digest()
     order = np.random.default_rng(list(seed)).permutation(demands.units.records)
     blocks = symmetric(taxonomy, demands, order, objective=_cost(recoding), settled=settled)
@@ -221,7 +229,7 @@ def _cost(recoding: Recoding) -> Cost:
     return "balanced"
 
 
-def require_possible(lattice: Lattice, demands: Demands, parameters: Parameters) -> None:
+def require_possible(lattice: Lattice, demands: Demands, parameters: Parameters[object]) -> None:
     """The classes at the highest levels are the largest blocks there can be, and must hold.
 
     Raises:
@@ -252,7 +260,12 @@ def require_possible(lattice: Lattice, demands: Demands, parameters: Parameters)
             else f"at the highest levels {lost} of {units.records} records are in blocks that do "
             "not hold"
         )
-        + "".join(f"\n  {line}" for line in alone(lattice, units, parameters, 0)),
+        + "".join(
+            f"\n  {line}"
+            for line in alone(
+                lattice, units, parameters, 0, lattice.top, "in classes that do not hold"
+            )
+        ),
         hint="use weaker models, such as a smaller k" + ("" if whole else ", or higher max_level"),
     )
 
@@ -296,7 +309,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[object],
 ) -> Written:
     """The release, its dictionary and the private crosswalk as temporary tables.
 
@@ -344,3 +357,71 @@ def write(
 def steps(names: Names, unchanged: Sequence[str]) -> tuple[Step, Step]:
     """From the blocks to the recoded records."""
     return recoded_rows.blocks_step(names), recoded_rows.recoded_step(names, unchanged)
+
+
+class LocalRecodingMethod(Method[Plan]):
+    """Blocks of records, each generalized by itself."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How blocks are made; a mean risk is within its threshold where that of every block is."""
+        means = [m.fewest for m in bound.models if isinstance(m, MaxRisk) and m.of_table]
+        rule = replace(shared.rule, k=max([shared.rule.k, *means]))
+        return replace(shared, rule=rule).under(options(bound))
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """Blocks of records in which every declared model holds."""
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release, its dictionary and the private crosswalk."""
+        prepared = planned.prepared
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """From units of records to blocks and to the release.
+
+        Blocks are made outside the database; or dealt inside, as is shown for one transformation.
+        """
+        parameters, recoding = draft.parameters, recoding_of(draft.parameters)
+        sensitive = tuple(sensitive_columns(draft.bound))
+        names = Names(draft.quasi_identifiers, sensitive, recoding.others, parameters.subject)
+        yield recoded_rows.records_step(names)
+        yield recoded_rows.units_step(names)
+        if recoding.engine == "sql":
+            from dbdeid.methods.local_recoding import sql_dealing
+
+            yield from sql_dealing.steps(
+                draft.quasi_identifiers, len(names.sensitive), draft.node, parameters.k
+            )
+        yield from steps(names, ())
+        yield from recoded_rows.release_steps(names, draft.released)
+        yield draft.dictionary
+
+    def beforehand(self, prepared: Prepared) -> Iterator[str]:
+        """Whether it takes hours."""
+        recoding = recoding_of(prepared.parameters)
+        if recoding.grows and prepared.rows > SLOW:
+            yield (
+                f"algorithm {recoding.algorithm} grows blocks one by one, in a time that rises "
+                f"with the square of the records: hours for {prepared.rows:,}; dealing takes "
+                "minutes"
+            )
+
+    def why_blank(
+        self, prepared: Prepared, search: Mapping[str, Any], less: str
+    ) -> tuple[str, str]:
+        """No smaller block would do."""
+        return "No smaller block of records holds the models", less

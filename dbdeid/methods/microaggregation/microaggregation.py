@@ -8,14 +8,19 @@ groups, `write` the tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.exploration import Placed
+from dbdeid.methods.common.method import Draft, Method, Planned
 from dbdeid.methods.common.outcome import Masked, Outcome, Written
 from dbdeid.methods.common.searching import Follow, Offer
 from dbdeid.methods.common.secret import upload_secret
@@ -24,8 +29,10 @@ from dbdeid.methods.local_recoding.recoded_rows import Names
 from dbdeid.methods.local_recoding.search.blocks import Blocks
 from dbdeid.methods.microaggregation import masked_rows
 from dbdeid.methods.microaggregation.groups import information_loss
-from dbdeid.methods.microaggregation.masked_rows import Masks
-from dbdeid.prepare.problem import Masking, Parameters
+from dbdeid.methods.microaggregation.masked_rows import Masks, masked_type
+from dbdeid.methods.microaggregation.options import masking_of, options
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
@@ -49,7 +56,7 @@ class Plan:
 def plan(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
-    parameters: Parameters,
+    parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
 ) -> Plan:
@@ -58,7 +65,7 @@ def plan(
     Args:
         session: where the source is staged and coded.
         quasi_identifiers: in order of the source.
-        parameters: what must hold, with `masking`.
+        parameters: what must hold, and how.
         progress: told how many records have a group, and how many have none yet.
         offer: not asked.
 
@@ -70,7 +77,7 @@ def plan(
     from dbdeid.methods.microaggregation.mixed_points import points_of
     from dbdeid.methods.microaggregation.tfrp import tfrp
 
-    masking, k = _masking(parameters), parameters.k
+    masking, k = masking_of(parameters), parameters.k
     names = names_of(quasi_identifiers, parameters)
     for step in (recoded_rows.records_step(names), recoded_rows.units_step(names)):
         session.run(step)
@@ -119,14 +126,9 @@ def plan(
     return Plan(masks, masked, metrics, search)
 
 
-def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
+def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]) -> Names:
     """The columns of the records on the way."""
-    return Names(tuple(quasi_identifiers), (), _masking(parameters).others, None)
-
-
-def _masking(parameters: Parameters) -> Masking:
-    assert parameters.masking is not None
-    return parameters.masking
+    return Names(tuple(quasi_identifiers), (), masking_of(parameters).others, None)
 
 
 def write(
@@ -134,7 +136,7 @@ def write(
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
     plan: Plan,
-    parameters: Parameters,
+    parameters: Parameters[object],
 ) -> Written:
     """The release and the private crosswalk as temporary tables, sorted and ready to be verified.
 
@@ -152,3 +154,61 @@ def write(
     staged, crosswalk = (session.run(s) for s in recoded_rows.release_steps(names, released))
     outcome = Outcome(None, (), 0, 0, plan.metrics, plan.search, masked=plan.masked)
     return Written(staged, None, staged, outcome, staged, crosswalk=crosswalk)
+
+
+class MicroaggregationMethod(Method[Plan]):
+    """The means of small groups in place of quasi-identifiers."""
+
+    def parameters(
+        self,
+        bound: Bound,
+        shared: Parameters[None],
+        quasi_identifiers: Sequence[QuasiIdentifier] | None,
+    ) -> Parameters[object]:
+        """How groups are made."""
+        return shared.under(options(bound))
+
+    def plan(
+        self,
+        prepared: Prepared,
+        session: Session,
+        progress: Callable[[Any], None] | None = None,
+        offer: Offer | None = None,
+    ) -> Planned[Plan]:
+        """Groups of at least k records each."""
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+
+    def write(self, planned: Planned[Plan], session: Session) -> Written:
+        """The release and the private crosswalk."""
+        prepared = planned.prepared
+        qis, parameters = prepared.quasi_identifiers, prepared.parameters
+        return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def steps(self, draft: Draft) -> Iterator[Step]:
+        """From units of records to groups, their means and the release."""
+        names = names_of(draft.quasi_identifiers, draft.parameters)
+        yield recoded_rows.records_step(names)
+        yield recoded_rows.units_step(names)
+        yield recoded_rows.blocks_step(names)
+        yield masked_rows.masked_step(names)
+        yield from recoded_rows.release_steps(names, draft.released)
+
+    def size(self, prepared: Prepared, session: Session) -> dict[str, int | None]:
+        """There is nothing to choose from."""
+        return {"lattice_size": None}
+
+    def try_values(self, prepared: Prepared, session: Session) -> None:
+        """Refuse values without a mean, and too many that are names."""
+        every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
+        masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
+
+    def why_blank(
+        self, prepared: Prepared, search: Mapping[str, Any], less: str
+    ) -> tuple[str, str]:
+        """All records are one group."""
+        return "All records are one group, for k is so great", "Ask for a smaller k"
+
+    def written_type(self, own: str) -> str:
+        """The type of the mean."""
+        return masked_type(own)

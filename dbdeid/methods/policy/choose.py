@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError, Unsatisfiable
+from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.common.searching import Ground, lattice_of
 from dbdeid.methods.policy.cells import Demand, Explored, cells_of, explored
+from dbdeid.methods.policy.policy_release import with_policy
 from dbdeid.methods.policy.search.frontier import Point, Weighed
 from dbdeid.methods.policy.search.monotone import violations
 from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge, merged
 from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
-from dbdeid.prepare.prepare import Prepared, key_of, with_policy
+from dbdeid.prepare.prepare import Prepared, key_of
 from dbdeid.prepare.problem import acceptable
 from dbdeid.privacy import KMap, MaxRisk, population_of
 from dbdeid.report.charts.frontier_charts import drawn
@@ -266,17 +268,18 @@ class _Judge:
         method = method_of(self._prepared)
         weighed = PolicyRisk(method.risk, method.population, point.risk)
         release = with_policy(self._prepared, space.starts(bits), weighed)
-        parameters = release.parameters
-        assert parameters.transformation is not None
+        parameters = levels_of(release.parameters)
+        node = parameters.options.transformation
+        assert node is not None
         ground = Ground(self._session, lattice_of(release.quasi_identifiers), self._ground.tuples)
-        check = ground.checker(parameters).check(parameters.transformation)
+        check = ground.checker(parameters).check(node)
         records = ground.tuples.records
         holds = check.suppressed == 0 and acceptable(check, parameters, records)
         return release if holds and self._seldom_found(release) else None
 
     def _seldom_found(self, release: Prepared) -> bool:
         """Whether the mean chances in populations hold, which are of the table as a whole."""
-        node, tuples = release.parameters.transformation, self._ground.tuples
+        node, tuples = levels_of(release.parameters).options.transformation, self._ground.tuples
         assert node is not None
         for one in (coded.population for coded in release.populations):
             models = [m for m in one.models if isinstance(m, MaxRisk) and m.of_table]

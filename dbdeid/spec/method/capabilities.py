@@ -57,7 +57,7 @@ class Capabilities:
         counterfeits: whether it adds records that are nobody's, with values drawn as they are
             written.
         mixes: whether it looks at sensitive values that no model is about.
-        suppresses: whether it leaves out the records of small classes, up to a limit.
+        costs: whether what columns and models cost is found by searching again without them.
         moves: whether records get the quasi-identifiers of others, where others suppress them.
         compared: whether it holds what full-domain and local recoding both hold, so that the two
             can be compared.
@@ -80,7 +80,7 @@ class Capabilities:
     frontier: bool = False
     counterfeits: bool = False
     mixes: bool = False
-    suppresses: bool = False
+    costs: bool = False
     moves: bool = False
     compared: bool = False
     rules: bool = False

@@ -45,7 +45,7 @@ class FullDomain(MethodPart):
         null_policies=get_args(NullPolicy),
         views=True,
         leveled=True,
-        suppresses=True,
+        costs=True,
         compared=True,
         rules=True,
         reuse=None,

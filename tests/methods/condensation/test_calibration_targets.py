@@ -11,8 +11,7 @@ from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
 from dbdeid.engine.session import Session
-from dbdeid.prepare.calibration_targets import cells
-from dbdeid.prepare.problem import Analysed
+from dbdeid.methods.condensation.calibration_targets import Analysed, cells
 
 COX = {"kind": "cox", "duration": "months", "event": "died = 1", "covariates": ["race", "age"]}
 

@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from sqlglot import exp
 
 from dbdeid.analyses.design_matrices import Entered, Levels, entered, frozen, picked, used
-from dbdeid.bind.bound import BoundAnalysis, Place, Variable
+from dbdeid.bind.bound import Bound, BoundAnalysis, Place, Variable
+from dbdeid.data.records import Bools, Floats
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session
-from dbdeid.prepare.problem import Analysed, Measured
 from dbdeid.query.parse.meaning import source_type
-from dbdeid.utility.model_fit import Floats
 
-if TYPE_CHECKING:
-    from dbdeid.bind.bound import Bound
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number of each record that depends on one column, before any swap.
+
+    Attributes:
+        column: its name.
+        source: (n,) of the records of the source.
+        synthetic: (n,) of the synthetic records.
+    """
+
+    column: str
+    source: Floats
+    synthetic: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """One of the recipient's models on the records, as calibration takes it.
+
+    Attributes:
+        kind: cox, linear or logistic.
+        response: what is explained; of a Cox model the duration.
+        event: of a Cox model whether the event came.
+        covariates: what explains it.
+        rows: which records of the source and which synthetic ones it is about.
+        frozen: columns that decide which records it is about.
+    """
+
+    kind: Literal["cox", "linear", "logistic"]
+    response: Measured
+    event: Measured | None
+    covariates: tuple[Measured, ...]
+    rows: tuple[Bools, Bools]
+    frozen: tuple[str, ...]
 
 
 def cells(

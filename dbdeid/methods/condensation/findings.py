@@ -15,9 +15,9 @@ from dbdeid.errors import Mistake
 from dbdeid.methods.attacks.membership import Attempt
 from dbdeid.methods.attacks.shadow_releases import PRECISION, Shadowed
 from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.condensation.options import COUNTED_FROM, synthesis_of
 from dbdeid.methods.condensation.synthetic_rows import as_number
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.prepare.synthesis import COUNTED_FROM
 
 # A table of fewer rows says nothing of which values are those of single people.
 FEW_ROWS = 20
@@ -33,9 +33,7 @@ MUCH_TOLD = 0.55
 
 def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """Columns whose values would leave as they are though they are those of single people."""
-    synthesis = prepared.parameters.synthesis
-    if synthesis is None:
-        return
+    synthesis = synthesis_of(prepared.parameters)
     for c in prepared.bound.released:
         if c.spec.reason:
             continue
@@ -90,9 +88,7 @@ def _categories(c: BoundColumn, few: int, session: Session) -> tuple[int, int]:
 
 def shown(prepared: Prepared, session: Session) -> Iterator[str]:
     """What a reader should know of records that are drawn from clusters."""
-    synthesis = prepared.parameters.synthesis
-    if synthesis is None:
-        return
+    synthesis = synthesis_of(prepared.parameters)
     k = synthesis.recipe.k
     yield (
         f"cluster_size: {NO_GUARANTEE}: each record is drawn from a cluster of at least {k} "
@@ -133,8 +129,7 @@ def _lonely(c: BoundColumn, session: Session) -> int:
 
 def _uncalibrated(prepared: Prepared) -> Iterator[str]:
     """Which of the declared models synthetic records are not calibrated for, though they are."""
-    synthesis = prepared.parameters.synthesis
-    if synthesis is None or synthesis.analyses is None:
+    if synthesis_of(prepared.parameters).analyses is None:
         return
     for analysis in prepared.bound.analyses:
         if (text := analysis.several) is not None:

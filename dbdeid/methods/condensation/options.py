@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import sqlglot
 from sqlglot import exp
 
+from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data.records import Recipe
-from dbdeid.engine.relation import Column
-from dbdeid.prepare.problem import Synthesis
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
+from dbdeid.methods.condensation.calibration_targets import Analysed, cells
+from dbdeid.prepare.prepare import key_of
+from dbdeid.prepare.problem import Drawing, Parameters
 from dbdeid.spec.method.condensation import Condensation, is_number
 from dbdeid.spec.model_spec import Cox, Linear
-
-if TYPE_CHECKING:
-    from dbdeid.bind.bound import Bound, BoundColumn
 
 # Below this many records, a cluster that keeps the counts of its categories tells who is in it.
 COUNTED_FROM = 50
 
 
-def synthesis_of(bound: Bound, method: Condensation, key: str) -> Synthesis:
-    """How the records of a bound spec are synthesized, defaults settled by the declared models.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis(Drawing):
+    """How synthetic records are made.
 
-    Args:
-        bound: the spec whose columns were found.
-        method: its method.
-        key: the secret that all draws depend on.
+    Attributes:
+        columns: all released columns as staged, in order.
+        recipe: of the clusters and of what is drawn from them.
+        strata: columns whose combinations of values are condensed apart, and kept.
+        merge: whether combinations of fewer than k records are joined, not refused.
+        response: the column that the recipient explains; None: there is none.
+        weights: of columns while clustering, where they are not 1.
+        pools: columns of whose categories only so many of the most frequent are kept.
+        categorical: columns whose numbers are names.
+        analyses: the recipient's models as numbers of the records of two tables, those of the
+            source and the synthetic ones, which a column numbers; None: none is to be kept.
     """
+
+    columns: tuple[Column, ...]
+    recipe: Recipe
+    strata: tuple[str, ...]
+    merge: bool
+    response: str | None
+    weights: Mapping[str, float]
+    pools: Mapping[str, int]
+    categorical: tuple[str, ...]
+    analyses: Callable[[Session, Relation, Relation, str], Sequence[Analysed]] | None = None
+
+
+def options(bound: Bound) -> Synthesis:
+    """How the records of a bound spec are synthesized, defaults settled by the declared models."""
+    method = declared_method(bound)
     k = method.k or bound.spec.smallest_class
     columns = {c.name.lower(): c for c in bound.released}
     strata = tuple(_events(bound, columns)) if method.strata is None else method.strata
@@ -51,11 +76,19 @@ def synthesis_of(bound: Bound, method: Condensation, key: str) -> Synthesis:
         weights={c.name: c.spec.weight for c in bound.released if c.spec.weight != 1},
         pools={c.name: c.spec.pool for c in bound.released if c.spec.pool is not None},
         categorical=tuple(c.name for c in bound.released if c.spec.type == "categorical"),
-        key=key,
+        key=key_of(bound),
+        analyses=partial(cells, bound) if _calibrates(bound, method) else None,
     )
 
 
-def calibrates(bound: Bound, method: Condensation) -> bool:
+def declared_method(bound: Bound) -> Condensation:
+    """The method of a spec that is of this one."""
+    method = bound.spec.method
+    assert isinstance(method, Condensation)
+    return method
+
+
+def _calibrates(bound: Bound, method: Condensation) -> bool:
     """Whether the statistics of the declared models are kept."""
     wanted = bool(bound.analyses) if method.calibrate is None else method.calibrate
     return wanted and any(analysis.several is None for analysis in bound.analyses)
@@ -97,3 +130,9 @@ def _columns_of(text: str, columns: Mapping[str, BoundColumn]) -> list[str]:
         return []
     named = dict.fromkeys(found.name.lower() for found in tree.find_all(exp.Column))
     return [columns[name].name for name in named if name in columns]
+
+
+def synthesis_of(parameters: Parameters[object]) -> Synthesis:
+    """The options in parameters of this method."""
+    assert isinstance(parameters.options, Synthesis)
+    return parameters.options
