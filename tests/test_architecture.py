@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "lattice": set(),
     "privacy": {"data", "engine"},
     "utility": {"engine"},
-    "report": {"utility", "data", "engine"},
+    "report": {"utility", "privacy", "data", "engine"},
     "query": {"utility", "engine"},
     "profiling": {"data", "engine"},
     "verify": {"privacy", "data", "engine"},
@@ -79,7 +79,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "cli": {
         *("project", "commands", "install", "release", "publish", "workspace", "prepare", "bind"),
-        *("spec", "verify", "report", "privacy", "engine", "version"),
+        *("spec", "verify", "report", "privacy", "data", "engine", "version"),
     },
     "api": {"project", "commands", "install", "release", "workspace"},
     "dbt": {"install"},

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dbdeid.engine.relation import MEASURED, NUMBERS
 from dbdeid.errors import Mistake, did_you_mean
-from dbdeid.privacy import AlphaK, EmAnonymity, Model, OfSensitive, SensitiveModel, TCloseness
-from dbdeid.privacy.common.sensitive import Target
+from dbdeid.privacy import Model, OfSensitive, SensitiveModel
+from dbdeid.privacy.common.sensitive import Refusal, SensitiveColumn, Target
 from dbdeid.spec.file import SpecFile
 
 if TYPE_CHECKING:
     from dbdeid.bind.bound import Bound, BoundColumn
-
-ORDERED = (*MEASURED, "boolean")
 
 
 def named(models: tuple[Model, ...], columns: Mapping[str, BoundColumn]) -> tuple[Model, ...]:
@@ -75,45 +72,22 @@ def mistakes(file: SpecFile, columns: Mapping[str, BoundColumn]) -> Iterator[Mis
                     "column",
                     hint="make its role sensitive",
                 )
-            elif isinstance(model, TCloseness):
-                yield from _distance(file, number, model.distance, column)
-            elif isinstance(model, EmAnonymity):
-                yield from _numbers(file, number, column)
-        if isinstance(model, AlphaK) and model.values is not None and model.joint:
-            yield file.mistake(
-                "values are of one column, not of several together",
-                "privacy",
-                number,
-                "values",
-                hint="leave values out, or joint",
-            )
+            else:
+                for refusal in model.refused(_described(column)):
+                    yield _mistake(file, number, refusal)
+        for refusal in model.contradictions():
+            yield _mistake(file, number, refusal)
 
 
-def _distance(file: SpecFile, number: int, distance: str, column: BoundColumn) -> Iterator[Mistake]:
-    place = ("privacy", number, "distance")
-    ordered = column.spec.type is None and column.column.family in ORDERED
-    if distance == "ordered" and not ordered:
-        yield file.mistake(
-            f"the values of {column.name!r} ({column.column.shown_type}) have no order",
-            *place,
-            hint="use distance: equal, or hierarchical with a hierarchy; or cast the column to "
-            "numbers in the source",
-        )
-    if distance == "hierarchical" and column.spec.hierarchy is None:
-        yield file.mistake(
-            f"{column.name!r} has no hierarchy",
-            *place,
-            hint=f"as in `{column.name}: {{role: sensitive, hierarchy: icd.csv}}`",
-        )
+def _described(column: BoundColumn) -> SensitiveColumn:
+    """A column as models ask for it; codes of a kind are neither numbers nor in an order."""
+    return SensitiveColumn(
+        column.name,
+        column.column.shown_type,
+        "" if column.spec.type is not None else column.column.family,
+        column.spec.hierarchy is not None,
+    )
 
 
-def _numbers(file: SpecFile, number: int, column: BoundColumn) -> Iterator[Mistake]:
-    if column.spec.type is not None or column.column.family not in NUMBERS:
-        yield file.mistake(
-            f"em_anonymity is about numbers, and the values of {column.name!r} are "
-            f"{column.column.shown_type}",
-            "privacy",
-            number,
-            "column",
-            hint="use l_diversity or t_closeness; or cast the column to numbers in the source",
-        )
+def _mistake(file: SpecFile, number: int, refusal: Refusal) -> Mistake:
+    return file.mistake(refusal.message, "privacy", number, refusal.key, hint=refusal.hint)

@@ -8,8 +8,9 @@ private hierarchies of the run do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sqlglot import exp
@@ -19,8 +20,11 @@ from dbdeid.bind.bound import Bound
 from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.publish.tables import Public
-from dbdeid.spec.metric_spec import OF_EVERY
+from dbdeid.utility.fidelity.association import association
+from dbdeid.utility.fidelity.classification import classification
 from dbdeid.utility.fidelity.distribution import distribution
+from dbdeid.utility.fidelity.levels import Coded, coded
+from dbdeid.utility.fidelity.propensity import propensity
 from dbdeid.utility.fidelity.side_by_side import SideBySide, side_by_side
 from dbdeid.utility.fidelity.sides import Compared, Sides
 from dbdeid.verify import Declared
@@ -33,12 +37,32 @@ MOST_PAIRED = 15
 _WHOLE, _BROKEN = ("integer", "date"), ("decimal", "float", "timestamp")
 
 
+@dataclass(frozen=True)
+class BothSides:
+    """A release and its source, as they are compared.
+
+    Attributes:
+        session: where they are.
+        sides: their columns, values as they are compared.
+        sensitive: the sensitive columns.
+    """
+
+    session: Session
+    sides: Sides
+    sensitive: tuple[str, ...]
+
+    @cached_property
+    def levels(self) -> Coded:
+        """The records of both by a few levels a column."""
+        return coded(self.session, self.sides)
+
+
 @dataclass(frozen=True, slots=True)
 class Fidelity:
     """How like its source a release is.
 
     Attributes:
-        metrics: those of `OF_EVERY` that were asked for, by name.
+        metrics: those of `COMPARED` that were asked for, by name.
         distributions: each column before and after, where its distance was asked for.
     """
 
@@ -67,66 +91,69 @@ def fidelity(
     Raises:
         Untold: a released value has two meanings.
     """
-    if not set(OF_EVERY).intersection(asked):
+    if COMPARED.keys().isdisjoint(asked):
         return Fidelity({}, ())
     padding = declared.padding
     table, weight = public.answering(session, padding.sensitive if padding else None)
     sides = _staged(bound, session, table, weight, public.dictionary, hierarchies)
+    both = BothSides(session, sides, bound.names("sensitive"))
     found: dict[str, float] = {}
+    for name, compare in COMPARED.items():
+        if name in asked:
+            found |= compare(both)
     drawn: list[SideBySide] = []
     if "distribution" in asked:
-        found |= _distribution(session, sides)
         # what is drawn is kept in the book, which holds no sensitive cell
-        sensitive = {*bound.names("sensitive")}
-        families = {c.name: c.column.family for c in bound.released if c.name not in sensitive}
+        families = {c.name: c.column.family for c in bound.released if c.name not in both.sensitive}
         drawn = side_by_side(session, sides, families)
-    if not set(OF_EVERY[1:]).isdisjoint(asked):
-        found |= _of_levels(bound, session, sides, asked)
     for staged in (sides.source, sides.released, sides.pieces):
         session.drop_temp(staged.name)
     return Fidelity(found, tuple(drawn))
 
 
-def _distribution(session: Session, sides: Sides) -> dict[str, float]:
-    distances = distribution(session, sides)
+def _distribution(both: BothSides) -> Mapping[str, float]:
+    distances = distribution(both.session, both.sides)
     whole = sum(distances.values()) / len(distances)
     return {"distribution": whole} | {f"distribution.{n}": d for n, d in distances.items()}
 
 
-def _of_levels(
-    bound: Bound, session: Session, sides: Sides, asked: Collection[str]
-) -> dict[str, float]:
-    """What is measured of records by a few levels a column."""
-    from dbdeid.utility.fidelity.association import association
-    from dbdeid.utility.fidelity.classification import classification
-    from dbdeid.utility.fidelity.levels import coded
-    from dbdeid.utility.fidelity.propensity import propensity
-
-    levels = coded(session, sides)
-    found: dict[str, float] = {}
-    if "association" in asked and (changes := association(levels)):
-        found["association"] = float(np.mean([*changes.values()]))
-        if len(sides.columns) <= MOST_PAIRED:
-            found |= {f"association.{a}.{b}": change for (a, b), change in changes.items()}
-    if "propensity" in asked and (told := propensity(levels)) is not None:
-        found |= {"propensity": told.share, "propensity.ratio": told.ratio}
-    if "classification" in asked:
-        learned = classification(levels, _targets(bound, sides.columns))
-        if learned:
-            lost = [one.lost for one in learned.values()]
-            found["classification"] = float(np.mean(lost))
-        for name, one in learned.items():
-            for side in ("release", "source", "baseline"):
-                figures = getattr(one, side)
-                found[f"classification.{name}.{side}"] = figures.balanced
-                found[f"classification.{name}.{side}.accuracy"] = figures.accuracy
+def _association(both: BothSides) -> Mapping[str, float]:
+    changes = association(both.levels)
+    if not changes:
+        return {}
+    found = {"association": float(np.mean([*changes.values()]))}
+    if len(both.sides.columns) <= MOST_PAIRED:
+        found |= {f"association.{a}.{b}": change for (a, b), change in changes.items()}
     return found
 
 
-def _targets(bound: Bound, columns: Sequence[Compared]) -> list[str]:
-    """The sensitive columns; without any, all that are categories."""
-    sensitive = bound.names("sensitive")
-    return [*sensitive] if sensitive else [c.name for c in columns if not c.measured]
+def _propensity(both: BothSides) -> Mapping[str, float]:
+    told = propensity(both.levels)
+    return {} if told is None else {"propensity": told.share, "propensity.ratio": told.ratio}
+
+
+def _classification(both: BothSides) -> Mapping[str, float]:
+    """Of the sensitive columns; without any, of all that are categories."""
+    categories = [c.name for c in both.sides.columns if not c.measured]
+    learned = classification(both.levels, [*both.sensitive] or categories)
+    found: dict[str, float] = {}
+    if learned:
+        found["classification"] = float(np.mean([one.lost for one in learned.values()]))
+    for name, one in learned.items():
+        for side in ("release", "source", "baseline"):
+            figures = getattr(one, side)
+            found[f"classification.{name}.{side}"] = figures.balanced
+            found[f"classification.{name}.{side}.accuracy"] = figures.accuracy
+    return found
+
+
+# The metrics of every release, whatever made it.
+COMPARED: dict[str, Callable[[BothSides], Mapping[str, float]]] = {
+    "distribution": _distribution,
+    "association": _association,
+    "propensity": _propensity,
+    "classification": _classification,
+}
 
 
 @dataclass(frozen=True, slots=True)

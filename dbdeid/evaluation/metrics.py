@@ -1,324 +1,244 @@
 """The metrics of a release that are measured on the written table and the source.
 
-The search knows its own objective before anything is written; here all are found again, in the
-database and from other numbers.
+Each has a function from what is known of a release to its figures: under the name of the metric the
+figure of the whole, and after a dot those of its columns and parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from math import prod
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
-import numpy as np
-from sqlglot import exp
-
-from dbdeid.data.classes import CODED, SOURCE, TUPLES, source_step
-from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, column
-from dbdeid.engine.session import Session, Step
-from dbdeid.methods.attacks.downcoding import Downcoded
-from dbdeid.methods.attacks.minimality import Reading
-from dbdeid.methods.common.outcome import Outcome, Written, domain_of
-from dbdeid.prepare.prepare import Prepared
-from dbdeid.publish.tables import Public
-from dbdeid.spec.metric_spec import OF_SENSITIVE
+from dbdeid.data.classes import CODED, SOURCE
+from dbdeid.engine.relation import MEASURED
+from dbdeid.evaluation import counterfeit_suspicion, inference
+from dbdeid.evaluation.evidence import Evidence, RunEvidence
+from dbdeid.spec.metric_spec import metrics_of
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.block_entropy import block_entropy
-from dbdeid.utility.common.members import Crosswalk, members_of_transformation
-from dbdeid.utility.common.sizes import sized_classes
 from dbdeid.utility.fidelity import moments
 from dbdeid.utility.fidelity.cluster_moments import cluster_moments
 from dbdeid.utility.fidelity.conditional_privacy import conditional_privacy
 from dbdeid.utility.fidelity.exact_hits import exact_hits
 from dbdeid.utility.information_loss import information_loss
 from dbdeid.utility.kl_divergence import kl_divergence
-from dbdeid.utility.mutual_information import told
 from dbdeid.utility.node_entropy import node_entropy
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy, nonuniform_entropy_of_crosswalk
 from dbdeid.utility.reconstruction_error import reconstruction_error
-from dbdeid.verify.base.declaration import CLASS_ID
 
-LABELLED = ("ambiguity", "kl_divergence", "reconstruction_error")
-ENTROPIES = ("nonuniform_entropy", "block_entropy", "node_entropy")
+Figures: TypeAlias = Mapping[str, float]
 
 
-def measured(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    """The metrics that are asked for, by name; those of columns as `<name>.<columns>`."""
+def measured(of: RunEvidence, asked: Collection[str]) -> dict[str, float]:
+    """The metrics that are asked for, by name; those of columns as `<name>.<columns>`.
+
+    Those that compare a release with its source column by column are measured by `fidelity`.
+    """
     found: dict[str, float] = {}
-    if written.outcome.padded is not None:
-        return _of_padded(prepared, written, session, asked)
-    if not set(LABELLED).isdisjoint(asked):
-        found |= _of_labels(prepared, written, session, asked)
-    if not set(ENTROPIES).isdisjoint(asked):
-        found |= _of_entropy(prepared, written, session, asked)
-    if written.crosswalk is not None:
-        names = [q.name for q in prepared.quasi_identifiers]
-        texts = [cast(column(name), "VARCHAR") for name in names]
-        found |= _of_classes(written.released, texts, session)
-    if not set(OF_SENSITIVE).isdisjoint(asked):
-        found |= _of_sensitive(prepared, written.released, session)
-    if "minimality" in asked:
-        found |= _minimality(written.outcome.readings)
-    if "downcoding" in asked:
-        found |= _downcoding(written.outcome.downcoded)
-    if "moments" in asked:
-        found |= _moments(prepared, written.released, session)
-    return {name: value for name, value in found.items() if name.partition(".")[0] in asked}
-
-
-def of_masked(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    """The metrics of a release whose quasi-identifiers are means; moments only where asked for."""
-    assert written.crosswalk is not None
-    names = [q.name for q in prepared.quasi_identifiers]
-    found = _of_classes(written.released, [column(name) for name in names], session)
-    numbers = [c for c in written.released.columns if c.name in names and c.family in MEASURED]
-    crosswalk = Crosswalk(written.crosswalk, tuple(names), written.released.names)
-    if "moments" in asked:
-        found |= _moments(prepared, written.released, session)
-    lost = information_loss(session, crosswalk, numbers)
-    return found if lost is None else found | {"information_loss": lost}
-
-
-def of_synthetic(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    """The metrics of synthetic records that are asked for."""
-    assert written.clusters is not None
-    assert written.outcome.synthetic is not None
-    released = written.released
-    found: dict[str, float] = {}
-    if "moments" in asked:
-        found |= _moments(prepared, released, session)
-    if "conditional_privacy" in asked:
-        privacy = conditional_privacy(session, written.clusters, released.columns)
-        shares = [of_column.relative for of_column in privacy.values()]
-        found["conditional_privacy"] = sum(shares) / len(shares)
-        for name, of_column in privacy.items():
-            found[f"conditional_privacy.{name}"] = of_column.relative
-            found[f"conditional_privacy.{name}.absolute"] = of_column.absolute
-    if "cluster_moments" in asked:
-        of_clusters = cluster_moments(session, written.clusters, released.columns)
-        if of_clusters is not None:
-            found["cluster_moments.means"] = of_clusters.means
-            found["cluster_moments.covariances"] = of_clusters.covariances
-    if "exact_hits" in asked:
-        hits = exact_hits(session, session.temp(SOURCE.name), released, released.names)
-        found["exact_hits"] = hits.share
-        found["exact_hits.unique"] = hits.share_of_unique
-    trial, shadows = written.outcome.synthetic.trial, written.outcome.synthetic.shadows
-    if trial is not None and shadows is not None:
-        membership = {
-            "membership": max(trial.auc, shadows.everyone.auc),
-            "membership.distance": trial.auc,
-            "membership.true_positives": shadows.everyone.true_positives,
-            "membership.outliers": shadows.outliers.auc,
-            "membership.outliers.true_positives": shadows.outliers.true_positives,
-        }
-        found |= membership if "membership" in asked else {}
-        if "people_at_risk" in asked:
-            found["people_at_risk"] = shadows.people_at_risk
-            found["people_at_risk.outliers"] = shadows.outliers_at_risk
+    for name in metrics_of(of.prepared.bound.spec.method.family):
+        if name in asked and name in MEASURES:
+            found |= MEASURES[name](of)
     return found
 
 
-def _moments(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
-    """How far the numbers of the release are from those of the source; nothing without any."""
-    numbers = [
-        staged
-        for staged in prepared.bound.staged
-        if Column(staged.column.name, staged.released_type).family in NUMBERS
-    ]
-    if not numbers:
+def _discernibility(of: Evidence) -> Figures:
+    return {} if of.class_sizes is None else {"discernibility": of.class_sizes.discernibility}
+
+
+def _average_class_size(of: Evidence) -> Figures:
+    average = of.class_sizes.average if of.class_sizes else None
+    return {} if average is None else {"average_class_size": average}
+
+
+def _ambiguity(of: Evidence) -> Figures:
+    classes = of.sized
+    return {"ambiguity": ambiguity(of.session, classes, of.rows)} if classes else {}
+
+
+def _reconstruction_error(of: Evidence) -> Figures:
+    if of.sizes is None:
         return {}
-    # where quasi-identifiers were coded, the staged source is gone
-    query = source_step(prepared.bound.source, numbers, None).query
-    source = session.run(Step("deid_measured_source", query))
-    columns = moments.numeric(source, released)
-    errors = moments.moments(session, source, released, columns)
-    session.drop_temp(source.name)
-    return moments.flat(errors)
-
-
-def _of_labels(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    released = written.released
-    values, sizes = _upload(prepared, written.outcome, session)
-    domain = prod(float(domain_of(q.coding)) for q in prepared.quasi_identifiers)
-    classes = sized_classes(released, sizes, domain)
-    found = {}
-    if "ambiguity" in asked:
-        found["ambiguity"] = ambiguity(session, classes, prepared.rows)
-    # where levels differ, classes overlap, and several of them tell of one tuple
-    if "kl_divergence" in asked and written.crosswalk is None:
-        tuples = _tuples(prepared, [*values])
-        found["kl_divergence"] = kl_divergence(session, tuples, classes, prepared.rows)
-    if "reconstruction_error" in asked:
-        error = reconstruction_error(
-            session, released, sizes, [*sizes], prepared.rows, sensitive=len(_sensitive(prepared))
-        )
-        found["reconstruction_error"] = error.whole
-        found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
-    return found
-
-
-def _of_entropy(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    """What is lost in bits; of a release whose levels differ, by its crosswalk."""
-    released, weights = written.released, {q.name: q.weight for q in prepared.quasi_identifiers}
-    means = _meanings(prepared, written.outcome, session)
-    values, _ = _upload(prepared, written.outcome, session)
-    members, crosswalk = members_of_transformation(TUPLES, values), None
-    if written.crosswalk is not None:
-        crosswalk = Crosswalk(written.crosswalk, tuple(values), released.names)
-        members = crosswalk.members
-    found = {}
-    if "nonuniform_entropy" in asked and crosswalk is None:
-        found["nonuniform_entropy"] = nonuniform_entropy(session, CODED, released, values, weights)
-    elif "nonuniform_entropy" in asked and crosswalk is not None:
-        bits = nonuniform_entropy_of_crosswalk(session, crosswalk, means, weights)
-        found["nonuniform_entropy"] = bits
-    if "block_entropy" in asked:
-        found["block_entropy"] = block_entropy(session, released, members, weights)
-    if "node_entropy" in asked:
-        found["node_entropy"] = node_entropy(session, CODED, released, means, weights)
-    return found
-
-
-def _of_padded(
-    prepared: Prepared, written: Written, session: Session, asked: Collection[str]
-) -> dict[str, float]:
-    """The metrics of a release with counterfeit records; a class is as large as it is released."""
-    found: dict[str, float] = {}
-    padded = written.outcome.padded
-    assert padded is not None
-    if "reconstruction_error" in asked:
-        public = Public(written.released, written.dictionary, written.catalog)
-        rows, weight = public.answering(session, padded.sensitive)
-        _, sizes = _upload(prepared, written.outcome, session)
-        error = reconstruction_error(
-            session,
-            rows,
-            sizes,
-            written.released.names,
-            prepared.rows,
-            sensitive=len(_sensitive(prepared)),
-            weight=weight,
-            flagged=written.flagged,
-        )
-        found["reconstruction_error"] = error.whole
-        found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
-    of_sizes = _of_classes(written.released, [exp.column(CLASS_ID)], session)
-    return found | {name: value for name, value in of_sizes.items() if name in asked}
-
-
-def _of_classes(released: Relation, keys: Sequence[exp.Expr], session: Session) -> dict[str, float]:
-    """What depends on the sizes of the classes alone, where no record is removed."""
-    sizes_of = exp.select(exp.alias_(exp.Count(this=exp.Star()), "records"))
-    classes = sizes_of.from_(released.table).group_by(*keys).subquery("classes")
-    square = exp.column("records") * exp.column("records")
-    totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this="records"), exp.Sum(this=square))
-    number, records, squares = session.row(totals.from_(classes))
+    table, weight = of.answering
+    error = reconstruction_error(
+        of.session,
+        table,
+        of.sizes,
+        of.released.names,
+        of.rows,
+        sensitive=len(of.sensitive),
+        weight=weight,
+        flagged=of.flagged,
+    )
     return {
-        "discernibility": float(squares),
-        "average_class_size": float(records / number),
+        "reconstruction_error": error.whole,
+        "reconstruction_error.quasi_identifiers": error.quasi_identifiers,
     }
 
 
-def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> dict[str, float]:
-    names = [q.name for q in prepared.quasi_identifiers]
-    found: dict[str, float] = {}
-    for column_name in _sensitive(prepared):
-        bits = told(session, CODED, released, names, column_name)
-        values = (bits.release, bits.gain, bits.lost)
-        found |= {f"{m}.{column_name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
-    return found
+def _mutual_information(of: Evidence) -> Figures:
+    return {f"mutual_information.{name}": bits.release for name, bits in of.told.items()}
 
 
-def _minimality(readings: Sequence[Reading]) -> dict[str, float]:
+def _attacker_gain(of: Evidence) -> Figures:
+    return {f"attacker_gain.{name}": bits.gain for name, bits in of.told.items()}
+
+
+def _class_entropy_change(of: Evidence) -> Figures:
+    return {f"class_entropy_change.{name}": bits.lost for name, bits in of.told.items()}
+
+
+def _moments(of: Evidence) -> Figures:
+    """How far the numbers of the release are from those of the source; nothing without any."""
+    source = of.numbers()
+    if source is None:
+        return {}
+    columns = moments.numeric(source, of.released)
+    errors = moments.moments(of.session, source, of.released, columns)
+    of.session.drop_temp(source.name)
+    return moments.flat(errors)
+
+
+def _loss(of: RunEvidence) -> Figures:
+    return {"loss": of.loss}
+
+
+def _kl_divergence(of: RunEvidence) -> Figures:
+    # where levels differ, classes overlap, and several of them tell of one tuple
+    if of.crosswalk is not None:
+        return {}
+    return {"kl_divergence": kl_divergence(of.session, of.tuples, of.sized, of.rows)}
+
+
+def _nonuniform_entropy(of: RunEvidence) -> Figures:
+    if of.crosswalk is None:
+        lost = nonuniform_entropy(of.session, CODED, of.released, of.labels, of.weights)
+    else:
+        lost = nonuniform_entropy_of_crosswalk(of.session, of.crosswalk, of.meanings, of.weights)
+    return {"nonuniform_entropy": lost}
+
+
+def _block_entropy(of: RunEvidence) -> Figures:
+    return {"block_entropy": block_entropy(of.session, of.released, of.members, of.weights)}
+
+
+def _node_entropy(of: RunEvidence) -> Figures:
+    return {"node_entropy": node_entropy(of.session, CODED, of.released, of.meanings, of.weights)}
+
+
+def _minimality(of: RunEvidence) -> Figures:
     """How many people's values are read rightly, and of how many a value is claimed."""
-    measured = [reading for reading in readings if reading.why is None]
-    found = {"minimality": float(max(r.right for r in measured))} if measured else {}
-    for reading in measured:
+    known = [reading for reading in of.written.outcome.readings if reading.why is None]
+    found = {"minimality": float(max(r.right for r in known))} if known else {}
+    for reading in known:
         name = f"minimality.{'+'.join(reading.columns)}"
         found |= {name: float(reading.right), f"{name}.claimed": float(reading.claimed)}
     return found
 
 
-def _downcoding(found: Downcoded | None) -> dict[str, float]:
+def _downcoding(of: RunEvidence) -> Figures:
     """Which share of the generalized cells is taken back, and of which it is tried."""
+    found = of.written.outcome.downcoded
     if found is None:
         return {}
     tried = found.attempted / found.cells if found.cells else 0.0
     return {"downcoding": found.share, "downcoding.attempted": tried}
 
 
-def _sensitive(prepared: Prepared) -> list[str]:
-    return [c.name for c in prepared.bound.columns if c.spec.role == "sensitive"]
+def _inference(of: RunEvidence) -> Figures:
+    return inference.metrics_of(of.prepared, of.written, of.session)
 
 
-def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
-    """The records of each distinct tuple, whoever they belong to."""
-    if prepared.parameters.subject is None:
-        return exp.select("records").from_(TUPLES.table)
-    keys = [column(name, "coded") for name in names]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    rows = exp.alias_(CODED.table, "coded", table=True)
-    return exp.select(counted).from_(rows).group_by(*keys)
+def _counterfeit_suspicion(of: RunEvidence) -> Figures:
+    return counterfeit_suspicion.metrics_of(of.suspected)
 
 
-def _upload(
-    prepared: Prepared, outcome: Outcome, session: Session
-) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
-    """For each quasi-identifier the label of each of its codes, and the size of each label.
-
-    Codes have one label each only where a transformation is of all records.
-    """
-    codes: dict[str, list[Any]] = {"number": [], "code": [], "label": []}
-    sized: dict[str, list[Any]] = {"number": [], "label": [], "size": []}
-    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
-        if outcome.node is not None:
-            labels = q.coding.labels(outcome.node[i])
-            codes["number"] += [i] * len(labels)
-            codes["code"] += range(len(labels))
-            codes["label"] += labels
-        sized["number"] += [i] * len(shown)
-        sized["label"] += shown
-        sized["size"] += [value.size for value in shown.values()]
-    kinds = {"number": np.int64, "code": np.int64, "size": np.float64}
-    found = []
-    for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
-        typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}
-        uploaded = session.upload(name, typed)
-        own = exp.select(*(c for c in table if c != "number")).from_(uploaded.table)
-        names = [q.name for q in prepared.quasi_identifiers]
-        found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
-    return found[0], found[1]
+def _information_loss(of: RunEvidence) -> Figures:
+    assert of.crosswalk is not None
+    numbers = [c for c in of.released.columns if c.name in of.names and c.family in MEASURED]
+    lost = information_loss(of.session, of.crosswalk, numbers)
+    return {} if lost is None else {"information_loss": lost}
 
 
-def _meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, exp.Select]:
-    """For each quasi-identifier the `code` and `value` of all that its labels stand for."""
-    means: dict[str, list[Any]] = {"number": [], "label": [], "code": [], "value": []}
-    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
-        values = q.coding.labels(0)
-        for level in sorted({value.level for value in shown.values()}):
-            for code, label in enumerate(q.coding.labels(level)):
-                found = shown.get(label)
-                if found is None or found.level != level:
-                    label = f"{label}@{level}"  # as it reads where levels mix
-                if label in shown:
-                    means["number"].append(i)
-                    means["label"].append(label)
-                    means["code"].append(code)
-                    means["value"].append(values[code])
-    kinds = {"number": np.int64, "code": np.int64}
-    typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in means.items()}
-    uploaded = session.upload("deid_measured_means", typed)
-    own = exp.select("label", "code", "value").from_(uploaded.table)
-    names = [q.name for q in prepared.quasi_identifiers]
-    return {n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)}
+def _conditional_privacy(of: RunEvidence) -> Figures:
+    assert of.written.clusters is not None
+    privacy = conditional_privacy(of.session, of.written.clusters, of.released.columns)
+    shares = [of_column.relative for of_column in privacy.values()]
+    found = {"conditional_privacy": sum(shares) / len(shares)}
+    for name, of_column in privacy.items():
+        found[f"conditional_privacy.{name}"] = of_column.relative
+        found[f"conditional_privacy.{name}.absolute"] = of_column.absolute
+    return found
+
+
+def _cluster_moments(of: RunEvidence) -> Figures:
+    assert of.written.clusters is not None
+    found = cluster_moments(of.session, of.written.clusters, of.released.columns)
+    if found is None:
+        return {}
+    return {
+        "cluster_moments.means": found.means,
+        "cluster_moments.covariances": found.covariances,
+    }
+
+
+def _exact_hits(of: RunEvidence) -> Figures:
+    source = of.session.temp(SOURCE.name)
+    hits = exact_hits(of.session, source, of.released, of.released.names)
+    return {"exact_hits": hits.share, "exact_hits.unique": hits.share_of_unique}
+
+
+def _membership(of: RunEvidence) -> Figures:
+    synthetic = of.written.outcome.synthetic
+    if synthetic is None or synthetic.trial is None or synthetic.shadows is None:
+        return {}
+    trial, shadows = synthetic.trial, synthetic.shadows
+    return {
+        "membership": max(trial.auc, shadows.everyone.auc),
+        "membership.distance": trial.auc,
+        "membership.true_positives": shadows.everyone.true_positives,
+        "membership.outliers": shadows.outliers.auc,
+        "membership.outliers.true_positives": shadows.outliers.true_positives,
+    }
+
+
+def _people_at_risk(of: RunEvidence) -> Figures:
+    synthetic = of.written.outcome.synthetic
+    if synthetic is None or synthetic.trial is None or synthetic.shadows is None:
+        return {}
+    shadows = synthetic.shadows
+    return {
+        "people_at_risk": shadows.people_at_risk,
+        "people_at_risk.outliers": shadows.outliers_at_risk,
+    }
+
+
+# Metrics of a table and its source, whoever made the table.
+OF_TABLES: dict[str, Callable[[Evidence], Figures]] = {
+    "discernibility": _discernibility,
+    "average_class_size": _average_class_size,
+    "ambiguity": _ambiguity,
+    "reconstruction_error": _reconstruction_error,
+    "mutual_information": _mutual_information,
+    "attacker_gain": _attacker_gain,
+    "class_entropy_change": _class_entropy_change,
+    "moments": _moments,
+}
+# Those of a run, which knows how its release was made, as well.
+MEASURES: dict[str, Callable[[RunEvidence], Figures]] = {
+    **OF_TABLES,
+    "loss": _loss,
+    "nonuniform_entropy": _nonuniform_entropy,
+    "kl_divergence": _kl_divergence,
+    "block_entropy": _block_entropy,
+    "node_entropy": _node_entropy,
+    "minimality": _minimality,
+    "downcoding": _downcoding,
+    "inference": _inference,
+    "information_loss": _information_loss,
+    "conditional_privacy": _conditional_privacy,
+    "exact_hits": _exact_hits,
+    "membership": _membership,
+    "people_at_risk": _people_at_risk,
+    "counterfeit_suspicion": _counterfeit_suspicion,
+    "cluster_moments": _cluster_moments,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from dbdeid.errors import DataError
 from dbdeid.evaluation import recipients
 from dbdeid.evaluation.evaluate import queries_of
 from dbdeid.evaluation.fidelity import fidelity
+from dbdeid.evaluation.metrics import OF_TABLES
 from dbdeid.external.foreign_release import Foreign, opened
 from dbdeid.external.possible_values import labels, sizes
 from dbdeid.privacy import Counting
@@ -25,12 +26,10 @@ from dbdeid.privacy.risk import risk
 from dbdeid.publish.tables import Public
 from dbdeid.query.workload.workload import evaluate as evaluate_queries
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.metric_spec import OF_SENSITIVE, kept_metrics, metrics_of
-from dbdeid.utility.ambiguity import ambiguity
-from dbdeid.utility.common.sizes import sized_classes
-from dbdeid.utility.fidelity import moments
-from dbdeid.utility.mutual_information import told
-from dbdeid.utility.reconstruction_error import reconstruction_error
+from dbdeid.spec.metric_spec import kept_metrics, metrics_of
+from dbdeid.utility.class_sizes import ClassSizes, class_sizes
+from dbdeid.utility.common.sizes import Sized, sized_classes
+from dbdeid.utility.mutual_information import Told, told
 from dbdeid.verify.base.declaration import Declared
 
 
@@ -154,101 +153,113 @@ def evaluated(found: Foreign) -> Evaluated:
     )
 
 
+@dataclass(frozen=True)
+class ForeignEvidence:
+    """A release made elsewhere, beside its original.
+
+    Attributes:
+        found: the release.
+    """
+
+    found: Foreign
+
+    @property
+    def session(self) -> Session:
+        """Where the tables are."""
+        return self.found.session
+
+    @property
+    def released(self) -> Relation:
+        """The released table."""
+        return self.found.table
+
+    @cached_property
+    def rows(self) -> int:
+        """Records of the original."""
+        return count(self.session, self.found.bound.source)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return self.found.bound.names("sensitive")
+
+    @property
+    def answering(self) -> tuple[Relation, str | None]:
+        """The table, whose records have no weights."""
+        return self.released, None
+
+    @property
+    def flagged(self) -> Relation | None:
+        """Nothing: nobody knows of counterfeit records."""
+        return None
+
+    @cached_property
+    def class_sizes(self) -> ClassSizes:
+        """The sizes of the classes."""
+        spelled = self.found.spelled
+        keys = [column(spelled[c.name]) for c in self.found.bound.quasi_identifiers]
+        return class_sizes(self.session, self.released, keys, self.rows)
+
+    @cached_property
+    def _explained(self) -> tuple[dict[str, Relation], float] | None:
+        """The size of each label by column, and of the domain; None where not all are known."""
+        found, tables, domain = self.found, {}, 1.0
+        for c in found.columns:
+            if c.unknown or c.ambiguous or c.column.name in found.added:
+                return None
+        for i, c in enumerate(found.columns):
+            of_column, values = sizes(found.session, found.bound.source, c)
+            table = {"label": [*of_column], "size": np.array([*of_column.values()], np.float64)}
+            name = found.spelled[c.column.name]
+            tables[name] = found.session.upload(f"deid_external_sizes_{i}", table)
+            domain *= float(values)
+        return tables, domain
+
+    @property
+    def sizes(self) -> dict[str, Relation] | None:
+        """How many values each label stands for; None where that is not known of all."""
+        return self._explained[0] if self._explained else None
+
+    @property
+    def sized(self) -> Sized | None:
+        """The classes, by how many tuples each stands for; None where that is not known."""
+        return sized_classes(self.released, *self._explained) if self._explained else None
+
+    @cached_property
+    def told(self) -> dict[str, Told]:
+        """What classes tell of the sensitive columns that the original has too."""
+        found = self.found
+        names = [c.name for c in found.bound.quasi_identifiers if c.name in found.compared]
+        own = [name for name in self.sensitive if name in found.compared]
+        if not own or len(names) < len(found.bound.quasi_identifiers):
+            return {}
+        source = staged(found, [*names, *own])
+        bits = {name: told(self.session, source, self.released, names, name) for name in own}
+        self.session.drop_temp(source.name)
+        return bits
+
+    def numbers(self) -> Relation | None:
+        """The columns of numbers that the original has too, staged; None without any."""
+        found = self.found
+        numbers = [
+            c.name
+            for c in found.bound.released
+            if c.name in found.compared and c.column.family in NUMBERS
+        ]
+        return staged(found, numbers) if numbers else None
+
+
 def _metrics(
     found: Foreign, asked: Collection[str], compared: Mapping[str, float]
 ) -> dict[str, float]:
     """The metrics that are asked for, of those that a release made elsewhere has."""
-    measured = {**compared, **_of_classes(found), **_of_values(found, asked)}
-    if not set(OF_SENSITIVE).isdisjoint(asked):
-        measured |= _of_sensitive(found)
-    if "moments" in asked:
-        measured |= _moments(found)
-    kind = {name: name.partition(".")[0] for name in measured}
-    return {
-        n: measured[n] for m in metrics_of("external") if m in asked for n in kind if kind[n] == m
-    }
-
-
-def _of_classes(found: Foreign) -> dict[str, float]:
-    session, rows = found.session, count(found.session, found.bound.source)
-    keys = [column(found.spelled[c.name]) for c in found.bound.quasi_identifiers]
-    number = exp.alias_(exp.Count(this=exp.Star()), "records")
-    classes = exp.select(number).from_(found.table.table).group_by(*keys).subquery("classes")
-    square = exp.column("records") * exp.column("records")
-    total = exp.Coalesce(this=exp.Sum(this=square), expressions=[exp.convert(0)])
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(classes)
-    different, squares = session.row(query)
-    missing = max(rows - count(session, found.table), 0)
-    measured = {"discernibility": float(squares + missing * rows)}
-    if different or missing:
-        measured["average_class_size"] = rows / (different + bool(missing))
+    of, measured = ForeignEvidence(found), dict[str, float]()
+    kind = {name: name.partition(".")[0] for name in compared}
+    for name in metrics_of("external"):
+        if name in asked and name in OF_TABLES:
+            measured |= OF_TABLES[name](of)
+        measured |= {own: compared[own] for own in kind if kind[own] == name}
     return measured
-
-
-def _of_values(found: Foreign, asked: Collection[str]) -> dict[str, float]:
-    """What depends on how many values each released one stands for, where all of that is known."""
-    wanted = {"ambiguity", "reconstruction_error"} & set(asked)
-    known = all(
-        not (c.unknown or c.ambiguous) and c.column.name not in found.added for c in found.columns
-    )
-    if not wanted or not known:
-        return {}
-    session, rows = found.session, count(found.session, found.bound.source)
-    tables, domains = _sizes(found)
-    measured = {}
-    if "ambiguity" in wanted:
-        classes = sized_classes(found.table, tables, prod(map(float, domains)))
-        measured["ambiguity"] = ambiguity(session, classes, rows)
-    if "reconstruction_error" in wanted:
-        number = len(found.bound.names("sensitive"))
-        names = [*tables]
-        error = reconstruction_error(session, found.table, tables, names, rows, sensitive=number)
-        measured["reconstruction_error"] = error.whole
-        measured["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
-    return measured
-
-
-def _sizes(found: Foreign) -> tuple[dict[str, Relation], list[int]]:
-
-    tables, domains = {}, []
-    for i, c in enumerate(found.columns):
-        of_column, domain = sizes(found.session, found.bound.source, c)
-        table = {"label": [*of_column], "size": np.array([*of_column.values()], np.float64)}
-        name = found.spelled[c.column.name]
-        tables[name] = found.session.upload(f"deid_external_sizes_{i}", table)
-        domains.append(domain)
-    return tables, domains
-
-
-def _of_sensitive(found: Foreign) -> dict[str, float]:
-    """What classes tell of the sensitive columns that the original has too."""
-    names = [c.name for c in found.bound.quasi_identifiers if c.name in found.compared]
-    own = [n for n in found.bound.names("sensitive") if n in found.compared]
-    if not own or len(names) < len(found.bound.quasi_identifiers):
-        return {}
-    source = staged(found, [*names, *own])
-    measured: dict[str, float] = {}
-    for name in own:
-        bits = told(found.session, source, found.table, names, name)
-        values = (bits.release, bits.gain, bits.lost)
-        measured |= {f"{m}.{name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
-    found.session.drop_temp(source.name)
-    return measured
-
-
-def _moments(found: Foreign) -> dict[str, float]:
-    numbers = [
-        c.name
-        for c in found.bound.released
-        if c.name in found.compared and c.column.family in NUMBERS
-    ]
-    if not numbers:
-        return {}
-    source = staged(found, numbers)
-    names = moments.numeric(source, found.table)
-    errors = moments.moments(found.session, source, found.table, names)
-    found.session.drop_temp(source.name)
-    return moments.flat(errors)
 
 
 def staged(found: Foreign, names: Sequence[str]) -> Relation:

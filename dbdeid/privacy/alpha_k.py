@@ -5,18 +5,20 @@ Wong, Li, Fu & Wang 2006, definition 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 from sqlglot import exp
 
+from dbdeid.data.figures import share
 from dbdeid.data.problem import problem
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, Refusal, sizes, target
 from dbdeid.privacy.common.shares import Shares, as_label, within
 
 
@@ -44,6 +46,13 @@ class AlphaK(OfSensitive):
     """
 
     relative: ClassVar[bool] = False
+    words: ClassVar[Words] = Words(
+        "(α, k)-anonymity",
+        "Every class has at least k members, and at most the share alpha of them has the same "
+        "sensitive value.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("k", "column", "joint", "alpha")
+    found_in_release: ClassVar[bool] = True
 
     model: Literal["alpha_k"]
     k: int = Field(ge=1)
@@ -54,6 +63,26 @@ class AlphaK(OfSensitive):
         ]
         | None
     ) = None
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        some = ", for the values listed" if declared.get("values") else ""
+        return (
+            f"k = {declared.get('k')} on {on} with at most {share(declared.get('alpha'))} of a "
+            f"class sharing a value of {target(declared)}{some}"
+        )
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("k") == 1 and declared.get("alpha") == 1)
+
+    def contradictions(self) -> Iterator[Refusal]:
+        """Values are listed as they stand in one column."""
+        if self.values is not None and self.joint:
+            message = "values are of one column, not of several together"
+            yield Refusal("values", message, "leave values out, or joint")
 
     @property
     def diversifies(self) -> bool:

@@ -5,14 +5,15 @@ Cao & Karras 2012, definitions 2 (basic) and 3 (enhanced).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from sqlglot import exp
 
+from dbdeid.data.figures import number
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
     CLOSE,
@@ -24,15 +25,28 @@ from dbdeid.privacy.common.histogram import (
     at_most,
     meant,
 )
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes, target
 from dbdeid.privacy.common.shares import Shares, within
 
 
 class BasicBeta(OfSensitive):
     """The share p of a value in a class exceeds its share q in the source by at most β · q."""
 
+    words: ClassVar[Words] = Words(
+        "Basic β-likeness",
+        "In no class is a sensitive value more frequent than in the original table by more than "
+        "beta times its frequency there.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("column", "joint", "beta")
+
     model: Literal["basic_beta"]
     beta: float = Field(gt=0, le=1e9)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return f"basic β = {number(declared.get('beta'))} of {target(declared)} in each class"
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""
@@ -59,8 +73,19 @@ class BasicBeta(OfSensitive):
 class EnhancedBeta(OfSensitive):
     """As basic β-likeness, and for a common value by no more than -ln q · q."""
 
+    words: ClassVar[Words] = Words(
+        "Enhanced β-likeness",
+        "As basic β-likeness, with a stricter limit for values that are frequent anyway.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("column", "joint", "beta")
+
     model: Literal["enhanced_beta"]
     beta: float = Field(gt=0, le=1e9)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return f"enhanced β = {number(declared.get('beta'))} of {target(declared)} in each class"
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""

@@ -6,18 +6,31 @@ section 2). It cannot be seen in what is released; private tables of clusters pr
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from dbdeid.privacy.common.promise import Promise, Words
 
 
-class ClusterSize(BaseModel):
+class ClusterSize(Promise):
     """Every cluster that records are drawn from holds at least `k` original records."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    words: ClassVar[Words] = Words(
+        "cluster size, no formal guarantee",
+        "Every synthetic record is drawn from a cluster of at least k real ones. Clusters depend "
+        "on the data, so that this is a level of indistinguishability and no formal guarantee.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("k",)
 
     model: Literal["cluster_size"]
     k: int = Field(ge=2)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return f"each synthetic record is drawn from at least {declared.get('k')} real ones"
 
     @property
     def smallest_class(self) -> int:

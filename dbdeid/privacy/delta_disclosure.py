@@ -5,17 +5,19 @@ Brickell & Shmatikov 2008, definition 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf, log2
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from sqlglot import exp
 
+from dbdeid.data.figures import number
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole, meant
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes, target
 from dbdeid.privacy.common.shares import Shares, finite
 
 LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided in integers
@@ -24,8 +26,21 @@ LARGEST = 1000  # denominators of δ up to which a logarithm near it is decided 
 class DeltaDisclosure(OfSensitive):
     """|log2(p/q)| < δ for every value of the source, strictly; one that a class lacks breaks it."""
 
+    words: ClassVar[Words] = Words(
+        "δ-disclosure privacy",
+        "Every class has every sensitive value about as often as the original table: the "
+        "logarithm of the ratio, to base 2, is below delta.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("column", "joint", "delta")
+
     model: Literal["delta_disclosure"]
     delta: float = Field(gt=0, le=1e3)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        delta = number(declared.get("delta"))
+        return f"δ = {delta} of {target(declared)} in each class (δ-disclosure)"
 
     def satisfied(self, classes: Histogram) -> Mask:
         """Which classes hold."""

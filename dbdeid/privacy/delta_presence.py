@@ -5,16 +5,19 @@ Nergiz, Atzori & Clifton 2007, definition 3.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.figures import share
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
 from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.shares import CLOSE, Rows, finite, within
 
 
@@ -26,6 +29,13 @@ class DeltaPresence(OfPopulation):
     people than it has subjects is not of this population, and fails.
     """
 
+    words: ClassVar[Words] = Words(
+        "δ-presence",
+        "Of the people of a population who fit a class, a share between min and max is in it: "
+        "whether a person is in the table at all stays uncertain.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("min", "max")
+
     model: Literal["delta_presence"]
     min: float = Field(0.0, ge=0, le=1)
     max: float = Field(ge=0, le=1)
@@ -35,6 +45,20 @@ class DeltaPresence(OfPopulation):
         if self.min > self.max:
             raise problem("min is above max", "as in {min: 0.01, max: 0.2}")
         return self
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        least = share(declared.get("min", 0.0))
+        return (
+            f"of the people of a population who fit a class on {on}, {least} to "
+            f"{share(declared.get('max'))} are in it (δ-presence)"
+        )
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("max") == 1 and not declared.get("min"))
 
     @property
     def smallest_class(self) -> int:

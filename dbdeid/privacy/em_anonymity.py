@@ -7,19 +7,29 @@ definition 1, with absolute distances.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.figures import number
 from dbdeid.data.problem import problem
+from dbdeid.engine.relation import NUMBERS
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Mask, Whole
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import (
+    Makeup,
+    OfSensitive,
+    Refusal,
+    SensitiveColumn,
+    sizes,
+    target,
+)
 from dbdeid.privacy.common.shares import Shares
 
 # Numbers are compared in floating point: a distance that exceeds ε by rounding is within it. What
@@ -41,6 +51,14 @@ class EmAnonymity(OfSensitive):
     """
 
     relative: ClassVar[bool] = False
+    words: ClassVar[Words] = Words(
+        "(ε, m)-anonymity",
+        "In every class, around each value of the sensitive column at most 1/m of the members have "
+        "a value within plus or minus epsilon: nobody's number can be told to lie in so short an "
+        "interval with more certainty than 1/m.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("column", "joint", "epsilon", "m")
+    found_in_release: ClassVar[bool] = True
 
     model: Literal["em_anonymity"]
     epsilon: Annotated[float, Field(ge=0, le=1e18)]
@@ -54,6 +72,24 @@ class EmAnonymity(OfSensitive):
                 "leave joint out; each column is then judged on its own",
             )
         return self
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return (
+            f"at most 1 of {declared.get('m')} members of a class within "
+            f"±{number(declared.get('epsilon'))} of any value of {target(declared)} (ε, m)"
+        )
+
+    def refused(self, column: SensitiveColumn) -> Iterator[Refusal]:
+        """A column without numbers has no distances."""
+        if column.family not in NUMBERS:
+            yield Refusal(
+                "column",
+                f"em_anonymity is about numbers, and the values of {column.name!r} are "
+                f"{column.type}",
+                "use l_diversity or t_closeness; or cast the column to numbers in the source",
+            )
 
     @property
     def smallest_class(self) -> int:

@@ -7,24 +7,40 @@ Samarati & Sweeney 1998; Sweeney 2002, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlglot import exp
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.counting import ROWS, Counting, classes
+from dbdeid.privacy.common.promise import Promise, Words
 
 
-class KAnonymity(BaseModel):
+class KAnonymity(Promise):
     """Every equivalence class holds at least `k` records, or subjects where they are counted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    words: ClassVar[Words] = Words(
+        "k-anonymity",
+        "Every class has at least k members: nobody stands out from fewer than k − 1 others.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("k",)
+    found_in_release: ClassVar[bool] = True
 
     model: Literal["k_anonymity"]
     k: int = Field(ge=1)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return f"k = {declared.get('k')} on {on}"
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("k") == 1)
 
     @property
     def smallest_class(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -11,14 +12,33 @@ from sqlglot import exp
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask
 from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.shares import Rows
 
 
 class KMap(OfPopulation):
     """Every class is that of at least k people of the population."""
 
+    words: ClassVar[Words] = Words(
+        "k-map",
+        "Every class fits at least k people of a population, whoever of them is in the table.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("k",)
+
     model: Literal["k_map"]
     k: int = Field(ge=1)
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return (
+            f"every class on {on} fits at least {declared.get('k')} people of a population (k-map)"
+        )
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("k") == 1)
 
     @property
     def smallest_class(self) -> int:

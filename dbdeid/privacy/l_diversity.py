@@ -7,7 +7,7 @@ and 4.2 (recursive).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import cache
@@ -18,11 +18,13 @@ import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.figures import number
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Histogram, Mask, Whole, at_most, meant
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, target
 from dbdeid.privacy.common.shares import CLOSE, Shares
 
 MIXES = 4  # ways to make up a class that are proposed to a local recoding, of each kind
@@ -44,6 +46,13 @@ class LDiversity(OfSensitive):
     """
 
     relative: ClassVar[bool] = False
+    words: ClassVar[Words] = Words(
+        "l-diversity",
+        "The members of every class have at least l different values of the sensitive column; "
+        "entropy and recursive l-diversity also ask that none of them is too frequent.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("l", "c", "column", "joint", "kind")
+    found_in_release: ClassVar[bool] = True
 
     model: Literal["l_diversity"]
     l: float = Field(ge=1, le=1e9)  # noqa: E741
@@ -59,6 +68,20 @@ class LDiversity(OfSensitive):
         if self.kind != "recursive" and self.c is not None:
             raise problem("c only goes with kind: recursive", "drop it")
         return self
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        kind = declared.get("kind", "distinct")
+        c = f", c = {number(declared['c'])}" if declared.get("c") is not None else ""
+        named = "" if kind == "distinct" else f"{kind} "
+        return f"{named}l = {number(declared.get('l'))}{c} of {target(declared)} in each class"
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        loose = declared.get("kind", "distinct") != "recursive" or (declared.get("c") or 0) > 1
+        return bool(declared.get("l") == 1) and loose
 
     @property
     def declared(self) -> JsonObject:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.figures import share
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
+from dbdeid.privacy.common.promise import Promise, Words
 from dbdeid.privacy.common.shares import Rows, finite, within
 
+_WHO = {
+    "prosecutor": "who knows that a person is in the table",
+    "journalist": "who looks for anyone of a population",
+    "marketer": "who matches all records, on average",
+}
 
-class MaxRisk(BaseModel):
+
+class MaxRisk(Promise):
     """No one is found by more than a chance, by one of three attackers.
 
     - prosecutor: knows that a person is in the table; 1 / subjects of the class.
@@ -28,7 +37,13 @@ class MaxRisk(BaseModel):
         population: as in `OfPopulation`, for the journalist, and on demand for the marketer.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    words: ClassVar[Words] = Words(
+        "Limited risk",
+        "The chance of finding a person is at most the threshold: of one known to be in the table "
+        "(prosecutor), of anyone of a population (journalist), or of a record on average "
+        "(marketer).",
+    )
+    public: ClassVar[tuple[str, ...]] = ("attacker", "threshold")
 
     model: Literal["max_risk"]
     attacker: Literal["prosecutor", "journalist", "marketer"]
@@ -42,6 +57,20 @@ class MaxRisk(BaseModel):
         if self.attacker == "prosecutor" and self.population is not None:
             raise problem("a prosecutor looks at no population", "drop `population`")
         return self
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        attacker = str(declared.get("attacker"))
+        return (
+            f"risk of at most {share(declared.get('threshold'))} on {on} from one "
+            f"{_WHO.get(attacker, attacker)} ({attacker})"
+        )
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("threshold") == 1)
 
     @property
     def declared(self) -> JsonObject:

@@ -5,16 +5,18 @@ Li, Li & Venkatasubramanian 2007, section 3 (definition) and 4 (the three distan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from dbdeid.data.figures import number
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
+from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
     CLOSE,
@@ -26,7 +28,15 @@ from dbdeid.privacy.common.histogram import (
     at_most,
     meant,
 )
-from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes
+from dbdeid.privacy.common.promise import Words
+from dbdeid.privacy.common.sensitive import (
+    Makeup,
+    OfSensitive,
+    Refusal,
+    SensitiveColumn,
+    sizes,
+    target,
+)
 from dbdeid.privacy.common.shares import Shares, within
 
 
@@ -39,6 +49,13 @@ class TCloseness(OfSensitive):
     - hierarchical: as far apart as their lowest common ancestor in the column's hierarchy is high.
     """
 
+    words: ClassVar[Words] = Words(
+        "t-closeness",
+        "In every class the sensitive values are distributed much as in the whole original table: "
+        "the distance of the two distributions, from 0 to 1, is at most t.",
+    )
+    public: ClassVar[tuple[str, ...]] = ("t", "column", "joint", "distance")
+
     model: Literal["t_closeness"]
     t: float = Field(ge=0, le=1)
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
@@ -48,6 +65,32 @@ class TCloseness(OfSensitive):
         if self.joint and self.distance != "equal":
             raise problem(f"joint: true has no {self.distance} distance", "use distance: equal")
         return self
+
+    @staticmethod
+    def said(declared: Mapping[str, Any], on: str) -> str:
+        """The promise in one clause."""
+        return f"t = {number(declared.get('t'))} of {target(declared)} in each class"
+
+    @staticmethod
+    def vacuous(declared: Mapping[str, Any]) -> bool:
+        """Whether any table keeps the promise."""
+        return bool(declared.get("t") == 1)
+
+    def refused(self, column: SensitiveColumn) -> Iterator[Refusal]:
+        """Values without an order, or without a hierarchy, are no distance apart."""
+        if self.distance == "ordered" and column.family not in (*MEASURED, "boolean"):
+            yield Refusal(
+                "distance",
+                f"the values of {column.name!r} ({column.type}) have no order",
+                "use distance: equal, or hierarchical with a hierarchy; or cast the column to "
+                "numbers in the source",
+            )
+        if self.distance == "hierarchical" and not column.hierarchy:
+            yield Refusal(
+                "distance",
+                f"{column.name!r} has no hierarchy",
+                f"as in `{column.name}: {{role: sensitive, hierarchy: icd.csv}}`",
+            )
 
     @property
     def diversifies(self) -> bool:

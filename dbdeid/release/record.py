@@ -12,9 +12,10 @@ from dbdeid.bind.bound import BoundColumn
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.evaluation import counterfeit_suspicion, inference
+from dbdeid.evaluation import counterfeit_suspicion
+from dbdeid.evaluation.evidence import RunEvidence
 from dbdeid.evaluation.fidelity import Fidelity
-from dbdeid.evaluation.metrics import measured, of_masked, of_synthetic
+from dbdeid.evaluation.metrics import measured
 from dbdeid.evaluation.usefulness import useless
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
 from dbdeid.methods.common.outcome import Outcome, Padded, Synthetic, Written
@@ -26,7 +27,7 @@ from dbdeid.release.result import Reader, RunResult
 from dbdeid.report.content.record import LABELS_SHOWN
 from dbdeid.spec.metric_spec import METRICS, kept_metrics
 from dbdeid.spec.release_spec import beside
-from dbdeid.utility.loss import Counts, column_loss, value_counts
+from dbdeid.utility.loss import Counts
 from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Verification
 from dbdeid.version import __version__
@@ -61,18 +62,17 @@ def record_of(
         seconds: of each phase.
     """
     spec, outcome = prepared.bound.spec, written.outcome
-    if outcome.synthetic is not None:
-        found = _of_synthetic(prepared, written, outcome.synthetic, session)
-    else:
-        found = _of_classes(prepared, written, session)
-    metrics = {**found["metrics"], **fidelity.metrics}
-    padding, weighed = outcome.padded, prepared.weighed
-    learning = counterfeit_suspicion.attacked(prepared, written, session)
-    metrics |= counterfeit_suspicion.metrics_of(learning)
+    evidence = RunEvidence(prepared, written, session)
     asked = kept_metrics(spec.evaluate.metrics)
-    if inference.METRIC in asked:
-        metrics |= inference.metrics_of(prepared, written, session)
-    found["metrics"] = _in_order(metrics, asked)
+    metrics = {**outcome.metrics, **measured(evidence, {*asked, *outcome.metrics})}
+    _require_kept(metrics, outcome)
+    metrics = _in_order({**metrics, **fidelity.metrics}, asked)
+    if outcome.synthetic is not None:
+        found = _of_synthetic(prepared, written, outcome.synthetic, metrics)
+    else:
+        found = _of_classes(evidence, metrics)
+    padding, weighed = outcome.padded, prepared.weighed
+    learning = evidence.suspected
     vain = useless(prepared, outcome, found["columns"], workload)
     return {
         "release": spec.release,
@@ -134,11 +134,9 @@ def _recoding(outcome: Outcome) -> str:
 
 
 def _of_synthetic(
-    prepared: Prepared, written: Written, synthetic: Synthetic, session: Session
+    prepared: Prepared, written: Written, synthetic: Synthetic, metrics: Mapping[str, float]
 ) -> dict[str, Any]:
     """What is known of synthetic records; their classes are the clusters they were drawn from."""
-    asked = kept_metrics(prepared.bound.spec.evaluate.metrics)
-    metrics = of_synthetic(prepared, written, session, asked)
     return {
         "released_rows": prepared.rows,
         "classes": synthetic.clusters,
@@ -155,38 +153,24 @@ def _of_synthetic(
     }
 
 
-def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[str, Any]:
+def _of_classes(of: RunEvidence, metrics: Mapping[str, float]) -> dict[str, Any]:
     """What is known of the equivalence classes of a release, and of what was lost."""
-    spec, outcome = prepared.bound.spec, written.outcome
-    released, counted = written.released, written.counted
-    names = [q.name for q in prepared.quasi_identifiers]
-    levels = dict(zip(names, outcome.node, strict=True)) if outcome.node is not None else {}
-    k = spec.smallest_class
-    after = risk.measure(session, counted, names, k, prepared.counting)
-    counts = value_counts(session, released, names)
-    real = counts
-    if written.flagged is not None:
-        real = value_counts(session, written.real, names)
-    asked = kept_metrics(spec.evaluate.metrics)
-    losses: dict[str, float] = {}
-    loss = None
-    if outcome.masked is not None:
-        metrics = of_masked(prepared, written, session, asked)
-    else:
-        losses = _column_losses(prepared, outcome, real)
-        loss = _total_loss(prepared, losses)
-        metrics = {**outcome.metrics, "loss": loss}
-        metrics |= measured(prepared, written, session, {*asked, *outcome.metrics})
-    _require_kept(metrics, outcome)
+    prepared, written, session = of.prepared, of.written, of.session
+    outcome, released, counted = written.outcome, written.released, written.counted
+    levels = dict(zip(of.names, outcome.node, strict=True)) if outcome.node is not None else {}
+    k = prepared.bound.spec.smallest_class
+    after = risk.measure(session, counted, of.names, k, prepared.counting)
+    losses = {} if outcome.masked is not None else of.losses
     return {
         "released_rows": after.records,
         "classes": after.classes,
         "smallest_class": after.k,
         "columns": [
-            _column(c, prepared, levels, losses, released, counts) for c in prepared.bound.columns
+            _column(c, prepared, levels, losses, released, of.counts)
+            for c in prepared.bound.columns
         ],
         "transformation": levels,
-        "loss": loss,
+        "loss": None if outcome.masked is not None else of.loss,
         "metrics": metrics,
         "column_loss": losses,
         "risk": {
@@ -194,19 +178,9 @@ def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[
             "after": after.to_dict(),
         },
         "histogram": [
-            asdict(size) for size in risk.histogram(session, counted, names, prepared.counting)
+            asdict(size) for size in risk.histogram(session, counted, of.names, prepared.counting)
         ],
     }
-
-
-def _column_losses(
-    prepared: Prepared, outcome: Outcome, counts: Mapping[str, Counts]
-) -> dict[str, float]:
-    losses = {}
-    for q, values in zip(prepared.quasi_identifiers, outcome.shown, strict=True):
-        cell_loss = {label: shown.cell.loss for label, shown in values.items()}
-        losses[q.name] = column_loss(counts[q.name], cell_loss, prepared.rows)
-    return losses
 
 
 def _in_order(metrics: Mapping[str, float], asked: Sequence[str]) -> dict[str, float]:
@@ -223,11 +197,6 @@ def _require_kept(metrics: Mapping[str, float], outcome: Outcome) -> None:
             raise AssertionError(
                 f"the written table has {name} {found}, the method promised {promised}"
             )
-
-
-def _total_loss(prepared: Prepared, losses: Mapping[str, float]) -> float:
-    weights = {q.name: q.weight for q in prepared.quasi_identifiers}
-    return sum(weights[n] * losses[n] for n in losses) / sum(weights.values())
 
 
 def _column(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dbdeid.report.content.figures import count, part, share
+from dbdeid.data.figures import count, part, share
 from dbdeid.report.content.padding import padding_of
 from dbdeid.report.content.record import Audience
 

@@ -11,16 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.data.figures import count, number, share
 from dbdeid.report.cards import by_class, cards
 from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.recipients import recipients
-from dbdeid.report.content import model_terms, terms
+from dbdeid.report.content import terms
 from dbdeid.report.content.audience import about, public
 from dbdeid.report.content.commands import commands, k_of, pseudonym_of
-from dbdeid.report.content.figures import count, number, share
 from dbdeid.report.content.landmarks import chosen
 from dbdeid.report.content.metric_terms import metric_words
+from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import moved_of, padding_of
 from dbdeid.report.content.policies import pieces
 from dbdeid.report.content.proof import apart, at_least, briefly
@@ -93,7 +94,7 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
         "commands": commands(shown),
         "pseudonym": pseudonym_of(shown),
         "terms": terms,
-        "model_names": model_terms.MODELS,
+        "promise_names": _promise_names(shown),
     }
     view["sections"] = _sections(view)
     return environment().get_template("page.html.j2").render(view)
@@ -185,13 +186,25 @@ def plain(value: Any) -> str:
 def _model_terms(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The declared models for the glossary, each once."""
     names = dict.fromkeys(model.get("model") for model in record.get("privacy") or ())
-    return tuple(model_terms.MODELS[name] for name in names if name in model_terms.MODELS)
+    return tuple(kind.words for name in names if (kind := model_called(name)))
+
+
+def _promise_names(record: Mapping[str, Any]) -> dict[str, str]:
+    """What each promise is called that was verified."""
+    found = {}
+    for promise in (record.get("verification") or {}).get("promises") or ():
+        name = promise["model"]
+        kind = model_called(name)
+        named = kind.words.name if kind else terms.PROMISES.get(name, name.replace("_", " "))
+        found[name] = named
+    return found
 
 
 def model_words(model: Mapping[str, Any]) -> str:
     """A privacy model in words: `k-anonymity (k = 5)`."""
     model_name = str(model.get("model", ""))
-    name = model_terms.MODELS.get(model_name, (model_name,))[0]
+    kind = model_called(model_name)
+    name = kind.words.name if kind else model_name
     values = plain({key: value for key, value in model.items() if key != "model"})
     return f"{name} ({values})" if values else name
 

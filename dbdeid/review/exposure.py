@@ -29,7 +29,6 @@ from dbdeid.privacy.common.population import OfPopulation
 from dbdeid.profiling.detect import Found, detect
 from dbdeid.profiling.found_dates import finer_than_month
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
-from dbdeid.report.content.vacuous_models import promises_nothing
 
 # A column with more distinct values than this share of its rows tells people apart, and so do
 # columns that single out this share of the people. Of few rows the second alone is asked, for half
@@ -65,7 +64,7 @@ def questions(prepared: Prepared, session: Session) -> Iterator[Mistake]:
         else:
             alone.append(c)
     yield from _in_pairs(prepared.bound, combinations(alone, 2), people)
-    if all(promises_nothing(m.model, m.declared) for m in prepared.bound.models):
+    if all(m.vacuous(m.declared) for m in prepared.bound.models):
         yield from _foreseen(prepared, session)
 
 
@@ -365,7 +364,7 @@ def _hides(prepared: Prepared) -> bool:
     if bound.spec.preset is not None or (weighed is not None and weighed.risk < 1):
         return True
     return any(
-        not promises_nothing(m.model, m.declared)
+        not m.vacuous(m.declared)
         and (m.smallest_class > 1 or isinstance(m, OfPopulation | MaxRisk))
         for m in bound.models
     )

@@ -27,7 +27,6 @@ from dbdeid.privacy import AlphaK, KAnonymity
 from dbdeid.profiling import column_names
 from dbdeid.profiling.text_files.foreign_numbers import of_other_countries
 from dbdeid.profiling.text_files.future_dates import of_other_centuries
-from dbdeid.report.content.vacuous_models import promises_nothing
 from dbdeid.review import dependence, exposure
 from dbdeid.review.exposure import FEW_ROWS, NEAR_UNIQUE
 from dbdeid.review.model_costs import named
@@ -174,7 +173,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     if parameters.k < LEAST_K and (counts or not prepared.bound.spec.method.can.frontier):
         yield f"k = {parameters.k} promises nothing: a record may be the only one of its kind"
     for model in parameters.models:
-        vain = promises_nothing(model.model, model.declared)
+        vain = model.vacuous(model.declared)
         if vain and not isinstance(model, KAnonymity):
             yield f"{named(model)} promises nothing: any class keeps it"
     yield from dependence.given_away(prepared, session)

@@ -21,8 +21,6 @@ Metric: TypeAlias = Annotated[
 OF_EVERY = tuple(metric.name for metric in CATALOG if {*metric.families} == {*EVERY})
 ON_REQUEST = tuple(metric.name for metric in CATALOG if metric.on_request)
 BY_DEFAULT = tuple(name for name in METRICS if name not in ON_REQUEST)
-# Metrics of each sensitive column.
-OF_SENSITIVE = tuple(metric.name for metric in CATALOG if metric.sensitive == "each")
 # Metrics that are about sensitive columns.
 ABOUT_SENSITIVE = tuple(metric.name for metric in CATALOG if metric.sensitive != "no")
 

@@ -21,9 +21,11 @@ from dbdeid.data.hierarchy import from_rows
 from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.evaluation import metrics
+from dbdeid.evaluation.evidence import RunEvidence, meanings
+from dbdeid.evaluation.fidelity import COMPARED
 from dbdeid.methods.common.mixed_levels import Mixed
 from dbdeid.release import record
-from dbdeid.spec.metric_spec import OF_EVERY, ON_REQUEST, metrics_of
+from dbdeid.spec.metric_spec import METRICS, OF_EVERY, ON_REQUEST, metrics_of
 
 OF_LOCAL = metrics_of("local")
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
@@ -250,9 +252,8 @@ def test_a_crosswalk_tells_what_a_transformation_does(
 ) -> None:
     found: list[dict[str, float]] = []
 
-    def both(prepared: Any, written: Any, session: Any, asked: Any) -> dict[str, float]:
-        names = [q.name for q in prepared.quasi_identifiers]
-        labels, _ = metrics._upload(prepared, written.outcome, session)
+    def both(of: RunEvidence, asked: Any) -> dict[str, float]:
+        names, labels, written, session = of.names, of.labels, of.written, of.session
         session.execute("CREATE TEMP TABLE labels AS " + " UNION ALL ".join(
             f"SELECT {i} AS number, * FROM ({query.sql('duckdb')})"
             for i, query in enumerate(labels.values())
@@ -271,8 +272,8 @@ def test_a_crosswalk_tells_what_a_transformation_does(
             f"CREATE TEMP TABLE walked AS SELECT [{texts}] AS source, [{record_}] AS record,"
             f" count(*) AS records FROM {CODED.table.sql('duckdb')} AS coded {joined} GROUP BY ALL"
         )
-        walked = replace(written, crosswalk=session.temp("walked"))
-        found.extend(metrics.measured(prepared, w, session, asked) for w in (written, walked))
+        walked = replace(of, written=replace(written, crosswalk=session.temp("walked")))
+        found.extend(metrics.measured(one, asked) for one in (of, walked))
         return found[0]
 
     monkeypatch.setattr(record, "measured", both)
@@ -294,7 +295,7 @@ def test_a_label_of_two_levels_means_what_is_below_each() -> None:
     prepared: Any = SimpleNamespace(quasi_identifiers=[SimpleNamespace(name="city", coding=coding)])
     outcome: Any = SimpleNamespace(shown=[column.shown])
     with duckdb.connect() as connection, Session.over(connection, None, read_only=False) as session:
-        means = metrics._meanings(prepared, outcome, session)["city"]
+        means = meanings(prepared, outcome, session)["city"]
         found: dict[str | None, set[str | None]] = {}
         for label, number, value in session.rows(means):
             assert value == ["a", "b", "c", "x", None][number]
@@ -324,3 +325,11 @@ def test_a_locally_recoded_release_has_what_applies(con: Any, kind: str) -> None
     assert {name.partition(".")[0] for name in found} | besides == {*OF_LOCAL} - {*ON_REQUEST}
     assert min(found["block_entropy"], found["node_entropy"]) > 0
     assert 0 < found["nonuniform_entropy"] < 1
+
+
+def test_every_metric_is_measured() -> None:
+    # how far a transformation goes is counted by its search
+    assert {*METRICS} - {*metrics.MEASURES, *COMPARED} == {"precision", "height"}
+    assert {*metrics.MEASURES, *COMPARED} <= {*METRICS}
+    assert (*COMPARED,) == OF_EVERY  # measured later, too
+    assert {*metrics_of("external")} == {*metrics.OF_TABLES, *COMPARED}

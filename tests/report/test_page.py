@@ -135,13 +135,16 @@ def test_says_who_may_read_it() -> None:
 
 def test_every_model_has_words_and_those_declared_are_explained() -> None:
     from dbdeid.privacy import MODELS
-    from dbdeid.report.content import model_terms
 
-    assert set(model_terms.MODELS) == set(MODELS)
+    for kind in MODELS.values():
+        assert kind.words.name
+        assert kind.words.promise
+        assert kind.said({}, "3 columns")  # of a record that does not have all of it, too
+        assert {*kind.public} <= {*kind.model_fields} - {"values", "population"}
     page = render(full() | {"privacy": [{"model": "t_closeness", "column": "income", "t": 0.2}]})
     assert "under t-closeness (column = income, t = 0.2)" in re.sub(r"\s+", " ", page)
-    assert model_terms.MODELS["t_closeness"][1] in page
-    assert model_terms.MODELS["l_diversity"][1] not in page
+    assert MODELS["t_closeness"].words.promise in page
+    assert MODELS["l_diversity"].words.promise not in page
 
 
 def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
 from dbdeid.data.json import JsonObject
+from dbdeid.privacy.common.promise import Promise
 
 
-class OfPopulation(BaseModel):
+class OfPopulation(Promise):
     """A model over the people of a population who fit a class.
 
     Attributes:
         population: a table or file with columns named like the quasi-identifiers, and on demand
             a whole number `people`; without it each row is one person.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     population: str
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator, model_validator
 from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
+from dbdeid.privacy.common.promise import Promise
 from dbdeid.privacy.common.shares import Shares, finite
 
 Target = tuple[str, ...]
@@ -43,7 +44,32 @@ class Makeup:
     least: Ints | None = None
 
 
-class OfSensitive(BaseModel):
+@dataclass(frozen=True, slots=True)
+class SensitiveColumn:
+    """A column that a model is to be about.
+
+    Attributes:
+        name: as the source spells it.
+        type: as it is shown.
+        family: of its type; empty where the spec says that its values are codes of a kind.
+        hierarchy: whether it has one.
+    """
+
+    name: str
+    type: str
+    family: str
+    hierarchy: bool
+
+
+class Refusal(NamedTuple):
+    """What is wrong of a declared model: the key, what it is, and what to do."""
+
+    key: str
+    message: str
+    hint: str
+
+
+class OfSensitive(Promise):
     """A model over one or several sensitive columns.
 
     Attributes:
@@ -51,8 +77,6 @@ class OfSensitive(BaseModel):
         joint: several columns are one attribute, whose values are the combinations of theirs.
         relative: the model compares with the values of the whole source.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     relative: ClassVar[bool] = True
 
@@ -103,6 +127,14 @@ class OfSensitive(BaseModel):
         of_one: JsonObject = {"column": target[0] if len(target) == 1 else list(target)}
         return {key: of_one.get(key, value) for key, value in self.declared.items()}
 
+    def refused(self, column: SensitiveColumn) -> Iterator[Refusal]:
+        """Why it cannot be about one of its columns, if so."""
+        yield from ()
+
+    def contradictions(self) -> Iterator[Refusal]:
+        """What of it does not go together, whatever its columns are."""
+        yield from ()
+
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """How classes may be made up that hold, or most likely do; the smallest first.
 
@@ -126,6 +158,14 @@ class OfSensitive(BaseModel):
     def shown(self, found: Any) -> Any:
         """The measured value as it is shown."""
         return finite(found)
+
+
+def target(declared: Mapping[str, Any]) -> str:
+    """The columns that a declared model is about, as a clause names them."""
+    columns = declared.get("column", "")
+    if isinstance(columns, str):
+        return columns
+    return (" with " if declared.get("joint") else ", ").join(columns)
 
 
 def sizes(least: int, whole: Whole) -> Iterator[int]:

@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import PurePath
 from typing import Any
 
+from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import CATALOGUED
 
 FEW = 100
@@ -28,10 +29,6 @@ _RELEASED = (
     "smallest_class",
 )
 _DECLARED = ("verified", "null_policy", "accept", "histogram")
-_MODEL = (
-    *("model", "k", "l", "t", "c", "column", "joint", "kind", "distance", "alpha", "beta", "delta"),
-    *("min", "max", "attacker", "threshold", "epsilon", "m"),
-)
 _RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
 _COLUMN = (
     *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
@@ -47,8 +44,6 @@ _PUBLISHED = ("release", "dictionary", "catalog")
 _PADDING = ("k", "catalog", "sensitive", "strict")
 _TOLD_BY_CATALOG = ("counterfeits", "size", "candidates", "groups", "risk")
 _METRICS = ("height",)
-# Not the models that compare with the source: what is found of them tells of its distribution.
-_FOUND_IN_RELEASE = ("k_anonymity", "l_diversity", "alpha_k", "em_anonymity")
 # Found in a release and its catalog, without the source.
 _FOUND_IN_CATALOG = (
     *("catalog", "lemma_1", "candidates", "prosecutor_risk", "possible_counterfeits"),
@@ -227,14 +222,16 @@ def _promise(promise: Mapping[str, Any], models: set[str], *, found: bool) -> di
     if promise["model"] in models and isinstance(promise["declared"], Mapping):
         shown["declared"] = _model(promise["declared"])
         found = found and "values" not in promise["declared"]  # would tell which they are
-    if found and promise["model"] in _FOUND_IN_RELEASE:
+    kind = model_called(promise["model"])
+    if found and kind is not None and kind.found_in_release:
         shown["found"] = promise["found"]
     return shown
 
 
 def _model(declared: Mapping[str, Any]) -> dict[str, Any]:
     """A model; of the values that it is about only how many, for it promises nothing of others."""
-    shown = _only(declared, _MODEL)
+    kind = model_called(declared.get("model"))
+    shown = _only(declared, ("model", *(kind.public if kind else ())))
     if listed := declared.get("values"):
         shown["values"] = f"{len(listed)} not named here"
     return shown

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbdeid.report.content.figures import number, part, share
+from dbdeid.data.figures import number, part, share
+from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import counted
 from dbdeid.report.content.record import Audience
-from dbdeid.report.content.vacuous_models import promises_nothing
 
 Clauses = tuple[str, ...]
 # Columns that leave as they are, of which more are not all named.
@@ -88,21 +88,28 @@ def briefly(record: Mapping[str, Any]) -> str | None:
 
 def _promised(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
     on = _on(record)
-    found = [p for p in _promises(record) if p["model"] in _WORDS]
-    for promise in found:
+    found = [(p, said) for p in _promises(record) if (said := _saying(p["model"]))]
+    for promise, said in found:
         declared = promise["declared"] if isinstance(promise["declared"], Mapping) else {}
         if declared.get("promised") is False:
             continue
-        words = _WORDS[promise["model"]](declared, on)
+        words = said(declared, on)
         if promise["model"] == "k_anonymity" and record.get("padding"):
             words = f"{counted(record['padding'])}, on {on}"
-        if promises_nothing(promise["model"], declared):
+        kind = model_called(promise["model"])
+        if kind is not None and kind.vacuous(declared):
             words += ", which protects nobody"
         yield f"{words}: {_held(record, promise, audience)}"
     if not found:
         yield "nothing: no privacy model is declared"
     elif not record.get("synthetic"):
         yield _counting(record)
+
+
+def _saying(name: str) -> Callable[[Mapping[str, Any], str], str] | None:
+    """How a promise is put in a clause; None of what is not told."""
+    kind = model_called(name)
+    return kind.said if kind else _BESIDES.get(name)
 
 
 def _promises(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -152,86 +159,12 @@ def _columns(many: int) -> str:
     return f"{many} column{'' if many == 1 else 's'}"
 
 
-def _target(declared: Mapping[str, Any]) -> str:
-    columns = declared.get("column", "")
-    if isinstance(columns, str):
-        return columns
-    return (" with " if declared.get("joint") else ", ").join(columns)
-
-
-def _l_diversity(declared: Mapping[str, Any], on: str) -> str:
-    kind = declared.get("kind", "distinct")
-    c = f", c = {number(declared['c'])}" if declared.get("c") is not None else ""
-    named = "" if kind == "distinct" else f"{kind} "
-    return f"{named}l = {number(declared.get('l'))}{c} of {_target(declared)} in each class"
-
-
-def _t_closeness(declared: Mapping[str, Any], on: str) -> str:
-    return f"t = {number(declared.get('t'))} of {_target(declared)} in each class"
-
-
-def _alpha_k(declared: Mapping[str, Any], on: str) -> str:
-    some = ", for the values listed" if declared.get("values") else ""
-    return (
-        f"k = {declared.get('k')} on {on} with at most {share(declared.get('alpha'))} of a class "
-        f"sharing a value of {_target(declared)}{some}"
-    )
-
-
-def _beta(kind: str, declared: Mapping[str, Any]) -> str:
-    return f"{kind} β = {number(declared.get('beta'))} of {_target(declared)} in each class"
-
-
-def _delta_presence(declared: Mapping[str, Any], on: str) -> str:
-    least = share(declared.get("min", 0.0))
-    return (
-        f"of the people of a population who fit a class on {on}, {least} to "
-        f"{share(declared.get('max'))} are in it (δ-presence)"
-    )
-
-
-def _max_risk(declared: Mapping[str, Any], on: str) -> str:
-    who = {
-        "prosecutor": "who knows that a person is in the table",
-        "journalist": "who looks for anyone of a population",
-        "marketer": "who matches all records, on average",
-    }
-    attacker = str(declared.get("attacker"))
-    return (
-        f"risk of at most {share(declared.get('threshold'))} on {on} from one "
-        f"{who.get(attacker, attacker)} ({attacker})"
-    )
-
-
-def _cluster_size(declared: Mapping[str, Any], on: str) -> str:
-    return f"each synthetic record is drawn from at least {declared.get('k')} real ones"
-
-
 def _policy(declared: Mapping[str, Any], on: str) -> str:
     return f"risk of {share(declared.get('risk'))} of what it is without generalization, on {on}"
 
 
-# A model in its own words, from what was declared and how many quasi-identifiers there are.
-_WORDS: dict[str, Callable[[Mapping[str, Any], str], str]] = {
-    "k_anonymity": lambda d, on: f"k = {d.get('k')} on {on}",
-    "l_diversity": _l_diversity,
-    "t_closeness": _t_closeness,
-    "alpha_k": _alpha_k,
-    "basic_beta": lambda d, on: _beta("basic", d),
-    "enhanced_beta": lambda d, on: _beta("enhanced", d),
-    "delta_disclosure": lambda d, on: (
-        f"δ = {number(d.get('delta'))} of {_target(d)} in each class (δ-disclosure)"
-    ),
-    "em_anonymity": lambda d, on: (
-        f"at most 1 of {d.get('m')} members of a class within ±{number(d.get('epsilon'))} of any "
-        f"value of {_target(d)} (ε, m)"
-    ),
-    "k_map": lambda d, on: (
-        f"every class on {on} fits at least {d.get('k')} people of a population (k-map)"
-    ),
-    "delta_presence": _delta_presence,
-    "max_risk": _max_risk,
-    "cluster_size": _cluster_size,
+# What is promised beside the models, from what was declared and the quasi-identifiers in words.
+_BESIDES: dict[str, Callable[[Mapping[str, Any], str], str]] = {
     "policy": _policy,
     "safe_harbor": lambda d, on: (
         "Safe Harbor's list, in columns that tell by name or value what they are"

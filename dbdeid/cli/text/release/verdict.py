@@ -13,7 +13,7 @@ from dbdeid.cli.text.queries import share, workload
 from dbdeid.cli.text.release import external
 from dbdeid.cli.text.release.evaluation import evaluated as evaluated
 from dbdeid.cli.text.release.run import released as released
-from dbdeid.report.content.figures import part
+from dbdeid.data.figures import part
 
 if TYPE_CHECKING:
     from dbdeid.commands.demo import Demo, Rows

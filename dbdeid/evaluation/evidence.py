@@ -1,0 +1,294 @@
+"""What metrics are computed from: a written table beside its source, each part made on demand.
+
+The search knows its own objective before anything is written; here all is found again, in the
+database and from other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+from sqlglot import exp
+
+from dbdeid.data.classes import CODED, TUPLES, source_step
+from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.session import Session, Step
+from dbdeid.evaluation import counterfeit_suspicion
+from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
+from dbdeid.methods.common.outcome import Outcome, Written, domain_of
+from dbdeid.prepare.prepare import Prepared
+from dbdeid.publish.tables import Public
+from dbdeid.utility.class_sizes import ClassSizes, class_sizes
+from dbdeid.utility.common.members import Crosswalk, Members, members_of_transformation
+from dbdeid.utility.common.sizes import Sized, Sizes, sized_classes
+from dbdeid.utility.loss import Counts, column_loss, value_counts
+from dbdeid.utility.mutual_information import Told, told
+from dbdeid.verify.base.declaration import CLASS_ID
+
+
+class Evidence(Protocol):
+    """A written table beside its source, whoever made it."""
+
+    @property
+    def session(self) -> Session:
+        """Where the tables are."""
+
+    @property
+    def released(self) -> Relation:
+        """The written table."""
+
+    @property
+    def rows(self) -> int:
+        """Records of the source."""
+
+    @property
+    def sensitive(self) -> Sequence[str]:
+        """The sensitive columns."""
+
+    @property
+    def answering(self) -> tuple[Relation, str | None]:
+        """What a reader counts in: the table, and its column of weights if records have one."""
+
+    @property
+    def flagged(self) -> Relation | None:
+        """The counterfeit records, private; None: there are none."""
+
+    @property
+    def class_sizes(self) -> ClassSizes | None:
+        """The sizes of the classes; None where the method has counted them."""
+
+    @property
+    def sizes(self) -> Sizes | None:
+        """How many values each label of the quasi-identifiers stands for; None where unknown."""
+
+    @property
+    def sized(self) -> Sized | None:
+        """The classes, by how many tuples each stands for; None where that is unknown."""
+
+    @property
+    def told(self) -> Mapping[str, Told]:
+        """What the classes tell of each sensitive column that can be compared."""
+
+    def numbers(self) -> Relation | None:
+        """The columns of the source that are released as numbers, staged; None without any."""
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The release of a run.
+
+    Attributes:
+        prepared: the prepared spec.
+        written: the release.
+        session: where it is.
+    """
+
+    prepared: Prepared
+    written: Written
+    session: Session
+
+    @property
+    def released(self) -> Relation:
+        """The written table."""
+        return self.written.released
+
+    @property
+    def rows(self) -> int:
+        """Records of the source."""
+        return self.prepared.rows
+
+    @property
+    def names(self) -> list[str]:
+        """The quasi-identifiers."""
+        return [q.name for q in self.prepared.quasi_identifiers]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of the quasi-identifiers."""
+        return {q.name: q.weight for q in self.prepared.quasi_identifiers}
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The sensitive columns."""
+        return [c.name for c in self.prepared.bound.columns if c.spec.role == "sensitive"]
+
+    @cached_property
+    def answering(self) -> tuple[Relation, str | None]:
+        """What a reader counts in: the table, and its column of weights if records have one."""
+        written, padded = self.written, self.written.outcome.padded
+        public = Public(written.released, written.dictionary, written.catalog)
+        return public.answering(self.session, padded.sensitive if padded else None)
+
+    @property
+    def flagged(self) -> Relation | None:
+        """The counterfeit records, private; None: there are none."""
+        return self.written.flagged
+
+    @cached_property
+    def counts(self) -> Mapping[str, Counts]:
+        """How often each value of each quasi-identifier is released."""
+        return value_counts(self.session, self.released, self.names)
+
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """What is lost of each quasi-identifier, over the records of the source."""
+        counts = self.counts
+        if self.flagged is not None:
+            counts = value_counts(self.session, self.written.real, self.names)
+        found = {}
+        for name, values in zip(self.names, self.written.outcome.shown, strict=True):
+            cell_loss = {label: shown.cell.loss for label, shown in values.items()}
+            found[name] = column_loss(counts[name], cell_loss, self.rows)
+        return found
+
+    @property
+    def loss(self) -> float:
+        """What is lost over all of them, by their weights."""
+        weights = self.weights
+        return sum(weights[n] * self.losses[n] for n in weights) / sum(weights.values())
+
+    @cached_property
+    def class_sizes(self) -> ClassSizes | None:
+        """The sizes of the classes where no record is removed; others the method has counted."""
+        outcome, keys = self.written.outcome, list[exp.Expr]()
+        if outcome.padded is not None:
+            keys = [exp.column(CLASS_ID)]
+        elif self.written.crosswalk is None:
+            return None
+        elif outcome.masked is not None:
+            keys = [column(name) for name in self.names]
+        else:
+            keys = [cast(column(name), "VARCHAR") for name in self.names]
+        return class_sizes(self.session, self.released, keys)
+
+    @cached_property
+    def _uploaded(self) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+        return _upload(self.prepared, self.written.outcome, self.session)
+
+    @property
+    def labels(self) -> dict[str, exp.Select]:
+        """Of each quasi-identifier the `label` of each `code`, of one transformation of all."""
+        return self._uploaded[0]
+
+    @property
+    def sizes(self) -> dict[str, exp.Select]:
+        """Of each quasi-identifier the `size` of each `label`."""
+        return self._uploaded[1]
+
+    @property
+    def sized(self) -> Sized:
+        """The classes, by how many tuples of the domain each stands for."""
+        domain = prod(float(domain_of(q.coding)) for q in self.prepared.quasi_identifiers)
+        return sized_classes(self.released, self.sizes, domain)
+
+    @property
+    def tuples(self) -> exp.Select:
+        """The `records` of each distinct tuple, whoever they belong to."""
+        if self.prepared.parameters.subject is None:
+            return exp.select("records").from_(TUPLES.table)
+        counted = exp.alias_(exp.Count(this=exp.Star()), "records")
+        rows = exp.alias_(CODED.table, "coded", table=True)
+        keys = [column(name, "coded") for name in self.names]
+        return exp.select(counted).from_(rows).group_by(*keys)
+
+    @property
+    def crosswalk(self) -> Crosswalk | None:
+        """What each record is released as, where levels differ between classes, or are means."""
+        if self.written.crosswalk is None:
+            return None
+        return Crosswalk(self.written.crosswalk, tuple(self.names), self.released.names)
+
+    @property
+    def members(self) -> Members:
+        """The records of the source by their class."""
+        crosswalk = self.crosswalk
+        return crosswalk.members if crosswalk else members_of_transformation(TUPLES, self.labels)
+
+    @cached_property
+    def meanings(self) -> dict[str, exp.Select]:
+        """Of each quasi-identifier the `code` and `value` of all that each `label` stands for."""
+        return meanings(self.prepared, self.written.outcome, self.session)
+
+    @cached_property
+    def told(self) -> dict[str, Told]:
+        """What the classes tell of each sensitive column."""
+        return {
+            name: told(self.session, CODED, self.released, self.names, name)
+            for name in self.sensitive
+        }
+
+    def numbers(self) -> Relation | None:
+        """The columns of the source that are released as numbers, staged; None without any."""
+        bound = self.prepared.bound
+        numbers = [
+            staged
+            for staged in bound.staged
+            if Column(staged.column.name, staged.released_type).family in NUMBERS
+        ]
+        if not numbers:
+            return None
+        # where quasi-identifiers were coded, the staged source is gone
+        query = source_step(bound.source, numbers, None).query
+        return self.session.run(Step("deid_measured_source", query))
+
+    @cached_property
+    def suspected(self) -> Suspected | None:
+        """What who learns from the release finds of its counterfeit records."""
+        return counterfeit_suspicion.attacked(self.prepared, self.written, self.session)
+
+
+def _upload(
+    prepared: Prepared, outcome: Outcome, session: Session
+) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+    """For each quasi-identifier the label of each of its codes, and the size of each label.
+
+    Codes have one label each only where a transformation is of all records.
+    """
+    codes: dict[str, list[Any]] = {"number": [], "code": [], "label": []}
+    sized: dict[str, list[Any]] = {"number": [], "label": [], "size": []}
+    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
+        if outcome.node is not None:
+            labels = q.coding.labels(outcome.node[i])
+            codes["number"] += [i] * len(labels)
+            codes["code"] += range(len(labels))
+            codes["label"] += labels
+        sized["number"] += [i] * len(shown)
+        sized["label"] += shown
+        sized["size"] += [value.size for value in shown.values()]
+    kinds = {"number": np.int64, "code": np.int64, "size": np.float64}
+    found = []
+    for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
+        typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}
+        uploaded = session.upload(name, typed)
+        own = exp.select(*(c for c in table if c != "number")).from_(uploaded.table)
+        names = [q.name for q in prepared.quasi_identifiers]
+        found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
+    return found[0], found[1]
+
+
+def meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, exp.Select]:
+    """For each quasi-identifier the `code` and `value` of all that its labels stand for."""
+    means: dict[str, list[Any]] = {"number": [], "label": [], "code": [], "value": []}
+    for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
+        values = q.coding.labels(0)
+        for level in sorted({value.level for value in shown.values()}):
+            for code, label in enumerate(q.coding.labels(level)):
+                found = shown.get(label)
+                if found is None or found.level != level:
+                    label = f"{label}@{level}"  # as it reads where levels mix
+                if label in shown:
+                    means["number"].append(i)
+                    means["label"].append(label)
+                    means["code"].append(code)
+                    means["value"].append(values[code])
+    kinds = {"number": np.int64, "code": np.int64}
+    typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in means.items()}
+    uploaded = session.upload("deid_measured_means", typed)
+    own = exp.select("label", "code", "value").from_(uploaded.table)
+    names = [q.name for q in prepared.quasi_identifiers]
+    return {n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)}
