@@ -28,7 +28,7 @@ from dbdeid.methods.counterfeit import counterfeit
 from dbdeid.methods.full_domain import full_domain, relocation
 from dbdeid.methods.local_recoding import local_recoding
 from dbdeid.methods.microaggregation import microaggregation
-from dbdeid.methods.policy import choose
+from dbdeid.methods.policy import choose, frontier_figures
 from dbdeid.methods.policy.choose import Decided
 from dbdeid.prepare import fingerprints
 from dbdeid.prepare.populations import by_name
@@ -249,9 +249,9 @@ def _release(
             kept |= {"proven": of.to_dict()}
         rows = None
         if decided is not None:
-            told = choose.told(prepared, decided.found, decided.chosen)
-            kept |= {"frontier": choose.kept(told)}
-            rows = tables(session, decided.found, told)
+            figures = frontier_figures.figures_of(prepared, decided.found, decided.chosen)
+            kept |= {"frontier": frontier_figures.kept(figures)}
+            rows = tables(session, decided.found, figures.points)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
         _commit(work, stage, spec, entry, files, public, private, declared, as_written)

@@ -9,7 +9,7 @@ the groups of the paper do not promise them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -87,8 +87,8 @@ def unmeasured(declared: Declared, reason: str) -> Iterator[Promise]:
         yield Promise(name, _wanted(declared.padding, name), reason, False)
 
 
-def _wanted(padding: Padding, name: str) -> dict[str, Any]:
-    wanted: dict[str, dict[str, Any]] = {
+def _wanted(padding: Padding, name: str) -> Mapping[str, float]:
+    wanted: dict[str, dict[str, float]] = {
         "catalog": {"inconsistencies": 0},
         "lemma_1": {"violations": 0},
         "candidates": {"certain": 0, "exhausted": 0, "known_clean": 0},
