@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Frontier
 from dbdeid.data.json import plain
 from dbdeid.engine.session import Settings
@@ -26,7 +25,7 @@ from dbdeid.workspace.workplace import check_source, workplace
 
 
 def frontier(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     page: Path | bool = False,

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Evaluated, Verified
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, Entry
@@ -134,7 +134,7 @@ def existing(
 
 
 def verify(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -303,7 +303,7 @@ def _together(table: Verification, files: list[tuple[str, Verification]]) -> Ver
 
 
 def evaluate(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -378,7 +378,7 @@ def exportable(
 
 
 def export_release(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     destination: Path,
     *,
     database: Path | None = None,

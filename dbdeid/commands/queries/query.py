@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, existing
 from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.failure import EngineError
@@ -36,7 +36,6 @@ from dbdeid.workspace.standing import unpublishable
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = str | Path | Mapping[str, Any]
 ROWS_SHOWN = 100
 
 

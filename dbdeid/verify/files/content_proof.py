@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
@@ -38,7 +37,7 @@ class Proven:
         return {"source": self.source.one(), "release": self.release.one()}
 
     @classmethod
-    def of_dict(cls, kept: Mapping[str, Any]) -> Proven:
+    def of_dict(cls, kept: Mapping[str, object]) -> Proven:
         """From what was kept; not comparable where an earlier version kept it."""
         return cls(*(Content.of_one(kept.get(name)) for name in ("source", "release")))
 
