@@ -102,7 +102,7 @@ def _measured(session: Session, staged: Relation, asked: Asked) -> Assessment:
     sizes = risk.histogram(session, staged, qis, counting)
     population = individual = special = None
     if asked.sampling_fraction is not None:
-        population = uniqueness.estimated(sizes, asked.sampling_fraction)
+        population = uniqueness.estimate(sizes, asked.sampling_fraction)
     if asked.weight is not None:
         _require_weights(session, staged, asked.weight)
         individual = individual_risk.measure(session, staged, qis, asked.weight, counting)

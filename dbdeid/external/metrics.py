@@ -28,7 +28,7 @@ from dbdeid.spec.file import SpecFile
 from dbdeid.spec.metric_spec import OF_EXTERNAL, OF_SENSITIVE, kept_metrics
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.fidelity import moments
-from dbdeid.utility.mutual_information import told
+from dbdeid.utility.mutual_information import mutual_information
 from dbdeid.utility.reconstruction_error import reconstruction_error
 from dbdeid.utility.sizes import sized_classes
 from dbdeid.verify.base.declaration import Declared
@@ -227,7 +227,7 @@ def _of_sensitive(found: Foreign) -> dict[str, float]:
     source = staged(found, [*names, *own])
     measured: dict[str, float] = {}
     for name in own:
-        bits = told(found.session, source, found.table, names, name)
+        bits = mutual_information(found.session, source, found.table, names, name)
         values = (bits.release, bits.gain, bits.lost)
         measured |= {f"{m}.{name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
     found.session.drop_temp(source.name)
