@@ -20,7 +20,7 @@ from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
-from dbdeid.profiling.detect import Found, detect, unique_by
+from dbdeid.profiling.detect import DetectedColumn, detect, unique_by
 from dbdeid.profiling.possible_identifiers import direct, doubts, look
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
@@ -143,7 +143,7 @@ def _banded(one: safe_harbor.Column) -> bool:
     return one.kind == "age" and one.found.column.family not in NUMBERS
 
 
-def _values(session: Session, found: Found) -> list[str]:
+def _values(session: Session, found: DetectedColumn) -> list[str]:
     text = exp.alias_(cast(column(found.name), "VARCHAR"), "text")
     rows = session.rows(exp.select(text).distinct().from_(session.temp(LOOKED_AT).table))
     return [row[0] for row in rows if row[0] is not None]

@@ -6,18 +6,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
 from dbdeid.spec.file import SpecFile, as_path, parse_spec, text_of
 from dbdeid.spec.yaml_text import Path_, Plain, load
 
+# A specification: its path, its text, or the mapping that the text would be.
+Source: TypeAlias = str | Path | Mapping[str, object]
+
 _DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
 
 
 def read(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     database: Path | None = None,
     *,

@@ -14,7 +14,7 @@ from fractions import Fraction
 from dbdeid.data.json import JsonObject
 from dbdeid.errors import Mistake
 from dbdeid.profiling import column_names
-from dbdeid.profiling.detect import SAFE_HARBOR, Found, Kind
+from dbdeid.profiling.detect import SAFE_HARBOR, DetectedColumn, Kind
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 from dbdeid.spec.preset_spec import Preset
@@ -60,7 +60,7 @@ class Column:
             born before it is over 89 at the newest date of the source.
     """
 
-    found: Found
+    found: DetectedColumn
     birth: bool
     pooled: bool = False
     first_year: int | None = None
@@ -90,7 +90,7 @@ class Column:
         return f"{self.found.reason}, and reaches back more than {OLDEST - 1} years"
 
 
-def column_of(found: Found) -> Column | None:
+def column_of(found: DetectedColumn) -> Column | None:
     """The column as the rule sees it; None where it falls under none of the eighteen.
 
     Free text is none of them, but may hold all of them.

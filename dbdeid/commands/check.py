@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Checked
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Session, Settings
@@ -33,7 +33,7 @@ from dbdeid.workspace.workplace import check_owned, check_source, workplace
 
 
 def check(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,

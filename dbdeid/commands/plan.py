@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session, Settings
@@ -76,7 +76,7 @@ class Plan:
 
 
 def plan(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     output: Path | bool = False,

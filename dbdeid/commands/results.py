@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.data.json import JsonObject
-from dbdeid.prepare.fingerprints import Changed
+from dbdeid.prepare.fingerprints import SourceChange
 from dbdeid.verify import Verification
 from dbdeid.workspace.standing import Unpublishable
 
@@ -54,7 +54,7 @@ class Verified(Verification):
             whatever it keeps; None where nothing says so.
     """
 
-    source_changed: Changed | None = None
+    source_changed: SourceChange | None = None
     unpublishable: Unpublishable | None = None
 
     def to_dict(self) -> JsonObject:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Searched
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Settings
@@ -124,7 +124,7 @@ def _as_limit(word: str) -> float:
 
 
 def search(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     grid: Grid | Mapping[str, Sequence[float]] | None = None,

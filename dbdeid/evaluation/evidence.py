@@ -25,9 +25,9 @@ from dbdeid.prepare.prepare import Prepared
 from dbdeid.publish.tables import Public
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
 from dbdeid.utility.common.members import Crosswalk, Members, members_of_transformation
-from dbdeid.utility.common.sizes import Sized, Sizes, sized_classes
+from dbdeid.utility.common.sizes import SizedClasses, Sizes, sized_classes
 from dbdeid.utility.loss import Counts, column_loss, value_counts
-from dbdeid.utility.mutual_information import Told, told
+from dbdeid.utility.mutual_information import MutualInformation, mutual_information
 from dbdeid.verify.base.declaration import CLASS_ID
 
 
@@ -67,11 +67,11 @@ class Evidence(Protocol):
         """How many values each label of the quasi-identifiers stands for; None where unknown."""
 
     @property
-    def sized(self) -> Sized | None:
+    def sized(self) -> SizedClasses | None:
         """The classes, by how many tuples each stands for; None where that is unknown."""
 
     @property
-    def told(self) -> Mapping[str, Told]:
+    def told(self) -> Mapping[str, MutualInformation]:
         """What the classes tell of each sensitive column that can be compared."""
 
     def numbers(self) -> Relation | None:
@@ -181,7 +181,7 @@ class RunEvidence:
         return self._uploaded[1]
 
     @property
-    def sized(self) -> Sized:
+    def sized(self) -> SizedClasses:
         """The classes, by how many tuples of the domain each stands for."""
         domain = prod(float(domain_of(q.coding)) for q in self.prepared.quasi_identifiers)
         return sized_classes(self.released, self.sizes, domain)
@@ -215,10 +215,10 @@ class RunEvidence:
         return meanings(self.prepared, self.written.outcome, self.session)
 
     @cached_property
-    def told(self) -> dict[str, Told]:
+    def told(self) -> dict[str, MutualInformation]:
         """What the classes tell of each sensitive column."""
         return {
-            name: told(self.session, CODED, self.released, self.names, name)
+            name: mutual_information(self.session, CODED, self.released, self.names, name)
             for name in self.sensitive
         }
 

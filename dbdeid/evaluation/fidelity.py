@@ -23,10 +23,10 @@ from dbdeid.publish.tables import Public
 from dbdeid.utility.fidelity.association import association
 from dbdeid.utility.fidelity.classification import classification
 from dbdeid.utility.fidelity.distribution import distribution
-from dbdeid.utility.fidelity.levels import Coded, coded
+from dbdeid.utility.fidelity.levels import CodedSides, coded_sides
 from dbdeid.utility.fidelity.propensity import propensity
 from dbdeid.utility.fidelity.side_by_side import SideBySide, side_by_side
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 from dbdeid.verify import Declared
 
 _SOURCE, _RELEASED = "deid_compared_source", "deid_compared_release"
@@ -52,9 +52,9 @@ class BothSides:
     sensitive: tuple[str, ...]
 
     @cached_property
-    def levels(self) -> Coded:
+    def levels(self) -> CodedSides:
         """The records of both by a few levels a column."""
-        return coded(self.session, self.sides)
+        return coded_sides(self.session, self.sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class _Column:
 
     source: Column
     shown: Column
-    compared: Compared
+    compared: ColumnPair
 
     @property
     def before(self) -> exp.Expr:
@@ -197,7 +197,7 @@ def _staged(
         released = shown[c.name.lower()]
         measured = c.spec.type is None and c.column.family in MEASURED
         whole = measured and c.column.family in _WHOLE and released.family not in _BROKEN
-        compared = Compared(c.name, number, measured, whole, c.name in labelled)
+        compared = ColumnPair(c.name, number, measured, whole, c.name in labelled)
         columns.append(_Column(c.column, released, compared))
     records = identifier("records")
     weighed = cast(column(weight, "records") if weight else exp.convert(1), "DOUBLE")

@@ -28,8 +28,8 @@ from dbdeid.query.workload.workload import evaluate as evaluate_queries
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.metric_spec import kept_metrics, metrics_of
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
-from dbdeid.utility.common.sizes import Sized, sized_classes
-from dbdeid.utility.mutual_information import Told, told
+from dbdeid.utility.common.sizes import SizedClasses, sized_classes
+from dbdeid.utility.mutual_information import MutualInformation, mutual_information
 from dbdeid.verify.base.declaration import Declared
 
 
@@ -221,12 +221,12 @@ class ForeignEvidence:
         return self._explained[0] if self._explained else None
 
     @property
-    def sized(self) -> Sized | None:
+    def sized(self) -> SizedClasses | None:
         """The classes, by how many tuples each stands for; None where that is not known."""
         return sized_classes(self.released, *self._explained) if self._explained else None
 
     @cached_property
-    def told(self) -> dict[str, Told]:
+    def told(self) -> dict[str, MutualInformation]:
         """What classes tell of the sensitive columns that the original has too."""
         found = self.found
         names = [c.name for c in found.bound.quasi_identifiers if c.name in found.compared]
@@ -234,7 +234,10 @@ class ForeignEvidence:
         if not own or len(names) < len(found.bound.quasi_identifiers):
             return {}
         source = staged(found, [*names, *own])
-        bits = {name: told(self.session, source, self.released, names, name) for name in own}
+        bits = {
+            name: mutual_information(self.session, source, self.released, names, name)
+            for name in own
+        }
         self.session.drop_temp(source.name)
         return bits
 

@@ -17,7 +17,7 @@ from dbdeid.engine.relation import MEASURED, Column, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.prepare.hierarchies import leaf_rows, rank, written
-from dbdeid.prepare.populations import Found
+from dbdeid.prepare.populations import PopulationTable
 from dbdeid.spec.column.column_spec import FROM_POPULATION
 
 MOST_VALUES = 5_000  # of a domain: twice as many take minutes
@@ -27,7 +27,7 @@ EXAMPLES = (
 )
 
 
-def with_domains(bound: Bound, session: Session, populations: Sequence[Found]) -> Bound:
+def with_domains(bound: Bound, session: Session, populations: Sequence[PopulationTable]) -> Bound:
     """The same with the domain of each quasi-identifier; nothing changes for other methods.
 
     Raises:
@@ -73,7 +73,7 @@ class _Reader:
         session: Session,
         quasi_identifier: BoundColumn,
         number: int,
-        population: Found | None,
+        population: PopulationTable | None,
     ) -> None:
         self._bound, self._session, self._column = bound, session, quasi_identifier
         self._number, self._population = number, population
@@ -194,7 +194,7 @@ class _Reader:
             raise _Wrong("values of its domain are repeated, or are no numbers or dates")
         return tuple(text for _, text in known)
 
-    def _of_population(self, population: Found) -> list[str]:
+    def _of_population(self, population: PopulationTable) -> list[str]:
         name = f"c{self._number}"
         distinct = exp.select(column(name)).distinct().from_(population.query.subquery("people"))
         values = (

@@ -45,4 +45,4 @@ def _modified(release: Release, database: Path | None, settings: Settings | None
         if work.places.target is None and work.session.exists(entry.release) is None:
             return True
         known = entry.record.get("fingerprints")
-        return bool(known != fingerprints.taken(bind(file, work.session), work.session))
+        return bool(known != fingerprints.fingerprints_of(bind(file, work.session), work.session))

@@ -43,7 +43,7 @@ def checks(
     """
     try:
         if bound.spec.method.can.ordered:
-            bound = with_domains(bound, session, populations.found(bound, session))
+            bound = with_domains(bound, session, populations.population_tables(bound, session))
         found = tuple(_rules(bound, session, record.get("fingerprints") or {}))
     except (DataError, HierarchyError) as error:
         return (Check("hierarchies", False, f"no longer to be read: {error.message}"),)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from dbdeid.engine.process import uninterrupted
 from dbdeid.errors import DataError
 from dbdeid.methods.policy.cells import Explored
+from dbdeid.methods.policy.frontier_figures import FrontierPoint
 from dbdeid.methods.policy.policy import tables
 from dbdeid.spec.names import EVALUATIONS, FRONTIER
 from dbdeid.workspace.atomic_files import staging
@@ -34,9 +34,11 @@ def require_free(work: Workplace, release: str) -> None:
             )
 
 
-def keep_tables(work: Workplace, release: str, found: Explored, told: Mapping[str, Any]) -> None:
+def keep_tables(
+    work: Workplace, release: str, found: Explored, points: Sequence[FrontierPoint]
+) -> None:
     """The tables in the book's database, all or none."""
-    rows = tables(work.session, found, told)
+    rows = tables(work.session, found, points)
     with staging(work.home) as stage:
         book = work.keep_book(stage)
         with work.session.transaction():

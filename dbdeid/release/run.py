@@ -43,7 +43,15 @@ from dbdeid.spec.metric_spec import kept_metrics
 from dbdeid.spec.names import catalog_name, dictionary_name, refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.spec.release_spec import ReleaseSpec
-from dbdeid.verify import Content, Declared, Twin, Verification, contents, proven, verify_table
+from dbdeid.verify import (
+    Content,
+    Declared,
+    Twin,
+    Verification,
+    content_proof,
+    contents,
+    verify_table,
+)
 from dbdeid.workspace.atomic_files import Finished, Stage, booked, put_in_place, staging
 from dbdeid.workspace.earlier_releases import KEY
 from dbdeid.workspace.progress import Clock, Notify, Offer
@@ -111,7 +119,7 @@ def run(
             bound = bind(file, work.session)
             check_source(work, bound)
             prepared = ready(bound, work.session)
-            found = fingerprints.taken(bound, work.session)
+            found = fingerprints.fingerprints_of(bound, work.session)
             prepared = replace(prepared, fingerprints=found)
             before = work.last_published(file.spec) or work.last(file.spec)
             prepared = drawing_as_before(prepared, before)
@@ -210,7 +218,7 @@ def _release(
             told_of = {"found": joint_classes.told(again.found), "together": both}
             kept |= {KEY: {**again.kept, **told_of, "words": list(again.words)}}
         if written.crosswalk is not None:
-            of = proven(session, public.released, declared, prepared.bound.source)
+            of = content_proof(session, public.released, declared, prepared.bound.source)
             kept |= {"proven": of.to_dict()}
         rows = None
         if planned.frontier is not None:

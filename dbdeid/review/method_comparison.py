@@ -41,7 +41,7 @@ from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MaxRisk
-from dbdeid.query.workload.ranges import Listed, range_queries
+from dbdeid.query.workload.ranges import ListedDomain, range_queries
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -345,7 +345,7 @@ def _questions(prepared: Prepared, units: Tuples) -> list[_Question]:
         own = columns[q.name]
         ordered = own.spec.type is None and own.column.family in MEASURED
         if known > 1:
-            domains.append(Listed(f"q{i}", range(known), ordered))
+            domains.append(ListedDomain(f"q{i}", range(known), ordered))
     if not domains:
         return []
     drawn = range_queries(

@@ -14,7 +14,7 @@ from dbdeid.engine.relation import Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.prepare.hierarchies import coding_of
 from dbdeid.profiling.column_names import tells_persons
-from dbdeid.profiling.detect import Found, detect
+from dbdeid.profiling.detect import DetectedColumn, detect
 from dbdeid.profiling.suggest import role_costs
 from dbdeid.profiling.suggest.agreement import numbers
 from dbdeid.profiling.suggest.roles import Role, propose
@@ -116,7 +116,7 @@ def undecided(bound: Bound, session: Session) -> Deciding:
     unique = role_costs.uniqueness(session, least, decided, open_ones, whose)
     if least is not table:
         session.drop_temp(least.name)
-    telling = role_costs.telling(session, table, open_ones, whose)
+    telling = role_costs.distinctness(session, table, open_ones, whose)
     proposals = propose(session, table, [f for f in found if f.name not in known])
     session.drop_temp(LOOKED_AT)
     columns = tuple(
@@ -141,7 +141,7 @@ def undecided(bound: Bound, session: Session) -> Deciding:
     return Deciding(columns, unique.now if unique else None, repeating)
 
 
-def _repeating(found: Sequence[Found]) -> Iterator[Repeating]:
+def _repeating(found: Sequence[DetectedColumn]) -> Iterator[Repeating]:
     """Columns that may number persons of whom some have several records."""
     for f in found:
         like = f.column.family in ("text", "integer", "enum") and f.kind not in TOLD_BY_KIND

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
-from dbdeid.utility.common.sizes import Sized
+from dbdeid.utility.common.sizes import SizedClasses
 
 METRIC = Metric(
     "ambiguity",
@@ -31,7 +31,7 @@ METRIC = Metric(
 )
 
 
-def ambiguity(session: Session, classes: Sized, source_rows: int) -> float:
+def ambiguity(session: Session, classes: SizedClasses, source_rows: int) -> float:
     """The mean number of tuples, from 1 to those of the domain.
 
     Args:

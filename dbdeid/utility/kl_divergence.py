@@ -17,7 +17,7 @@ from sqlglot import exp
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
-from dbdeid.utility.common.sizes import Sized
+from dbdeid.utility.common.sizes import SizedClasses
 
 METRIC = Metric(
     "kl_divergence",
@@ -34,7 +34,9 @@ METRIC = Metric(
 )
 
 
-def kl_divergence(session: Session, tuples: exp.Query, classes: Sized, source_rows: int) -> float:
+def kl_divergence(
+    session: Session, tuples: exp.Query, classes: SizedClasses, source_rows: int
+) -> float:
     """The divergence in nats, 0 where the release tells all.
 
     Args:

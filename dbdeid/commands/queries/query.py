@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, existing
 from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.failure import EngineError
@@ -28,7 +28,7 @@ from dbdeid.query.dialects.dialects import Dialect, transpiled
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import answered, answering
-from dbdeid.query.rewrite.rewrite import Missing
+from dbdeid.query.rewrite.rewrite import SuppressedRecords
 from dbdeid.release.reuse_levels import require_same
 from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.spec.names import is_external
@@ -37,7 +37,6 @@ from dbdeid.workspace.standing import unpublishable
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = str | Path | Mapping[str, Any]
 ROWS_SHOWN = 100
 
 
@@ -197,7 +196,7 @@ class _Asked:
     def suppressed(self) -> int | None:
         return None if self.records is None else self.records - self.released
 
-    def missing(self, *, spread: bool) -> Missing | None:
+    def missing(self, *, spread: bool) -> SuppressedRecords | None:
         """The suppressed records, where they are to be spread."""
         if not spread:
             return None
@@ -207,7 +206,7 @@ class _Asked:
                 "exported file, nor from a release made elsewhere whose `source` is missing",
                 hint="ask the spec of the release, or leave --spread-suppressed out",
             )
-        return Missing(self.suppressed, self.records)
+        return SuppressedRecords(self.suppressed, self.records)
 
     def of_suppressed(self, *, spread: bool) -> Iterator[str]:
         """What suppression means for the answer."""

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.queries.workload_domains import askable
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import identifier
@@ -80,7 +79,7 @@ class Written:
 
 
 def write(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     directory: Path,
     drawing: Drawing,
     *,

@@ -18,8 +18,9 @@ from dbdeid.methods.common.method import Draft, Frontier, Method, Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.common.searching import Offer
 from dbdeid.methods.full_domain import full_domain
-from dbdeid.methods.policy import choose
+from dbdeid.methods.policy import choose, frontier_figures
 from dbdeid.methods.policy.cells import Explored
+from dbdeid.methods.policy.frontier_figures import FrontierPoint
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -55,12 +56,15 @@ class PolicyMethod(Method[full_domain.Plan]):
         found, chosen = decided.found, decided.chosen
         qis, parameters = chosen.prepared.quasi_identifiers, levels_of(chosen.prepared.parameters)
         plan = full_domain.plan(session, qis, parameters, progress, offer)
-        told = choose.told(chosen.prepared, found, chosen)
+        figures = frontier_figures.figures_of(chosen.prepared, found, chosen)
         return Planned(
             chosen.prepared,
             replace(plan, search=plan.search | choose.searched(found, chosen)),
             chosen.warnings,
-            Frontier(choose.kept(told), partial(tables, found=found, told=told)),
+            Frontier(
+                frontier_figures.kept(figures),
+                partial(tables, found=found, points=figures.points),
+            ),
         )
 
     def write(self, planned: Planned[full_domain.Plan], session: Session) -> Written:
@@ -90,19 +94,22 @@ class PolicyMethod(Method[full_domain.Plan]):
 # -- private tables -----------------------------------------------------------------------------
 
 
-def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[str, exp.Query]:
+def tables(
+    session: Session, found: Explored, points: Sequence[FrontierPoint]
+) -> dict[str, exp.Query]:
     """The rows of the private tables, by what follows the release's name.
 
     `frontier`: point, risk, kl, loss and the policy in words. `evaluations`: every policy that was
     evaluated, in order, with its bits.
     """
-    points = told["points"]
     session.upload(
         "deid_frontier",
         {
-            "point": np.array([p["point"] for p in points], np.int32),
-            **{key: np.array([p[key] for p in points]) for key in ("risk", "kl", "loss")},
-            "policy": [_words(p["policy"]) for p in points],
+            "point": np.array([p.point for p in points], np.int32),
+            "risk": np.array([p.risk for p in points]),
+            "kl": np.array([p.kl for p in points]),
+            "loss": np.array([p.loss for p in points]),
+            "policy": [_words(p.policy) for p in points],
         },
     )
     from dbdeid.engine import arrow
@@ -134,5 +141,5 @@ def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[s
     }
 
 
-def _words(policy: Mapping[str, list[str]]) -> str:
+def _words(policy: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{name}: {', '.join(shown)}" for name, shown in policy.items())

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.utility.common.metric import EVERY, Metric, Words
-from dbdeid.utility.fidelity.levels import Coded, Ints, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, Ints, indicators
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -91,7 +91,7 @@ class Classified:
         return self.source.balanced - self.release.balanced
 
 
-def classification(found: Coded, targets: Sequence[str]) -> dict[str, Classified]:
+def classification(found: CodedSides, targets: Sequence[str]) -> dict[str, Classified]:
     """How well each of some columns is learned from a release, by name.
 
     Args:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbdeid.utility.common.metric import EVERY, Metric, Words
-from dbdeid.utility.fidelity.levels import Coded, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, indicators
 
 METRIC = Metric(
     "propensity",
@@ -54,7 +54,7 @@ class Propensity(NamedTuple):
     ratio: float
 
 
-def propensity(found: Coded) -> Propensity | None:
+def propensity(found: CodedSides) -> Propensity | None:
     """The propensity of a release; None where nothing is released."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -36,7 +36,7 @@ def class_sizes(table: Relation, declared: Declared) -> exp.Select:
     return exp.select(*keys, size).from_(rows).group_by(*(key.copy() for key in keys))
 
 
-def measured(
+def population_promises(
     session: Session,
     table: Relation,
     declared: Declared,

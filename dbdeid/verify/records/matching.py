@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedRecords:
     """How many records there are of the source and of the release, and pairs of one of each."""
 
     source: int
@@ -68,7 +68,7 @@ def counted(
     declared: Declared,
     source: exp.Query | Relation,
     places: Relation,
-) -> Matched:
+) -> MatchedRecords:
     """How many records of the source can stand behind released ones of their own, at once.
 
     Args:
@@ -93,7 +93,7 @@ def counted(
         )
         rows = int(_numbers(session, sources).sum())
         records = int(_numbers(session, released).sum())
-        return Matched(rows, records, flow)
+        return MatchedRecords(rows, records, flow)
     finally:
         for name in (RAW, SOURCE, RELEASED):
             session.drop_temp(name)

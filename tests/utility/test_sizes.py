@@ -15,7 +15,7 @@ from sqlglot import parse_one
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.utility.ambiguity import ambiguity
-from dbdeid.utility.common.sizes import Sized, sized_classes
+from dbdeid.utility.common.sizes import SizedClasses, sized_classes
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
 
@@ -40,7 +40,7 @@ def session() -> Iterator[Session]:
         yield opened
 
 
-def classes(name: str) -> Sized:
+def classes(name: str) -> SizedClasses:
     return sized_classes(Relation(name), {COLUMN: Relation("sizes")}, domain=3)
 
 
