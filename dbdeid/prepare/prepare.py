@@ -18,7 +18,7 @@ from dbdeid.bind.privacy_models import staged
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
-from dbdeid.data.ordered import with_intervals
+from dbdeid.data.ordered_domain import with_intervals
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step

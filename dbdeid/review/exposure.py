@@ -25,8 +25,8 @@ from dbdeid.methods.common.generalized import generalized, kept_rows, upload_lab
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.profiling.date_precision import finer_than_month
 from dbdeid.profiling.detect import DetectedColumn, detect
-from dbdeid.profiling.found_dates import finer_than_month
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
 from dbdeid.report.content.vacuous_models import promises_nothing
 from dbdeid.spec.method_spec import Policy
