@@ -39,12 +39,12 @@ _CLOSING = {"{": "}", "[": "]"}
 # -- the text of a comment -------------------------------------------------------------------------
 
 
-def parsed(comment: str) -> dict[str, object] | None:
+def declaration(comment: str) -> dict[str, object] | None:
     """What a comment declares of its column: `role`, and the keys beside it; None: nothing.
 
-    >>> parsed("Age in years. deid: quasi_identifier hierarchy={intervals: [5, 10]} weight=2")
+    >>> declaration("Age in years. deid: quasi_identifier hierarchy={intervals: [5, 10]} weight=2")
     {'role': 'quasi_identifier', 'hierarchy': {'intervals': [5, 10]}, 'weight': 2}
-    >>> parsed("deidentified in 2019") is None
+    >>> declaration("deidentified in 2019") is None
     True
 
     Raises:
@@ -107,10 +107,10 @@ def _value(text: str, key: str) -> Any:
         ) from None
 
 
-def written(role: Role, comment: str | None) -> str:
+def comment_text(role: Role, comment: str | None) -> str:
     """A comment that declares a role, behind the text that people wrote in the last one.
 
-    >>> written({"role": "insensitive", "reason": "a public band"}, "Income. deid: drop")
+    >>> comment_text({"role": "insensitive", "reason": "a public band"}, "Income. deid: drop")
     'Income. deid: insensitive reason="a public band"'
     """
     given = {"role": role} if isinstance(role, str) else dict(role)
@@ -139,7 +139,9 @@ def comments_of(session: Session, table: Relation) -> dict[str, str | None]:
     return {str(name): comment for name, comment in found.fetchall()}
 
 
-def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, object]], list[str]]:
+def declarations(
+    session: Session, table: Relation
+) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table declare, by column, and the columns that they say nothing of.
 
     Raises:
@@ -150,7 +152,7 @@ def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, obj
     mistakes: list[Mistake] = []
     for name, comment in comments_of(session, table).items():
         try:
-            role = parsed(comment or "")
+            role = declaration(comment or "")
         except DataError as error:
             mistakes.append(Mistake(error.message, _place(table, name), hint=error.hint))
             continue
@@ -223,7 +225,7 @@ def with_columns(text: str, data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2, default=str)
 
 
-def resolved(
+def with_roles(
     data: Mapping[str, object], folder: Path, connection: Any = None, database: Path | None = None
 ) -> dict[str, object]:
     """The data of a specification with the roles of the source's comments as its `columns`.
@@ -246,7 +248,7 @@ def resolved(
         session = Session.over(connection, path, read_only=True)
     with session:
         table = table_of(data.get("source"), session, f"columns: {FROM_COMMENTS}")
-        roles, _ = declared(session, table)
+        roles, _ = declarations(session, table)
     return {**data, "columns": roles}
 
 
@@ -277,7 +279,8 @@ def export(
         table = table_of(source, session, "roles export")
         comments = comments_of(session, table)
         new = {
-            name: written(role, comments[name]) for name, role in _spread(columns, comments).items()
+            name: comment_text(role, comments[name])
+            for name, role in _spread(columns, comments).items()
         }
         with session.transaction():
             for name, comment in new.items():
@@ -309,7 +312,7 @@ def _comment_on(table: Relation, name: str, comment: str) -> exp.Comment:
     return exp.Comment(this=place, kind="COLUMN", expression=exp.Literal.string(comment))
 
 
-def drafted(
+def roles_in(
     database: Path, name: str, settings: Settings | None = None
 ) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table of a database declare, and the columns they say nothing of.
@@ -321,7 +324,7 @@ def drafted(
     if database.name.lower().endswith(tuple(FILES)):
         raise _no_comments("a file", "roles import")
     with Session.open(database, read_only=True, settings=settings) as session:
-        return declared(session, table_of(name, session, "roles import"))
+        return declarations(session, table_of(name, session, "roles import"))
 
 
 def draft_text(roles: Mapping[str, Mapping[str, object]], without: list[str]) -> str:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from dbdeid.bind import safe_harbor
-from dbdeid.bind.comments import FROM_COMMENTS, resolved, with_columns
+from dbdeid.bind.comments import FROM_COMMENTS, with_columns, with_roles
 from dbdeid.bind.source import resolve_source
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
@@ -32,7 +32,7 @@ from dbdeid.spec.yaml_text import load
 LOOKED_AT = "deid_looked_at"
 
 
-def completed(
+def complete(
     text: str,
     data: Mapping[str, object],
     folder: Path,
@@ -59,7 +59,7 @@ def completed(
     """
     whole = dict(data)
     if whole.get("columns") == FROM_COMMENTS:
-        whole = resolved(whole, folder, connection, database)
+        whole = with_roles(whole, folder, connection, database)
         text = with_columns(text, whole)
     if "preset" not in whole:
         return text, whole
@@ -169,13 +169,13 @@ def _by_rule(data: Mapping[str, object], preset: Preset, looked: _Looked) -> dic
             continue
         key = declared.get(name.lower())
         if key is None:
-            columns[name] = safe_harbor.supplied(one)
+            columns[name] = safe_harbor.default_role(one)
             continue
         try:
             spec = ColumnSpec.model_validate(columns[key])
         except ValidationError:
             continue  # told when all of it is read
-        if more := safe_harbor.completed(one, spec):
+        if more := safe_harbor.missing_keys(one, spec):
             columns[key] = {"role": spec.role} | _as_mapping(columns[key]) | more
             spec = ColumnSpec.model_validate(columns[key])
         mistakes += safe_harbor.less(one, spec)

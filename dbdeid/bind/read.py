@@ -65,8 +65,8 @@ def read(
             shared = project.shared(data, folder)
             text, data = project_file.whole(text, data, shared), {**data, **shared}
     if isinstance(data, Mapping) and ("preset" in data or data.get("columns") == "from_comments"):
-        from dbdeid.bind.presets_and_comments import completed
+        from dbdeid.bind.presets_and_comments import complete
 
-        text, data = completed(text, data, folder, project, connection, database)
+        text, data = complete(text, data, folder, project, connection, database)
     file = parse_spec(data, lines, folder, path, text, frozenset(shared))
     return replace(file, project=project, trial=trial)

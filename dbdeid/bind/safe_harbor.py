@@ -136,7 +136,7 @@ def pooled(bands: Sequence[str]) -> bool:
     return bool(bands) and ages(bands) == 0
 
 
-def supplied(column: Column) -> JsonObject:
+def default_role(column: Column) -> JsonObject:
     """What is declared of a column of which nothing is."""
     hierarchy = _hierarchy(column)
     if column.pooled:
@@ -162,7 +162,7 @@ def _hierarchy(column: Column) -> JsonObject | None:
     return None
 
 
-def completed(column: Column, given: ColumnSpec) -> JsonObject:
+def missing_keys(column: Column, given: ColumnSpec) -> JsonObject:
     """Keys that a declaration leaves out and that the rule needs: a hierarchy, a lowest level."""
     if given.role != "quasi_identifier" or column.kind not in ("age", "zip", *_DATES):
         return {}
@@ -299,7 +299,7 @@ def _words(what: str) -> str:
     return f"{letter}, {_WHAT[what]}" if letter else _WHAT[what]
 
 
-def told(preset: Preset, columns: Sequence[tuple[str, ColumnSpec]]) -> Iterator[str]:
+def notes(preset: Preset, columns: Sequence[tuple[str, ColumnSpec]]) -> Iterator[str]:
     """What a reader should know of a release under the preset, with what it cannot see.
 
     Args:

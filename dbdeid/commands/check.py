@@ -25,7 +25,7 @@ from dbdeid.privacy.risk.risk import Risk
 from dbdeid.rerelease.rerelease import require_memory
 from dbdeid.review import findings
 from dbdeid.review.advice import Consultation, EarlierRun, consult, earlier_runs
-from dbdeid.review.undecided_columns import Deciding, undecided
+from dbdeid.review.undecided_columns import OpenDecisions, undecided
 from dbdeid.spec.names import is_external
 from dbdeid.spec.open_decisions import open_mistakes
 from dbdeid.workspace.progress import Clock, Notify, Offer
@@ -124,7 +124,7 @@ def check(
 class _Open:
     """What the owner has not answered yet, and whether anything of it is known from the text."""
 
-    deciding: Deciding
+    deciding: OpenDecisions
     questions: list[str]
 
     @staticmethod
@@ -165,7 +165,7 @@ class _Open:
         }
 
 
-def _whose(bound: Bound, session: Session, deciding: Deciding) -> Mistake | None:
+def _whose(bound: Bound, session: Session, deciding: OpenDecisions) -> Mistake | None:
     """Whether a person has several records, asked with what repeats; None where nothing does."""
     found = [(r.name, f"{r.values:,} values in {r.records:,} records") for r in deciding.repeating]
     if bound.spec.asks_subject:

@@ -26,8 +26,8 @@ from dbdeid.methods.common.levels import levels_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.population import OfPopulation
+from dbdeid.profiling.date_precision import finer_than_month
 from dbdeid.profiling.detect import DetectedColumn, detect
-from dbdeid.profiling.found_dates import finer_than_month
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
 
 # A column with more distinct values than this share of its rows tells people apart, and so do

@@ -191,7 +191,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         yield f"{', '.join(names)}: {how}: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
-        yield from safe_harbor.told(prepared.bound.spec.preset, columns)
+        yield from safe_harbor.notes(prepared.bound.spec.preset, columns)
     if prepared.bound.spec.accept == "rows":
         yield _rows_counted(prepared.bound)
     yield from exposure.together(prepared, session)

@@ -82,7 +82,7 @@ class Repeating:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class OpenDecisions:
     """The columns that nobody has decided on.
 
     Attributes:
@@ -97,11 +97,11 @@ class Deciding:
     repeating: tuple[Repeating, ...] = ()
 
 
-def undecided(bound: Bound, session: Session) -> Deciding:
+def undecided(bound: Bound, session: Session) -> OpenDecisions:
     """The columns that nobody has decided on, with what was found of them."""
     names = set(bound.names("undecided"))
     if not names:
-        return Deciding()
+        return OpenDecisions()
     known = set(bound.names("quasi_identifier"))
     mine = bound.subject.name if bound.subject is not None else None
     kept = [c.name for c in bound.columns if c.name in names | known or c.name == mine]
@@ -138,7 +138,7 @@ def undecided(bound: Bound, session: Session) -> Deciding:
     named = {p.found.name for p in proposals.columns if p.found.kind == "person_name"}
     asked = [f for f in open_ones if not (numbered and f.name in named)]
     repeating = () if counted else tuple(_repeating(asked))
-    return Deciding(columns, unique.now if unique else None, repeating)
+    return OpenDecisions(columns, unique.now if unique else None, repeating)
 
 
 def _repeating(found: Sequence[DetectedColumn]) -> Iterator[Repeating]:

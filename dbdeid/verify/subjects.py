@@ -26,7 +26,7 @@ from dbdeid.privacy.common.shares import class_sizes, value_names
 from dbdeid.verify.base import populations, sensitive
 from dbdeid.verify.base.classes import STAR
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.base.generalization import all_starred, generalized, names_of, renamed
 from dbdeid.verify.base.populations import Populations
 from dbdeid.verify.base.promises import allowed
 from dbdeid.verify.records.crosswalk import recoded

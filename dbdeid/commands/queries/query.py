@@ -22,7 +22,7 @@ from dbdeid.errors import DataError
 from dbdeid.external import foreign_release
 from dbdeid.external.foreign_release import Foreign
 from dbdeid.external.metrics import count
-from dbdeid.publish import exported_file
+from dbdeid.publish import queryable_file
 from dbdeid.publish.queryable import answerable
 from dbdeid.query.dialects.dialects import Dialect, transpiled
 from dbdeid.query.parse.answerable import Answerable
@@ -242,7 +242,7 @@ def _asked(
             raise DataError(
                 f"{path}: --database goes with a spec", hint="leave it out for an exported file"
             )
-        with exported_file.opened(path, sql, connection, settings) as (session, found):
+        with queryable_file.opened(path, sql, connection, settings) as (session, found):
             yield _Asked(session, found.target, found.notes, found.views)
         return
     file = read(source, connection, database, trial=trial)
@@ -261,7 +261,7 @@ def _exported(source: Source) -> Path | None:
     if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
         return None
     path = Path(source)
-    return path if path.suffix.lower() in exported_file.KINDS else None
+    return path if path.suffix.lower() in queryable_file.KINDS else None
 
 
 def _of_spec(found: Existing) -> _Asked:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data import classes, interval_label
 from dbdeid.data.hierarchy import Hierarchy
-from dbdeid.data.ordered import is_code
+from dbdeid.data.ordered_domain import is_code
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import MEASURED, NUMBERS, cast, column
 from dbdeid.engine.session import Session

@@ -373,7 +373,7 @@ class CondensationMethod(Method[Plan]):
 
     def cautions(self, prepared: Prepared, session: Session) -> Iterator[str]:
         """What a reader should know of records that are drawn from clusters."""
-        return findings.shown(prepared, session)
+        return findings.notes(prepared, session)
 
     def told_by(self, outcome: Outcome) -> Iterator[str]:
         """What these tell of who was in the data."""

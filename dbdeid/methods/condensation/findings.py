@@ -86,7 +86,7 @@ def _categories(c: BoundColumn, few: int, session: Session) -> tuple[int, int]:
     return int(rare), int(common)
 
 
-def shown(prepared: Prepared, session: Session) -> Iterator[str]:
+def notes(prepared: Prepared, session: Session) -> Iterator[str]:
     """What a reader should know of records that are drawn from clusters."""
     synthesis = synthesis_of(prepared.parameters)
     k = synthesis.recipe.k

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.data.coding import Coding
-from dbdeid.data.ordered import with_intervals
+from dbdeid.data.ordered_domain import with_intervals
 from dbdeid.methods.common.levels import Levels
 from dbdeid.prepare.population_rule import labels_of
 from dbdeid.prepare.prepare import Prepared, judging

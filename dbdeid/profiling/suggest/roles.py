@@ -19,8 +19,8 @@ from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
+from dbdeid.profiling.date_precision import date_differences
 from dbdeid.profiling.detect import IDENTIFYING, DetectedColumn
-from dbdeid.profiling.found_dates import date_differences
 from dbdeid.profiling.possible_identifiers import BIRTHS, INSIDE, direct, doubts, look
 from dbdeid.profiling.suggest import agreement, hierarchies, role_costs, subject_columns
 from dbdeid.profiling.suggest.agreement import Values

@@ -34,7 +34,7 @@ from dbdeid.privacy.common.shares import (
 )
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
 from dbdeid.verify.base.spelling import Spellings, has_spellings
 
 HELD, WHOLE, NODES = "verify_held", "verify_whole", "verify_nodes"

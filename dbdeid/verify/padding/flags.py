@@ -16,7 +16,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import CLASS_ID, Declared, Promise
-from dbdeid.verify.base.generalized import names_of, renamed
+from dbdeid.verify.base.generalization import names_of, renamed
 from dbdeid.verify.padding.padded_release import PaddedCounts
 from dbdeid.verify.records.matching import matched
 from dbdeid.verify.records.truthfulness import truthfulness

@@ -19,7 +19,7 @@ from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.base.declaration import CLASS_ID, Check, Declared
-from dbdeid.verify.base.generalized import names_of, renamed
+from dbdeid.verify.base.generalization import names_of, renamed
 from dbdeid.verify.padding.counterfeits import EXACT
 from dbdeid.verify.padding.padded_release import PaddedCounts, padded_counts, unreadable, value_of
 

@@ -20,7 +20,7 @@ from dbdeid.engine.relation import Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
 
 RAW, SOURCE, RELEASED = "verify_source", "verify_source_kinds", "verify_released_kinds"
 
