@@ -29,7 +29,7 @@ from dbdeid.workspace.workplace import check_source, workplace
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DbtPlan:
     """What was planned.
 
     Attributes:
@@ -84,7 +84,7 @@ def plan(
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> DbtPlan:
     """Search as a run would, release nothing, and write the policy that was found as a dbt seed.
 
     The seed holds what was declared, and which level was chosen of it: no value that is only in
@@ -134,7 +134,7 @@ def plan(
         with clock.phase("write"):
             _write(place, text)
     names = [q.name for q in prepared.quasi_identifiers]
-    return Plan(
+    return DbtPlan(
         release=file.spec.release,
         seed=place,
         source=PurePath(file.spec.source_name).stem,
