@@ -151,14 +151,16 @@ def plan(
 
 
 def _policy(
-    prepared: Prepared, found: full_domain.Plan
+    prepared: Prepared, found: full_domain.FullDomainPlan
 ) -> Iterator[tuple[str, tuple[seed.Rule, ...]]]:
     for q, level in zip(prepared.quasi_identifiers, found.node, strict=True):
         bound = next(c for c in prepared.bound.quasi_identifiers if c.name == q.name)
         yield q.name, seed.rules(q, bound, level)
 
 
-def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Session) -> None:
+def _require_releasable(
+    prepared: Prepared, found: full_domain.FullDomainPlan, session: Session
+) -> None:
     """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
 
     Raises:

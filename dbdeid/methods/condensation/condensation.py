@@ -32,7 +32,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CondensationPlan:
     """Synthetic records, and where they come from.
 
     Attributes:
@@ -56,7 +56,7 @@ def plan(
     parameters: Parameters,
     progress: Callable[[Any], None] | None = None,
     offer: Any = None,
-) -> Plan:
+) -> CondensationPlan:
     """Cluster the staged source, and draw as many synthetic records from each cluster.
 
     Args:
@@ -127,7 +127,7 @@ def plan(
         "clusters": synthetic.clusters,
         "seconds_of": seconds,
     }
-    return Plan(codes, values, condensed, synthetic, search)
+    return CondensationPlan(codes, values, condensed, synthetic, search)
 
 
 def coded(session: Session, synthesis: Synthesis) -> Codes:
@@ -278,7 +278,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: CondensationPlan,
     parameters: Parameters,
 ) -> Written:
     """The release as a temporary table, sorted and ready to be verified, and its clusters.

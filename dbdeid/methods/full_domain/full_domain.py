@@ -44,7 +44,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FullDomainPlan:
     """The transformation found, and what is known of it.
 
     `metrics` are those that every check finds, and the objective; `kept` is what stays, as
@@ -67,7 +67,7 @@ def plan(
     parameters: Parameters,
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> FullDomainPlan:
     """The best transformation that satisfies the models, or the one that was given.
 
     Args:
@@ -115,7 +115,7 @@ def plan(
         and parameters.objective in ADDED_UP,
         starred=parameters.keep,
     )
-    return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
+    return FullDomainPlan(found.node, found.check, scores, how, kept, readings, downcoded)
 
 
 def _readings(
@@ -171,7 +171,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: FullDomainPlan,
     parameters: Parameters,
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
@@ -195,7 +195,7 @@ def write(
 
 
 def outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: FullDomainPlan, parameters: Parameters
 ) -> Outcome:
     """What is known of a release of a plan."""
     keeps = parameters.keep and plan.check.suppressed > 0

@@ -37,7 +37,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecodingPlan:
     """The blocks, whose records are staged.
 
     Attributes:
@@ -63,7 +63,7 @@ def plan(
     parameters: Parameters,
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> RecodingPlan:
     """Blocks of records in which every declared model holds.
 
     Args:
@@ -127,7 +127,7 @@ def plan(
             taxonomy, demands, parameters.sensitive, blocks, regions, recoding.algorithm
         )
     downcoded = downcoding.of_blocks(taxonomy, units, blocks, regions)
-    return Plan(blocks, columns, found_metrics, search, readings, downcoded)
+    return RecodingPlan(blocks, columns, found_metrics, search, readings, downcoded)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
@@ -295,7 +295,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: RecodingPlan,
     parameters: Parameters,
 ) -> Written:
     """The release, its dictionary and the private crosswalk as temporary tables.

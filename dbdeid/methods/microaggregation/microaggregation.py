@@ -30,7 +30,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MicroaggregationPlan:
     """The groups, whose records are staged.
 
     Attributes:
@@ -52,7 +52,7 @@ def plan(
     parameters: Parameters,
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> MicroaggregationPlan:
     """Groups of at least k records each.
 
     Args:
@@ -116,7 +116,7 @@ def plan(
         "gap": None,
         "groups": masked.groups,
     }
-    return Plan(masks, masked, metrics, search)
+    return MicroaggregationPlan(masks, masked, metrics, search)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
@@ -133,7 +133,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: MicroaggregationPlan,
     parameters: Parameters,
 ) -> Written:
     """The release and the private crosswalk as temporary tables, sorted and ready to be verified.
