@@ -29,7 +29,7 @@ from dbdeid.workspace.workplace import check_source, workplace
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DbtPlan:
     """What was planned.
 
     Attributes:
@@ -84,7 +84,7 @@ def plan(
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> DbtPlan:
     """Search as a run would, release nothing, and write the policy that was found as a dbt seed.
 
     The seed holds what was declared, and which level was chosen of it: no value that is only in
@@ -119,7 +119,7 @@ def plan(
         with clock.phase("search"):
             planned = method_of(bound).plan(prepared, work.session, clock.progress, offer)
             prepared, warnings = planned.prepared, (*warnings, *planned.warnings)
-            found: full_domain.Plan = planned.plan
+            found: full_domain.FullDomainPlan = planned.plan
         with clock.phase("look"):
             _require_releasable(planned, work.session)
     text = seed.written(file.spec.release, list(_policy(prepared, found)))
@@ -127,7 +127,7 @@ def plan(
         with clock.phase("write"):
             _write(place, text)
     names = [q.name for q in prepared.quasi_identifiers]
-    return Plan(
+    return DbtPlan(
         release=file.spec.release,
         seed=place,
         source=PurePath(file.spec.source_name).stem,
@@ -144,14 +144,14 @@ def plan(
 
 
 def _policy(
-    prepared: Prepared, found: full_domain.Plan
+    prepared: Prepared, found: full_domain.FullDomainPlan
 ) -> Iterator[tuple[str, tuple[seed.Rule, ...]]]:
     for q, level in zip(prepared.quasi_identifiers, found.node, strict=True):
         bound = next(c for c in prepared.bound.quasi_identifiers if c.name == q.name)
         yield q.name, seed.rules(q, bound, level)
 
 
-def _require_releasable(planned: Planned[full_domain.Plan], session: Session) -> None:
+def _require_releasable(planned: Planned[full_domain.FullDomainPlan], session: Session) -> None:
     """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
 
     Raises:

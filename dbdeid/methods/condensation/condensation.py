@@ -41,7 +41,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CondensationPlan:
     """Synthetic records, and where they come from.
 
     Attributes:
@@ -65,7 +65,7 @@ def plan(
     parameters: Parameters[object],
     progress: Callable[[Any], None] | None = None,
     offer: Any = None,
-) -> Plan:
+) -> CondensationPlan:
     """Cluster the staged source, and draw as many synthetic records from each cluster.
 
     Args:
@@ -135,7 +135,7 @@ def plan(
         "clusters": synthetic.clusters,
         "seconds_of": seconds,
     }
-    return Plan(codes, values, condensed, synthetic, search)
+    return CondensationPlan(codes, values, condensed, synthetic, search)
 
 
 def coded(session: Session, synthesis: Synthesis) -> Codes:
@@ -286,7 +286,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: CondensationPlan,
     parameters: Parameters[object],
 ) -> Written:
     """The release as a temporary table, sorted and ready to be verified, and its clusters.
@@ -316,7 +316,7 @@ def write(
     return Written(staged, None, staged, outcome, staged, clusters=clusters)
 
 
-class CondensationMethod(Method[Plan]):
+class CondensationMethod(Method[CondensationPlan]):
     """Synthetic records in place of all records."""
 
     def parameters(
@@ -334,11 +334,11 @@ class CondensationMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[CondensationPlan]:
         """Synthetic records, not yet in the database."""
         return Planned(prepared, plan(session, (), prepared.parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[CondensationPlan], session: Session) -> Written:
         """The release and its clusters."""
         prepared = planned.prepared
         return write(session, (), prepared.released, planned.plan, prepared.parameters)

@@ -60,7 +60,7 @@ SECRET_SEED = 2**64
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CounterfeitPlan:
     """Where counterfeit records go, with the tables that say so staged.
 
     Attributes:
@@ -84,7 +84,7 @@ def plan(
     parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> CounterfeitPlan:
     """The best transformation under the ceiling whose counterfeit records can be placed.
 
     Args:
@@ -111,7 +111,7 @@ def plan(
 
 def _full_domain(
     ground: Ground, names: Names, parameters: Parameters[object], progress: Follow | None
-) -> Plan:
+) -> CounterfeitPlan:
     """One transformation of all records, the best whose counterfeit records can be placed."""
     padding, session = padding_of(parameters), ground.session
     limit = padding.limit(ground.tuples.records)
@@ -137,7 +137,7 @@ def _full_domain(
 
 def _borrowed(
     ground: Ground, names: Names, parameters: Parameters[object], progress: Follow | None
-) -> Plan:
+) -> CounterfeitPlan:
     """Classes made one by one under the ceiling, with records borrowed from large ones.
 
     What cannot be placed under the ceiling is tried with a record more in each padded class, then
@@ -165,7 +165,7 @@ def _borrowed(
             padded = _padded(ground, parameters, size, h, recoded.degree, drawn)
             search = _found_by("borrow", ground.lattice.size, len(nodes), recoded.looked_at)
             metrics = {"loss": recoded.loss}
-            return Plan(None, recoded.shown, padded, metrics, search)
+            return CounterfeitPlan(None, recoded.shown, padded, metrics, search)
     least = min([n for n in (first.fewest, *fewest) if n is not None], default=None)
     raise _unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
 
@@ -204,7 +204,7 @@ def _plan(
     found: Ceiled,
     size: int,
     drawn: Drawn,
-) -> Plan:
+) -> CounterfeitPlan:
     padding, need = padding_of(parameters), found.best
     assert need is not None
     assert found.h is not None
@@ -213,7 +213,9 @@ def _plan(
         for q, level in zip(names.quasi_identifiers, need.node, strict=True)
     )
     padded = _padded(ground, parameters, size, found.h, need.degree, drawn)
-    return Plan(need.node, shown, padded, {"loss": need.loss}, _described(found, padding))
+    return CounterfeitPlan(
+        need.node, shown, padded, {"loss": need.loss}, _described(found, padding)
+    )
 
 
 def _padded(
@@ -321,7 +323,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: CounterfeitPlan,
     parameters: Parameters[object],
 ) -> Written:
     """The release, its catalog and dictionary as temporary tables, ready to be verified.
@@ -378,7 +380,7 @@ def _catalog(session: Session, padding: Padding) -> Relation | None:
     return session.run(padded_rows.catalog_step(CATALOG, CATALOG_GROUPS, padding.sensitive))
 
 
-class CounterfeitMethod(Method[Plan]):
+class CounterfeitMethod(Method[CounterfeitPlan]):
     """Counterfeit records in classes that are too small."""
 
     def parameters(
@@ -396,12 +398,12 @@ class CounterfeitMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[CounterfeitPlan]:
         """The best transformation under the ceiling, and the places of counterfeit records."""
         qis, parameters = prepared.quasi_identifiers, prepared.parameters
         return Planned(prepared, plan(session, qis, parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[CounterfeitPlan], session: Session) -> Written:
         """The release, its catalog and dictionary."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, prepared.parameters

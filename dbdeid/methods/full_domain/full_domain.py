@@ -50,7 +50,7 @@ from dbdeid.spec.method.full_domain import FullDomain
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FullDomainPlan:
     """The transformation found, and what is known of it.
 
     `metrics` are those that every check finds, and the objective; `kept` is what stays, as
@@ -73,7 +73,7 @@ def plan(
     parameters: Parameters[Levels],
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> FullDomainPlan:
     """The best transformation that satisfies the models, or the one that was given.
 
     Args:
@@ -121,7 +121,7 @@ def plan(
         and parameters.options.objective in ADDED_UP,
         starred=parameters.keep,
     )
-    return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
+    return FullDomainPlan(found.node, found.check, scores, how, kept, readings, downcoded)
 
 
 def _readings(
@@ -177,7 +177,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: FullDomainPlan,
     parameters: Parameters[Levels],
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
@@ -201,7 +201,9 @@ def write(
 
 
 def outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters[Levels]
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    plan: FullDomainPlan,
+    parameters: Parameters[Levels],
 ) -> Outcome:
     """What is known of a release of a plan."""
     keeps = parameters.keep and plan.check.suppressed > 0
@@ -265,7 +267,7 @@ def steps(draft: Draft) -> Iterator[Step]:
 # -- the method ---------------------------------------------------------------------------------
 
 
-class FullDomainMethod(Method[Plan]):
+class FullDomainMethod(Method[FullDomainPlan]):
     """One transformation of all records."""
 
     def parameters(
@@ -296,12 +298,12 @@ class FullDomainMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[FullDomainPlan]:
         """The best transformation that satisfies the models, or the one that was given."""
         qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
         return Planned(prepared, plan(session, qis, parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[FullDomainPlan], session: Session) -> Written:
         """The release and its dictionary."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)

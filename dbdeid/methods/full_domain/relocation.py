@@ -43,7 +43,7 @@ MOVES = Relation("deid_moves", schema="main", catalog="temp")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RelocationPlan:
     """The transformation, and the tuples whose records move.
 
     Attributes:
@@ -53,7 +53,7 @@ class Plan:
         to: for each of them the row whose quasi-identifiers it gets.
     """
 
-    found: full_domain.Plan
+    found: full_domain.FullDomainPlan
     tuples: Tuples
     moved: Ints
     to: Ints
@@ -65,7 +65,7 @@ def plan(
     parameters: Parameters[Levels],
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> RelocationPlan:
     """The transformation of least loss that leaves no more records in small classes than may move.
 
     Raises:
@@ -76,7 +76,7 @@ def plan(
     tuples = Ground.of(session, lattice, parameters).tuples
     kept = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
     moved = np.flatnonzero(~kept)
-    return Plan(found, tuples, moved, _nearest(lattice, tuples, found.node, kept, moved))
+    return RelocationPlan(found, tuples, moved, _nearest(lattice, tuples, found.node, kept, moved))
 
 
 def _nearest(
@@ -109,7 +109,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: RelocationPlan,
     parameters: Parameters[Levels],
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
@@ -166,7 +166,9 @@ def moved_step(quasi_identifiers: Sequence[str], released: Sequence[str]) -> Ste
 
 
 def _outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters[Levels]
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    plan: RelocationPlan,
+    parameters: Parameters[Levels],
 ) -> Outcome:
     """What is known of the release, its metrics those of the records where they are now."""
     tuples = plan.tuples
@@ -186,7 +188,7 @@ def _outcome(
     )
 
 
-class RelocationMethod(Method[Plan]):
+class RelocationMethod(Method[RelocationPlan]):
     """One transformation, and the records of small classes in others."""
 
     def parameters(
@@ -206,12 +208,12 @@ class RelocationMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[RelocationPlan]:
         """The transformation of least loss, and what moves where."""
         qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
         return Planned(prepared, plan(session, qis, parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[RelocationPlan], session: Session) -> Written:
         """The release and its dictionary."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)

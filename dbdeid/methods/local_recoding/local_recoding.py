@@ -47,7 +47,7 @@ SLOW = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecodingPlan:
     """The blocks, whose records are staged.
 
     Attributes:
@@ -73,7 +73,7 @@ def plan(
     parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> RecodingPlan:
     """Blocks of records in which every declared model holds.
 
     Args:
@@ -137,7 +137,7 @@ def plan(
             taxonomy, demands, parameters.sensitive, blocks, regions, recoding.algorithm
         )
     downcoded = downcoding.of_blocks(taxonomy, units, blocks, regions)
-    return Plan(blocks, columns, found_metrics, search, readings, downcoded)
+    return RecodingPlan(blocks, columns, found_metrics, search, readings, downcoded)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]) -> Names:
@@ -308,7 +308,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: RecodingPlan,
     parameters: Parameters[object],
 ) -> Written:
     """The release, its dictionary and the private crosswalk as temporary tables.
@@ -359,7 +359,7 @@ def steps(names: Names, unchanged: Sequence[str]) -> tuple[Step, Step]:
     return recoded_rows.blocks_step(names), recoded_rows.recoded_step(names, unchanged)
 
 
-class LocalRecodingMethod(Method[Plan]):
+class LocalRecodingMethod(Method[RecodingPlan]):
     """Blocks of records, each generalized by itself."""
 
     def parameters(
@@ -379,12 +379,12 @@ class LocalRecodingMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[RecodingPlan]:
         """Blocks of records in which every declared model holds."""
         qis, parameters = prepared.quasi_identifiers, prepared.parameters
         return Planned(prepared, plan(session, qis, parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[RecodingPlan], session: Session) -> Written:
         """The release, its dictionary and the private crosswalk."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, prepared.parameters

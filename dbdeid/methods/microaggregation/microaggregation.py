@@ -37,7 +37,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MicroaggregationPlan:
     """The groups, whose records are staged.
 
     Attributes:
@@ -59,7 +59,7 @@ def plan(
     parameters: Parameters[object],
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> MicroaggregationPlan:
     """Groups of at least k records each.
 
     Args:
@@ -123,7 +123,7 @@ def plan(
         "gap": None,
         "groups": masked.groups,
     }
-    return Plan(masks, masked, metrics, search)
+    return MicroaggregationPlan(masks, masked, metrics, search)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]) -> Names:
@@ -135,7 +135,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: MicroaggregationPlan,
     parameters: Parameters[object],
 ) -> Written:
     """The release and the private crosswalk as temporary tables, sorted and ready to be verified.
@@ -156,7 +156,7 @@ def write(
     return Written(staged, None, staged, outcome, staged, crosswalk=crosswalk)
 
 
-class MicroaggregationMethod(Method[Plan]):
+class MicroaggregationMethod(Method[MicroaggregationPlan]):
     """The means of small groups in place of quasi-identifiers."""
 
     def parameters(
@@ -174,12 +174,12 @@ class MicroaggregationMethod(Method[Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[Plan]:
+    ) -> Planned[MicroaggregationPlan]:
         """Groups of at least k records each."""
         qis, parameters = prepared.quasi_identifiers, prepared.parameters
         return Planned(prepared, plan(session, qis, parameters, progress, offer))
 
-    def write(self, planned: Planned[Plan], session: Session) -> Written:
+    def write(self, planned: Planned[MicroaggregationPlan], session: Session) -> Written:
         """The release and the private crosswalk."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, prepared.parameters

@@ -27,7 +27,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.spec.names import EVALUATIONS, FRONTIER
 
 
-class PolicyMethod(Method[full_domain.Plan]):
+class PolicyMethod(Method[full_domain.FullDomainPlan]):
     """A policy of the frontier of risk and loss, which every record takes."""
 
     def parameters(
@@ -45,7 +45,7 @@ class PolicyMethod(Method[full_domain.Plan]):
         session: Session,
         progress: Callable[[Any], None] | None = None,
         offer: Offer | None = None,
-    ) -> Planned[full_domain.Plan]:
+    ) -> Planned[full_domain.FullDomainPlan]:
         """The policy that the spec chooses of the frontier.
 
         Raises:
@@ -67,7 +67,7 @@ class PolicyMethod(Method[full_domain.Plan]):
             ),
         )
 
-    def write(self, planned: Planned[full_domain.Plan], session: Session) -> Written:
+    def write(self, planned: Planned[full_domain.FullDomainPlan], session: Session) -> Written:
         """The release and its dictionary."""
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, levels_of(prepared.parameters)
