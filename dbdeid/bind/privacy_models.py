@@ -80,7 +80,7 @@ def mistakes(file: SpecFile, columns: Mapping[str, BoundColumn]) -> Iterator[Mis
 
 
 def _described(column: BoundColumn) -> SensitiveColumn:
-    """A column as models ask for it; codes of a kind are neither numbers nor in an order."""
+    """A column as models ask for it; categories are neither numbers nor in an order."""
     return SensitiveColumn(
         column.name,
         column.column.shown_type,

@@ -26,6 +26,7 @@ from dbdeid.evaluation.fidelity import COMPARED
 from dbdeid.methods.common.mixed_levels import Mixed
 from dbdeid.release import record
 from dbdeid.spec.metric_spec import METRICS, OF_EVERY, ON_REQUEST, metrics_of
+from dbdeid.utility.catalog import CATALOG
 
 OF_LOCAL = metrics_of("local")
 SUMMED = ("nonuniform_entropy", "ambiguity", "kl_divergence")
@@ -112,6 +113,8 @@ def test_what_applies_is_measured(con: Any) -> None:
         *(f"{n}.value" for n in OF_ILLNESS),
         *(f"distribution.{n}" for n in ("age", "records", "label", "value")),
     }
+    of_each = {metric.name for metric in CATALOG if metric.sensitive == "each"}
+    assert {name for name in named if name not in result.metrics} == of_each == {*OF_ILLNESS}
     again = dbdeid.run(spec("loss"), con)
     assert dict(again.metrics) == dict(result.metrics)  # to the last digit
     no_illness = spec("loss")

@@ -51,7 +51,7 @@ class SensitiveColumn:
     Attributes:
         name: as the source spells it.
         type: as it is shown.
-        family: of its type; empty where the spec says that its values are codes of a kind.
+        family: of its type; empty where the spec says that its values are categories.
         hierarchy: whether it has one.
     """
 
