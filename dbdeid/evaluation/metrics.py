@@ -19,6 +19,8 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.methods.attacks.downcoding import Downcoded
 from dbdeid.methods.attacks.minimality import Reading
 from dbdeid.methods.common.outcome import Outcome, Written, domain_of
+from dbdeid.methods.condensation.details import synthetic_of
+from dbdeid.methods.counterfeit.details import padded_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.publish.tables import Public
 from dbdeid.spec.metric_spec import OF_SENSITIVE
@@ -47,7 +49,7 @@ def measured(
 ) -> dict[str, float]:
     """The metrics that are asked for, by name; those of columns as `<name>.<columns>`."""
     found: dict[str, float] = {}
-    if written.outcome.padded is not None:
+    if prepared.bound.spec.method.family == "padded":
         return _of_padded(prepared, written, session, asked)
     if not set(LABELLED).isdisjoint(asked):
         found |= _of_labels(prepared, written, session, asked)
@@ -88,7 +90,8 @@ def of_synthetic(
 ) -> dict[str, float]:
     """The metrics of synthetic records that are asked for."""
     assert written.clusters is not None
-    assert written.outcome.synthetic is not None
+    synthetic = synthetic_of(written.outcome)
+    assert synthetic is not None
     released = written.released
     found: dict[str, float] = {}
     if "moments" in asked:
@@ -109,7 +112,7 @@ def of_synthetic(
         hits = exact_hits(session, session.temp(SOURCE.name), released, released.names)
         found["exact_hits"] = hits.share
         found["exact_hits.unique"] = hits.share_of_unique
-    trial, shadows = written.outcome.synthetic.trial, written.outcome.synthetic.shadows
+    trial, shadows = synthetic.trial, synthetic.shadows
     if trial is not None and shadows is not None:
         membership = {
             "membership": max(trial.auc, shadows.everyone.auc),
@@ -195,7 +198,7 @@ def _of_padded(
 ) -> dict[str, float]:
     """The metrics of a release with counterfeit records; a class is as large as it is released."""
     found: dict[str, float] = {}
-    padded = written.outcome.padded
+    padded = padded_of(written.outcome)
     assert padded is not None
     if "reconstruction_error" in asked:
         public = Public(written.released, written.dictionary, written.catalog)

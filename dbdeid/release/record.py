@@ -17,7 +17,10 @@ from dbdeid.evaluation.fidelity import Fidelity
 from dbdeid.evaluation.metrics import measured, of_masked, of_synthetic
 from dbdeid.evaluation.usefulness import useless
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
-from dbdeid.methods.common.outcome import Outcome, Padded, Synthetic, Written
+from dbdeid.methods.common.outcome import Outcome, Written
+from dbdeid.methods.condensation.details import Synthetic, synthetic_of
+from dbdeid.methods.counterfeit.details import Padded, padded_of
+from dbdeid.methods.microaggregation.details import masked_of
 from dbdeid.prepare.prepare import Prepared, risk_before
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.privacy import MODELS
@@ -61,12 +64,13 @@ def record_of(
         seconds: of each phase.
     """
     spec, outcome = prepared.bound.spec, written.outcome
-    if outcome.synthetic is not None:
-        found = _of_synthetic(prepared, written, outcome.synthetic, session)
+    synthetic, masked = synthetic_of(outcome), masked_of(outcome)
+    if synthetic is not None:
+        found = _of_synthetic(prepared, written, synthetic, session)
     else:
         found = _of_classes(prepared, written, session)
     metrics = {**found["metrics"], **fidelity.metrics}
-    padding, weighed = outcome.padded, prepared.weighed
+    padding, weighed = padded_of(outcome), prepared.weighed
     learning = counterfeit_suspicion.attacked(prepared, written, session)
     metrics |= counterfeit_suspicion.metrics_of(learning)
     asked = kept_metrics(spec.evaluate.metrics)
@@ -82,13 +86,13 @@ def record_of(
         "source": spec.source_name,
         "source_rows": prepared.rows,
         "source_subjects": prepared.subjects if spec.subject else None,
-        "counterfeit_rows": padding.counterfeits if padding else 0,
-        "relocated_rows": outcome.relocated or 0,
-        "recoding": _recoding(outcome),
+        "counterfeit_rows": outcome.details.added,
+        "relocated_rows": outcome.details.moved,
+        "recoding": _recoding(prepared, outcome),
         "padding": _padding(padding, learning) if padding else None,
         "weighed": asdict(weighed) if weighed else None,
-        "synthetic": asdict(outcome.synthetic) if outcome.synthetic else None,
-        "masked": asdict(outcome.masked) if outcome.masked else None,
+        "synthetic": asdict(synthetic) if synthetic else None,
+        "masked": asdict(masked) if masked else None,
         "readings": [asdict(reading) for reading in outcome.readings],
         "downcoded": asdict(outcome.downcoded) if outcome.downcoded else None,
         "draws": drawing.key if (drawing := prepared.parameters.drawing) else None,
@@ -125,11 +129,10 @@ def _padding(padded: Padded, learning: Suspected | None) -> dict[str, Any]:
     return found | {"learned": learned, "told": counterfeit_suspicion.bound(found, learning)}
 
 
-def _recoding(outcome: Outcome) -> str:
-    if outcome.masked is not None:
-        return "means"
-    if outcome.synthetic is not None:
-        return "none"
+def _recoding(prepared: Prepared, outcome: Outcome) -> str:
+    values = prepared.bound.spec.method.can.values
+    if values != "generalized":
+        return "means" if values == "means" else "none"
     return "local" if outcome.node is None else "global"
 
 
@@ -170,7 +173,7 @@ def _of_classes(prepared: Prepared, written: Written, session: Session) -> dict[
     asked = kept_metrics(spec.evaluate.metrics)
     losses: dict[str, float] = {}
     loss = None
-    if outcome.masked is not None:
+    if masked_of(outcome) is not None:
         metrics = of_masked(prepared, written, session, asked)
     else:
         losses = _column_losses(prepared, outcome, real)
