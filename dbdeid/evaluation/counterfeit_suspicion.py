@@ -12,7 +12,8 @@ from dbdeid.data.weights import WEIGHT, weighted
 from dbdeid.engine.relation import cast, column
 from dbdeid.engine.session import Session
 from dbdeid.methods.attacks.counterfeit_suspicion import Rows, Suspected, suspected
-from dbdeid.methods.common.outcome import Padded, Written
+from dbdeid.methods.common.outcome import Written
+from dbdeid.methods.counterfeit.details import Padded, padded_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.verify.base.declaration import CLASS_ID
 
@@ -27,7 +28,7 @@ def attacked(prepared: Prepared, written: Written, session: Session) -> Suspecte
     Without a catalog the attacker is taken to know how many records are counterfeit, and begins
     with as much suspicion of each record of a class that may be padded. None where nothing is.
     """
-    padded = written.outcome.padded
+    padded = padded_of(written.outcome)
     if padded is None or written.flagged is None:
         return None
     if not padded.counterfeits:

@@ -21,6 +21,8 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.evaluation import counterfeit_suspicion
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
 from dbdeid.methods.common.outcome import Outcome, Written, domain_of
+from dbdeid.methods.counterfeit.details import padded_of
+from dbdeid.methods.microaggregation.details import masked_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.publish.tables import Public
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
@@ -120,7 +122,7 @@ class RunEvidence:
     @cached_property
     def answering(self) -> tuple[Relation, str | None]:
         """What a reader counts in: the table, and its column of weights if records have one."""
-        written, padded = self.written, self.written.outcome.padded
+        written, padded = self.written, padded_of(self.written.outcome)
         public = Public(written.released, written.dictionary, written.catalog)
         return public.answering(self.session, padded.sensitive if padded else None)
 
@@ -156,11 +158,11 @@ class RunEvidence:
     def class_sizes(self) -> ClassSizes | None:
         """The sizes of the classes where no record is removed; others the method has counted."""
         outcome, keys = self.written.outcome, list[exp.Expr]()
-        if outcome.padded is not None:
+        if padded_of(outcome) is not None:
             keys = [exp.column(CLASS_ID)]
         elif self.written.crosswalk is None:
             return None
-        elif outcome.masked is not None:
+        elif masked_of(outcome) is not None:
             keys = [column(name) for name in self.names]
         else:
             keys = [cast(column(name), "VARCHAR") for name in self.names]

@@ -13,6 +13,7 @@ from dbdeid.data.classes import CODED, SOURCE
 from dbdeid.engine.relation import MEASURED
 from dbdeid.evaluation import counterfeit_suspicion, inference
 from dbdeid.evaluation.evidence import Evidence, RunEvidence
+from dbdeid.methods.condensation.details import synthetic_of
 from dbdeid.spec.metric_spec import metrics_of
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.block_entropy import block_entropy
@@ -188,7 +189,7 @@ def _exact_hits(of: RunEvidence) -> Figures:
 
 
 def _membership(of: RunEvidence) -> Figures:
-    synthetic = of.written.outcome.synthetic
+    synthetic = synthetic_of(of.written.outcome)
     if synthetic is None or synthetic.trial is None or synthetic.shadows is None:
         return {}
     trial, shadows = synthetic.trial, synthetic.shadows
@@ -202,7 +203,7 @@ def _membership(of: RunEvidence) -> Figures:
 
 
 def _people_at_risk(of: RunEvidence) -> Figures:
-    synthetic = of.written.outcome.synthetic
+    synthetic = synthetic_of(of.written.outcome)
     if synthetic is None or synthetic.trial is None or synthetic.shadows is None:
         return {}
     shadows = synthetic.shadows

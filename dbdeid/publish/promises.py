@@ -10,6 +10,8 @@ from dbdeid.bind import safe_harbor
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.engine.relation import Column
 from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.condensation.details import synthetic_of
+from dbdeid.methods.counterfeit.details import padded_of
 from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.spec.release_spec import published
@@ -25,16 +27,16 @@ def declared_of(prepared: Prepared, outcome: Outcome) -> Declared:
     }
     node = outcome.node or ()
     names = [q.name for q in prepared.quasi_identifiers]
-    padded = asdict(outcome.padded) if outcome.padded else None
+    padded, synthetic = padded_of(outcome), synthetic_of(outcome)
     return declare(
         prepared.bound,
         dict(zip(names, node, strict=False)),
         {q.name: q.height for q in prepared.quasi_identifiers},
         prepared.rows,
         unchanged=[name for name, levels in shown.items() if levels == {0}],
-        padded=padded,
+        padded=asdict(padded) if padded else None,
         weighed=asdict(prepared.weighed) if prepared.weighed else None,
-        synthetic=asdict(outcome.synthetic) if outcome.synthetic else None,
+        synthetic=asdict(synthetic) if synthetic else None,
     )
 
 
@@ -57,9 +59,9 @@ def declare(
         tops: top level of each quasi-identifier.
         source_rows: records of the source.
         unchanged: quasi-identifiers that are released as they are in every class.
-        padded: of a release with counterfeit records, the fields of `methods.outcome.Padded`.
+        padded: of a release with counterfeit records, the fields of `Padded` of the method.
         weighed: of a release under a policy, the fields of `verify.declared.PolicyRisk`.
-        synthetic: of synthetic records, the fields of `methods.outcome.Synthetic`.
+        synthetic: of synthetic records, the fields of `Synthetic` of the method.
     """
     spec, method = bound.spec, bound.spec.method
     keeps, masked = method.keeps_suppressed, method.can.values == "means"

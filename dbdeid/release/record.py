@@ -18,7 +18,10 @@ from dbdeid.evaluation.fidelity import Fidelity
 from dbdeid.evaluation.metrics import measured
 from dbdeid.evaluation.usefulness import useless
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
-from dbdeid.methods.common.outcome import Outcome, Padded, Synthetic, Written
+from dbdeid.methods.common.outcome import Outcome, Written
+from dbdeid.methods.condensation.details import Synthetic, synthetic_of
+from dbdeid.methods.counterfeit.details import Padded, padded_of
+from dbdeid.methods.microaggregation.details import masked_of
 from dbdeid.prepare.prepare import Prepared, risk_before
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.privacy import MODELS
@@ -63,15 +66,16 @@ def record_of(
     """
     spec, outcome = prepared.bound.spec, written.outcome
     evidence = RunEvidence(prepared, written, session)
+    synthetic, masked = synthetic_of(outcome), masked_of(outcome)
     asked = kept_metrics(spec.evaluate.metrics)
     metrics = {**outcome.metrics, **measured(evidence, {*asked, *outcome.metrics})}
     _require_kept(metrics, outcome)
     metrics = _in_order({**metrics, **fidelity.metrics}, asked)
-    if outcome.synthetic is not None:
-        found = _of_synthetic(prepared, written, outcome.synthetic, metrics)
+    if synthetic is not None:
+        found = _of_synthetic(prepared, written, synthetic, metrics)
     else:
         found = _of_classes(evidence, metrics)
-    padding, weighed = outcome.padded, prepared.weighed
+    padding, weighed = padded_of(outcome), prepared.weighed
     learning = evidence.suspected
     vain = useless(prepared, outcome, found["columns"], workload)
     return {
@@ -82,13 +86,13 @@ def record_of(
         "source": spec.source_name,
         "source_rows": prepared.rows,
         "source_subjects": prepared.subjects if spec.subject else None,
-        "counterfeit_rows": padding.counterfeits if padding else 0,
-        "relocated_rows": outcome.relocated or 0,
-        "recoding": _recoding(outcome),
+        "counterfeit_rows": outcome.details.added,
+        "relocated_rows": outcome.details.moved,
+        "recoding": _recoding(prepared, outcome),
         "padding": _padding(padding, learning) if padding else None,
         "weighed": asdict(weighed) if weighed else None,
-        "synthetic": asdict(outcome.synthetic) if outcome.synthetic else None,
-        "masked": asdict(outcome.masked) if outcome.masked else None,
+        "synthetic": asdict(synthetic) if synthetic else None,
+        "masked": asdict(masked) if masked else None,
         "readings": [asdict(reading) for reading in outcome.readings],
         "downcoded": asdict(outcome.downcoded) if outcome.downcoded else None,
         "draws": drawing.key if (drawing := prepared.parameters.drawing) else None,
@@ -125,11 +129,10 @@ def _padding(padded: Padded, learning: Suspected | None) -> dict[str, Any]:
     return found | {"learned": learned, "told": counterfeit_suspicion.bound(found, learning)}
 
 
-def _recoding(outcome: Outcome) -> str:
-    if outcome.masked is not None:
-        return "means"
-    if outcome.synthetic is not None:
-        return "none"
+def _recoding(prepared: Prepared, outcome: Outcome) -> str:
+    values = prepared.bound.spec.method.can.values
+    if values != "generalized":
+        return "means" if values == "means" else "none"
     return "local" if outcome.node is None else "global"
 
 
@@ -160,7 +163,7 @@ def _of_classes(of: RunEvidence, metrics: Mapping[str, float]) -> dict[str, Any]
     levels = dict(zip(of.names, outcome.node, strict=True)) if outcome.node is not None else {}
     k = prepared.bound.spec.smallest_class
     after = risk.measure(session, counted, of.names, k, prepared.counting)
-    losses = {} if outcome.masked is not None else of.losses
+    losses = {} if masked_of(outcome) is not None else of.losses
     return {
         "released_rows": after.records,
         "classes": after.classes,
@@ -170,7 +173,7 @@ def _of_classes(of: RunEvidence, metrics: Mapping[str, float]) -> dict[str, Any]
             for c in prepared.bound.columns
         ],
         "transformation": levels,
-        "loss": None if outcome.masked is not None else of.loss,
+        "loss": None if masked_of(outcome) is not None else of.loss,
         "metrics": metrics,
         "column_loss": losses,
         "risk": {

@@ -19,6 +19,7 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.common.outcome import Written
+from dbdeid.methods.condensation.details import synthetic_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.spellings import by_meaning, nullable
 from dbdeid.verify.base.declaration import CLASS_ID
@@ -121,8 +122,8 @@ def placed(prepared: Prepared, written: Written, session: Session) -> exp.Select
 
     None where the method does not tell which record became which.
     """
-    if written.outcome.synthetic is not None:
-        return _of_strata(prepared, session, written.outcome.synthetic.strata)
+    if (synthetic := synthetic_of(written.outcome)) is not None:
+        return _of_strata(prepared, session, synthetic.strata)
     if written.crosswalk is not None:
         return _by_crosswalk(prepared, session, written, written.crosswalk)
     if written.outcome.node is not None:

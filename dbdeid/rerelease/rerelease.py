@@ -186,6 +186,7 @@ class _Now:
         self._work, self._prepared, self._written = work, prepared, written
         self._known, self._places = known, places
         self._k = prepared.bound.spec.smallest_class
+        self._synthetic = prepared.bound.spec.method.can.values == "drawn"
         self._of: Known | None = None
         self._found: Relation | None = None
         self._sensitive = _sensitive(prepared.bound)
@@ -333,9 +334,8 @@ class _Now:
         assert one.kept is not None
         exposed, counterfeits = 0, 0
         record, rows = one.entry.record, None
-        padded = self._written.outcome.padded
-        now, then = bool(padded and padded.counterfeits), bool(record.get("counterfeit_rows"))
-        synthetic = bool(self._written.outcome.synthetic and record.get("synthetic"))
+        now, then = bool(self._written.outcome.details.added), bool(record.get("counterfeit_rows"))
+        synthetic = bool(self._synthetic and record.get("synthetic"))
         redrawn = synthetic and not self._drawn_alike(one)
         if self.rows is not None:
             rows = one.book.published_by(one.kept["run"], "published_rows")
@@ -437,7 +437,7 @@ class _Now:
     def _left(self, way: Known, which: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Sensitive columns of which joint classes have too few values, with the people there."""
         own = self.shown(way)
-        if self._written.outcome.synthetic is not None or own is None:
+        if self._synthetic or own is None:
             return
         earlier = self._overlays[way].earlier(which)
         for i, (name, least) in enumerate(self._sensitive.items()):

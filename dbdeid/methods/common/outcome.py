@@ -11,9 +11,7 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.relation import Relation
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.attacks.downcoding import Downcoded
-from dbdeid.methods.attacks.membership import Attempt
 from dbdeid.methods.attacks.minimality import Reading
-from dbdeid.methods.attacks.shadow_releases import Shadowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,98 +58,18 @@ def domain_of(coding: Coding) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Padded:
-    """What is known of a release with counterfeit records.
+class Details:
+    """What is known of a release beyond what all have; a method with more to tell extends it."""
 
-    Attributes:
-        k: what was declared.
-        size: the size that smaller classes were padded to.
-        counterfeits: records added.
-        limit: most that may be.
-        h: the ceiling of the degree of generalization, declared or found.
-        degree: the greatest degree of a record.
-        catalog: pool, paper or none.
-        groups: groups of the catalog.
-        candidates: classes that could be padded, for all that the release shows.
-        risk: the greatest probability that a record of a class is a given person's, for whoever
-            knows the method.
-        sensitive: the column whose values the catalog counts.
-        strict: whether the risk may not exceed 1/k at all.
-    """
+    @property
+    def added(self) -> int:
+        """Counterfeit records."""
+        return 0
 
-    k: int
-    size: int
-    counterfeits: int
-    limit: int
-    h: float
-    degree: float
-    catalog: str
-    groups: int
-    candidates: int
-    risk: float
-    sensitive: str | None
-    strict: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Synthetic:
-    """What is known of synthetic records.
-
-    Attributes:
-        k: the least size of a cluster that was asked for.
-        clusters: how many there are.
-        smallest: records of the smallest cluster.
-        largest: records of the largest cluster.
-        strata: columns whose combinations were condensed apart; each keeps its records.
-        merged: whether combinations of too few records were joined.
-        response: the column that the recipient explains.
-        exact: whether each cluster keeps the multiset of its responses.
-        counts: whether each cluster keeps how many records have which category.
-        nulls: whether each cluster keeps in how many records a number is missing.
-        categories: columns whose values are names.
-        calibrated: how many statistics of the recipient's models were brought near; 0: none.
-        gap: how far they are from those of the source then, as a root mean square in units of the
-            noise of sampling.
-        trial: an attack on records that were synthesized from a random half; None where the records
-            are too few for one.
-        shadows: the attack of who knows the method, on releases of random halves; None where the
-            records are too few.
-    """
-
-    k: int
-    clusters: int
-    smallest: int
-    largest: int
-    strata: tuple[str, ...]
-    merged: bool
-    response: str | None
-    exact: bool
-    counts: bool
-    nulls: bool
-    categories: tuple[str, ...]
-    calibrated: int
-    gap: float
-    trial: Attempt | None
-    shadows: Shadowed | None
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """What is known of a release whose quasi-identifiers are the means of groups.
-
-    Attributes:
-        k: the least size of a group.
-        algorithm: mdav or tfrp.
-        groups: how many there are; those that read alike are one class.
-        smallest: records of the smallest group.
-        largest: records of the largest group.
-    """
-
-    k: int
-    algorithm: str
-    groups: int
-    smallest: int
-    largest: int
+    @property
+    def moved(self) -> int:
+        """Records whose quasi-identifiers are not theirs."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +84,11 @@ class Outcome:
         suppressed_subjects: people who lose a record.
         metrics: what the method promises of the written table.
         search: how it was found, in plain values.
-        padded: of a release with counterfeit records.
-        relocated: records whose quasi-identifiers are not theirs.
-        synthetic: of records that are nobody's.
-        masked: of quasi-identifiers that are means.
         readings: what the minimality attack reads of each sensitive attribute with a model; empty
             where the method has none.
         downcoded: what the downcoding attack finds; None where the method promises nothing that it
             could start from.
+        details: what only releases of this method have.
     """
 
     node: Node | None
@@ -182,12 +97,9 @@ class Outcome:
     suppressed_subjects: int
     metrics: Mapping[str, float]
     search: Mapping[str, Any]
-    padded: Padded | None = None
-    relocated: int | None = None
-    synthetic: Synthetic | None = None
-    masked: Masked | None = None
     readings: Sequence[Reading] = ()
     downcoded: Downcoded | None = None
+    details: Details = Details()
 
 
 @dataclass(frozen=True, slots=True)

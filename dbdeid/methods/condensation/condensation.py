@@ -22,11 +22,12 @@ from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError, Mistake, Unsatisfiable
 from dbdeid.methods.common.method import Draft, Method, Planned
-from dbdeid.methods.common.outcome import Outcome, Synthetic, Written
+from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.searching import Offer
 from dbdeid.methods.condensation import findings
 from dbdeid.methods.condensation import synthetic_rows as rows
 from dbdeid.methods.condensation.calibration_targets import Measured
+from dbdeid.methods.condensation.details import Synthetic
 from dbdeid.methods.condensation.options import Synthesis, declared_method, options, synthesis_of
 from dbdeid.methods.condensation.synthetic_rows import Codes
 from dbdeid.prepare.prepare import Prepared
@@ -311,7 +312,7 @@ def write(
         suppressed_subjects=0,
         metrics={},
         search=plan.search,
-        synthetic=plan.synthetic,
+        details=plan.synthetic,
     )
     return Written(staged, None, staged, outcome, staged, clusters=clusters)
 

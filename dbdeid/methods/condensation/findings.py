@@ -15,6 +15,7 @@ from dbdeid.errors import Mistake
 from dbdeid.methods.attacks.membership import Attempt
 from dbdeid.methods.attacks.shadow_releases import PRECISION, Shadowed
 from dbdeid.methods.common.outcome import Outcome
+from dbdeid.methods.condensation.details import synthetic_of
 from dbdeid.methods.condensation.options import COUNTED_FROM, synthesis_of
 from dbdeid.methods.condensation.synthetic_rows import as_number
 from dbdeid.prepare.prepare import Prepared
@@ -157,7 +158,7 @@ def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
 
 def tried(outcome: Outcome) -> Iterator[str]:
     """What a trial found, or did not, of what synthetic records tell of who was in the data."""
-    made = outcome.synthetic
+    made = synthetic_of(outcome)
     if made is None:
         return
     if made.calibrated and made.gap > MISSED:

@@ -29,12 +29,13 @@ from dbdeid.lattice.lattice import Node
 from dbdeid.methods.attacks.minimality import PADDED, unread
 from dbdeid.methods.common.generalized import STAGED
 from dbdeid.methods.common.method import Draft, Method, Planned
-from dbdeid.methods.common.outcome import Outcome, Padded, Values, Written, values_at
+from dbdeid.methods.common.outcome import Outcome, Values, Written, values_at
 from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
 from dbdeid.methods.common.searching import Follow, Ground, Offer, lattice_of
 from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.counterfeit import padded_rows
 from dbdeid.methods.counterfeit.borrowed_rows import recode
+from dbdeid.methods.counterfeit.details import Padded
 from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
 from dbdeid.methods.counterfeit.options import Padding, options, padding_of
 from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
@@ -351,8 +352,8 @@ def write(
             0,
             plan.metrics,
             plan.search,
-            padded=plan.padded,
             readings=unread(parameters.sensitive, PADDED),
+            details=plan.padded,
         ),
         real,
         _catalog(session, padding),

@@ -27,7 +27,7 @@ from dbdeid.methods.common import release_dictionary
 from dbdeid.methods.common.generalized import STAGED, upload_labels
 from dbdeid.methods.common.levels import Levels, levels_of
 from dbdeid.methods.common.method import Draft, Method, Planned
-from dbdeid.methods.common.outcome import Outcome, Written
+from dbdeid.methods.common.outcome import Details, Outcome, Written
 from dbdeid.methods.common.release_dictionary import upload_dictionary
 from dbdeid.methods.common.searching import Ground, Offer, lattice_of
 from dbdeid.methods.full_domain import full_domain
@@ -40,6 +40,18 @@ Ints = NDArray[np.int64]
 
 MOVED = Relation("deid_moved", schema="main", catalog="temp")
 MOVES = Relation("deid_moves", schema="main", catalog="temp")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Details):
+    """What is known of a release whose records were moved: how many."""
+
+    relocated: int
+
+    @property
+    def moved(self) -> int:
+        """Records whose quasi-identifiers are not theirs."""
+        return self.relocated
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +196,7 @@ def _outcome(
         suppressed=0,
         suppressed_subjects=0,
         metrics=metrics(lattice, there, check),
-        relocated=int(tuples.weights[plan.moved].sum()),
+        details=Moved(int(tuples.weights[plan.moved].sum())),
     )
 
 

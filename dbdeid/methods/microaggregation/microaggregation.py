@@ -21,13 +21,14 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.exploration import Placed
 from dbdeid.methods.common.method import Draft, Method, Planned
-from dbdeid.methods.common.outcome import Masked, Outcome, Written
+from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.searching import Follow, Offer
 from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.local_recoding import recoded_rows
 from dbdeid.methods.local_recoding.recoded_rows import Names
 from dbdeid.methods.local_recoding.search.blocks import Blocks
 from dbdeid.methods.microaggregation import masked_rows
+from dbdeid.methods.microaggregation.details import Masked
 from dbdeid.methods.microaggregation.groups import information_loss
 from dbdeid.methods.microaggregation.masked_rows import Masks, masked_type
 from dbdeid.methods.microaggregation.options import masking_of, options
@@ -152,7 +153,7 @@ def write(
     for step in (recoded_rows.blocks_step(names), masked_rows.masked_step(names)):
         session.run(step)
     staged, crosswalk = (session.run(s) for s in recoded_rows.release_steps(names, released))
-    outcome = Outcome(None, (), 0, 0, plan.metrics, plan.search, masked=plan.masked)
+    outcome = Outcome(None, (), 0, 0, plan.metrics, plan.search, details=plan.masked)
     return Written(staged, None, staged, outcome, staged, crosswalk=crosswalk)
 
 

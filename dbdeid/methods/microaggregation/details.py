@@ -1,0 +1,31 @@
+"""What is known of a release whose quasi-identifiers are the means of groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbdeid.methods.common.outcome import Details, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Masked(Details):
+    """What is known of a release whose quasi-identifiers are the means of groups.
+
+    Attributes:
+        k: the least size of a group.
+        algorithm: mdav or tfrp.
+        groups: how many there are; those that read alike are one class.
+        smallest: records of the smallest group.
+        largest: records of the largest group.
+    """
+
+    k: int
+    algorithm: str
+    groups: int
+    smallest: int
+    largest: int
+
+
+def masked_of(outcome: Outcome) -> Masked | None:
+    """What is known of the groups of a release; None where it has no means."""
+    return outcome.details if isinstance(outcome.details, Masked) else None
