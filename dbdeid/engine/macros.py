@@ -1,5 +1,7 @@
 """The persistent macros of schema `deid`, one a file in `sql/macros`, and their installation.
 
+What several of them count alike is a file in `sql/macros/parts`, and stands in each as a table,
+``FROM __policy_classes__``: a macro that called another would need it beside it, under its name.
 Once installed they live in the database file and work in any DuckDB client, without Python.
 Names inside a macro are looked up where it is called: a file that holds `deid.hierarchies` must be
 the current database (opened directly, or after USE) for the macros that read it.
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from textwrap import indent
 
 import duckdb
 from sqlglot import exp
@@ -28,6 +31,7 @@ _DEFINITION = re.compile(
     r"\((?P<parameters>[^;]*?)\) AS(?P<table> TABLE)?\b",
     re.MULTILINE,
 )
+_PART = re.compile(r"^(?P<margin> *)(?P<word>[A-Z ]+) __(?P<part>\w+)__\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,18 @@ class Macro:
 def _load() -> tuple[Macro, ...]:
     folder = files("dbdeid.sql").joinpath("macros")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(macro for name in names for macro in _read(name, text(f"macros/{name}")))
+    return tuple(macro for name in names for macro in _read(name, _assembled(f"macros/{name}")))
+
+
+def _assembled(path: str) -> str:
+    """The text of a file with its parts in place, as if it had been written whole."""
+
+    def whole(found: re.Match[str]) -> str:
+        margin, part = found["margin"], _assembled(f"macros/parts/{found['part']}.sql")
+        body = indent(part[part.index("\n\n") :].strip(), f"{margin}  ")
+        return f"{margin}{found['word']} (\n{body}\n{margin})"
+
+    return _PART.sub(whole, text(path))
 
 
 def _read(file: str, content: str) -> Iterator[Macro]:
@@ -126,7 +141,7 @@ def script(private: bool = True) -> str:
         if (macro.private and not private) or macro.name in done:
             continue
         done.add(macro.name)
-        parts.append(text(f"macros/{macro.name}.sql").strip() + "\n")
+        parts.append(_assembled(f"macros/{macro.name}.sql").strip() + "\n")
     return "\n".join(parts)
 
 

@@ -54,33 +54,7 @@ FROM (
           ELSE len(list_distinct(flatten(list(__people))))
         END AS __size,
         COLUMNS(lambda name: name NOT IN ('__rows', '__n', '__people', '__value'))
-      FROM (
-        -- the values of each class: records with one, or subjects
-        SELECT
-          count(*) AS __rows,
-          CASE
-            WHEN subject = '' THEN count(*)
-            -- not count(DISTINCT): DuckDB would count them even where there is no subject
-            ELSE len(list_distinct(list(__who)))
-          END AS __n,
-          list_distinct(list(__who)) AS __people,
-          COLUMNS(lambda name: name <> '__who')
-        FROM (
-          SELECT
-            COLUMNS([CASE
-              WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-              ELSE CAST(subject AS VARCHAR)
-            END]) AS __who,
-            COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value,
-            COLUMNS(CASE
-              WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
-              ELSE ['null_policy must be own_category or exclude']
-            END)
-          FROM query_table(tbl)
-          WHERE null_policy = 'own_category' OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
-        )
-        GROUP BY ALL
-      )
+      FROM __class_values__
       GROUP BY ALL
     )
   )

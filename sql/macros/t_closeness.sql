@@ -34,56 +34,12 @@ FROM (
     SELECT
       whole.__share,
       pair.*
-    FROM (
-      -- the values of each class: records with one, or subjects
-      SELECT
-        count(*) AS __rows,
-        CASE
-          WHEN subject = '' THEN count(*)
-          -- not count(DISTINCT): DuckDB would count them even where there is no subject
-          ELSE len(list_distinct(list(__who)))
-        END AS __n,
-        list_distinct(list(__who)) AS __people,
-        COLUMNS(lambda name: name <> '__who')
-      FROM (
-        SELECT
-          COLUMNS([CASE
-            WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-            ELSE CAST(subject AS VARCHAR)
-          END]) AS __who,
-          COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value,
-          COLUMNS(CASE
-            WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
-            ELSE ['null_policy must be own_category or exclude']
-          END)
-        FROM query_table(tbl)
-        WHERE null_policy = 'own_category' OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
-      )
-      GROUP BY ALL
-    ) AS pair
+    FROM __class_values__ AS pair
     JOIN (
       SELECT
         __n / sum(__n) OVER () AS __share,
         __value
-      FROM (
-        SELECT
-          CASE
-            WHEN subject = '' THEN count(*)
-            -- not count(DISTINCT): DuckDB would count them even where there is no subject
-            ELSE len(list_distinct(list(__who)))
-          END AS __n,
-          __value
-        FROM (
-          SELECT
-            COLUMNS([CASE
-              WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-              ELSE CAST(subject AS VARCHAR)
-            END]) AS __who,
-            COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
-          FROM query_table(tbl)
-        )
-        GROUP BY ALL
-      )
+      FROM __all_values__
     ) AS whole
       -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
       ON hash(whole.__value) = hash(pair.__value)

@@ -62,70 +62,8 @@ FROM (
             coalesce(whole.__place - 1, 0) AS __before,
             coalesce(whole.__area - whole.__upto, 0) AS __area_before,
             pair.*
-          FROM (
-            -- the values of each class: records with one, or subjects
-            SELECT
-              count(*) AS __rows,
-              CASE
-                WHEN subject = '' THEN count(*)
-                -- not count(DISTINCT): DuckDB would count them even where there is no subject
-                ELSE len(list_distinct(list(__who)))
-              END AS __n,
-              list_distinct(list(__who)) AS __people,
-              COLUMNS(lambda name: name <> '__who')
-            FROM (
-              SELECT
-                COLUMNS([CASE
-                  WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-                  ELSE CAST(subject AS VARCHAR)
-                END]) AS __who,
-                COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value,
-                COLUMNS(CASE
-                  WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
-                  ELSE ['null_policy must be own_category or exclude']
-                END)
-              FROM query_table(tbl)
-              WHERE null_policy = 'own_category' OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
-            )
-            GROUP BY ALL
-          ) AS pair
-          LEFT JOIN (
-            SELECT
-              __place,
-              __upto,
-              sum(__upto) OVER (ORDER BY __place) AS __area,
-              __value
-            FROM (
-              SELECT
-                row_number() OVER by_value AS __place,
-                sum(__n) OVER by_value / sum(__n) OVER () AS __upto,
-                __value
-              FROM (
-                SELECT
-                  CASE
-                    WHEN subject = '' THEN count(*)
-                    -- not count(DISTINCT): DuckDB would count them even where there is no subject
-                    ELSE len(list_distinct(list(__who)))
-                  END AS __n,
-                  __value
-                FROM (
-                  SELECT
-                    COLUMNS([CASE
-                      WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-                      ELSE CAST(subject AS VARCHAR)
-                    END]) AS __who,
-                    COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
-                  FROM query_table(tbl)
-                )
-                GROUP BY ALL
-              )
-              WHERE __n > 0
-              WINDOW by_value AS (
-                ORDER BY __value NULLS LAST, hash(__value)
-                ROWS UNBOUNDED PRECEDING
-              )
-            )
-          ) AS whole
+          FROM __class_values__ AS pair
+          LEFT JOIN __value_places__ AS whole
             -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
             ON hash(whole.__value) = hash(pair.__value)
             AND whole.__value IS NOT DISTINCT FROM pair.__value
@@ -139,43 +77,7 @@ FROM (
           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         )
     ) AS class
-    ASOF LEFT JOIN (
-      SELECT
-        __place,
-        __upto,
-        sum(__upto) OVER (ORDER BY __place) AS __area,
-        __value
-      FROM (
-        SELECT
-          row_number() OVER by_value AS __place,
-          sum(__n) OVER by_value / sum(__n) OVER () AS __upto,
-          __value
-        FROM (
-          SELECT
-            CASE
-              WHEN subject = '' THEN count(*)
-              -- not count(DISTINCT): DuckDB would count them even where there is no subject
-              ELSE len(list_distinct(list(__who)))
-            END AS __n,
-            __value
-          FROM (
-            SELECT
-              COLUMNS([CASE
-                WHEN subject = '' THEN CAST(qis AS VARCHAR[])[1]
-                ELSE CAST(subject AS VARCHAR)
-              END]) AS __who,
-              COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
-            FROM query_table(tbl)
-          )
-          GROUP BY ALL
-        )
-        WHERE __n > 0
-        WINDOW by_value AS (
-          ORDER BY __value NULLS LAST, hash(__value)
-          ROWS UNBOUNDED PRECEDING
-        )
-      )
-    ) AS whole
+    ASOF LEFT JOIN __value_places__ AS whole
       ON class.__held >= whole.__upto
   )
   GROUP BY __key

@@ -23,6 +23,11 @@ def rows(con: Con, query: str) -> list[tuple[Any, ...]]:
     return con.execute(query).fetchall()
 
 
+def installed(name: str) -> str:
+    """What is installed of a file, with its parts."""
+    return "".join(macro.definition for macro in macros.MACROS if macro.name == name)
+
+
 def record(con: Con, query: str) -> dict[str, Any]:
     found = con.execute(query)
     names = [column[0] for column in found.description or ()]

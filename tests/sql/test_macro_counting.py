@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,7 +17,7 @@ from tiers import examples
 from dbdeid.engine import macros
 from dbdeid.privacy import Counting, NullPolicy
 
-from .test_macro_classes import HOSTILE, as_list, record, rows
+from .test_macro_classes import HOSTILE, as_list, installed, record, rows
 
 Con = duckdb.DuckDBPyConnection
 W = ("wildcard", "p")
@@ -324,13 +323,13 @@ def test_all_of_them_at_once_and_tables_named_like_ours(hostile: Con) -> None:
         assert rows(hostile, f"SELECT deid.k{call}, subject := 'age')") == [(1,)]
 
 
-# -- macros cannot call macros: what they share is written out in each ---------------------------
+# -- macros cannot call macros: what they share is a part of each ---------------------------------
 
 
 def test_the_classes_of_a_counting_are_the_same_text_in_every_macro() -> None:
     shared = set()
     for name in SHARING:
-        content = files("dbdeid.sql").joinpath("macros", f"{name}.sql").read_text(encoding="utf-8")
+        content = installed(name)
         parts = re.findall(r"-- subjects, or NULLs.*?\n *GROUP BY __key\n", content, re.DOTALL)
         assert len(parts) == (2 if name == "check" else 1)
         shared |= {re.sub(r"\s+", " ", part) for part in parts}
@@ -339,7 +338,7 @@ def test_the_classes_of_a_counting_are_the_same_text_in_every_macro() -> None:
 
 @pytest.mark.parametrize("name", [*SHARING, "suppress"])
 def test_no_with_for_older_duckdb_loses_it_from_a_published_file(name: str) -> None:
-    content = files("dbdeid.sql").joinpath("macros", f"{name}.sql").read_text(encoding="utf-8")
+    content = installed(name)
     assert not re.search(r"\bWITH\b", re.sub(r"--.*", "", content))
     # nor several names in EXCLUDE, which a stored macro shuffles, so that texts would differ
     assert not re.search(r"EXCLUDE \([^)]*,", content)

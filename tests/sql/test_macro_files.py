@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib.resources import files
 
 import duckdb
@@ -11,7 +12,9 @@ import sqlglot
 
 from dbdeid.engine.macros import MACROS, Macro, script
 
-FILES = sorted(p.name for p in files("dbdeid.sql").joinpath("macros").iterdir() if ".sql" in p.name)
+FOLDER = files("dbdeid.sql").joinpath("macros")
+FILES = sorted(p.name for p in FOLDER.iterdir() if ".sql" in p.name)
+PARTS = sorted(f"parts/{p.name}" for p in FOLDER.joinpath("parts").iterdir())
 NAMES = {
     "annotate",
     "average_class_size",
@@ -45,7 +48,7 @@ NAMES = {
 
 
 def content(name: str) -> str:
-    return files("dbdeid.sql").joinpath("macros", name).read_text(encoding="utf-8")
+    return FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
 def code(text: str) -> str:
@@ -57,10 +60,11 @@ def test_all_macros_are_there() -> None:
     assert [f.removesuffix(".sql") for f in FILES] == sorted({macro.name for macro in MACROS})
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_has_a_header_and_defines_the_macro_of_its_name(name: str) -> None:
+@pytest.mark.parametrize("name", [*FILES, *PARTS])
+def test_a_file_has_a_header_of_its_name(name: str) -> None:
     lines = content(name).splitlines()
-    assert re.fullmatch(rf"-- {name.removesuffix('.sql')}: .{{20,}}", lines[0])
+    stem = name.removeprefix("parts/").removesuffix(".sql")
+    assert re.fullmatch(rf"-- {stem}: .{{20,}}", lines[0])
     assert any(line.startswith("-- reads   ") for line in lines)
     assert any(line.startswith("-- gives   ") for line in lines)
     assert all(len(line) <= 100 for line in lines)
@@ -74,7 +78,21 @@ def test_a_file_parses_with_duckdb(name: str) -> None:
     assert len(statements) == len(heads) >= 1
 
 
-@pytest.mark.parametrize("name", FILES)
+def test_a_part_is_one_of_several_macros_and_stands_whole_in_each() -> None:
+    parts = "|".join(name.removeprefix("parts/").removesuffix(".sql") for name in PARTS)
+    places = re.findall(rf"(?:FROM|JOIN) __({parts})__", "".join(map(content, [*FILES, *PARTS])))
+    assert min(Counter(places).values()) > 1
+    assert len({*places}) == len(PARTS)
+    assert not re.search(rf"__({parts})__", script())
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_a_query(name: str) -> None:
+    (statement,) = duckdb.extract_statements(content(name))
+    assert statement.type == duckdb.StatementType.SELECT
+
+
+@pytest.mark.parametrize("name", [*FILES, *PARTS])
 def test_a_macro_calls_no_macro_and_pastes_no_sql(name: str) -> None:
     body = re.sub(r"'[^']*'", "''", code(content(name)))
     calls = re.findall(r"deid\.(\w+)", re.sub(r"CREATE OR REPLACE MACRO deid\.\w+", "", body))
@@ -82,7 +100,7 @@ def test_a_macro_calls_no_macro_and_pastes_no_sql(name: str) -> None:
     assert not re.search(r"\bquery\s*\(", body, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, *PARTS])
 def test_a_list_of_columns_is_always_cast_and_keywords_are_upper_case(name: str) -> None:
     body = code(content(name))
     assert "COLUMNS(qis" not in body

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from math import exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tiers import examples
 
 from dbdeid.engine import macros
 
-from .test_macro_classes import HOSTILE, as_list, record, rows
+from .test_macro_classes import HOSTILE, as_list, installed, record, rows
 
 Con = duckdb.DuckDBPyConnection
 MODELS = ("l_diversity", "t_closeness", "t_closeness_ordered", "disclosure")
@@ -331,12 +330,12 @@ def test_a_class_of_nobody_passes_nothing(shelf: Con) -> None:
 def test_the_values_of_a_class_are_the_same_text_in_every_macro() -> None:
     shared = set()
     for name in MODELS:
-        content = files("dbdeid.sql").joinpath("macros", f"{name}.sql").read_text(encoding="utf-8")
+        content = installed(name)
         parts = re.findall(r"-- the values of each class.*?GROUP BY ALL\n", content, re.DOTALL)
         assert len(parts) == 1
         shared |= {re.sub(r"\s+", " ", part) for part in parts}
     assert len(shared) == 1
-    ordered = files("dbdeid.sql").joinpath("macros/t_closeness_ordered.sql").read_text("utf-8")
+    ordered = installed("t_closeness_ordered")
     twice = re.findall(r"SELECT\s+__place,.*?UNBOUNDED PRECEDING\n *\)\n", ordered, re.DOTALL)
     assert len(twice) == 2
     assert len({re.sub(r"\s+", " ", part) for part in twice}) == 1
@@ -344,7 +343,7 @@ def test_the_values_of_a_class_are_the_same_text_in_every_macro() -> None:
 
 @pytest.mark.parametrize("name", [*MODELS, "kl", "entropy_l", "emd", "rce"])
 def test_no_with_for_older_duckdb_loses_it_from_a_published_file(name: str) -> None:
-    content = files("dbdeid.sql").joinpath("macros", f"{name}.sql").read_text(encoding="utf-8")
+    content = installed(name)
     assert not re.search(r"\bWITH\b", re.sub(r"--.*", "", content))
     assert not re.search(r"EXCLUDE \([^)]*,", content)
 
@@ -352,13 +351,7 @@ def test_no_with_for_older_duckdb_loses_it_from_a_published_file(name: str) -> N
 # -- names that could be taken for those of the macros -------------------------------------------
 
 ALIASES = sorted(
-    {
-        found
-        for name in (*MODELS, "kl")
-        for found in re.findall(
-            r"\b__\w+", files("dbdeid.sql").joinpath(f"macros/{name}.sql").read_text("utf-8")
-        )
-    }
+    {found for name in (*MODELS, "kl") for found in re.findall(r"\b__\w+", installed(name))}
 )
 OTHERS = ["pair", "whole", "class", "name", "one", "by_value", "in_class", "t", "sensitive"]
 OTHERS += ["subject", "null_policy", "truth", "estimate", "cols", "distinct_l", "entropy_l"]
