@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 from dbdeid.commands.queries.query import query
 from dbdeid.commands.queries.workload import Drawing, Written, write
@@ -81,9 +82,13 @@ COLUMNS: dict[str, Any] = {
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the owner's database."""
     monkeypatch.chdir(tmp_path)
+    zoo.fill(owner)
+    return tmp_path
+
+
+def owner() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute(PEOPLE)
-    return tmp_path
 
 
 def spec(*, without: tuple[str, ...] = (), columns: Any = None, **more: Any) -> Path:
@@ -123,6 +128,7 @@ def answered(spec: Path) -> dict[str, Any]:
 HEIGHTS = {"age": 3, "bmi": 2, "born": 2, "at": 2, ODD: 3, "kind": 2, "smokes": 1}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("level", [0, 1, 3])
 def test_whatever_the_levels_every_query_is_answered(place: Path, level: int) -> None:
     levels = {name: min(level, height) for name, height in HEIGHTS.items()}

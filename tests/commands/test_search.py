@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 import zoo
 from specs import PEOPLE, owned, small
 
@@ -152,7 +153,7 @@ def test_neighbours_are_what_applying_them_gives(people: Path) -> None:
         if 0 <= level <= tops[name]
     }
     assert {(n["column"], n["level"]) for n in found["neighbours"]} == expected
-    for neighbour in found["neighbours"]:
+    for neighbour in tiers.some(found["neighbours"], 2):
         other = {**node, neighbour["column"]: neighbour["level"]}
         if neighbour["suppressed_rows"] == 200:  # then there is nothing to release
             with pytest.raises(Unsatisfiable, match="would suppress all 200"):
