@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 import dbdeid
 from dbdeid.bind.read import read
@@ -37,15 +38,21 @@ source: visits
 columns:
   diagnosis: {role: sensitive, accept: homogeneity}
 output: {export: [public.csv, public.parquet]}
+evaluate: {metrics: []}
 """
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    with duckdb.connect(str(tmp_path / "hospital.duckdb")) as con:
-        con.execute(PATIENTS)
-    (tmp_path / "visits.yml").write_text(SPEC)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    zoo.fill(hospital)
     return tmp_path
+
+
+def hospital() -> None:
+    with duckdb.connect("hospital.duckdb") as con:
+        con.execute(PATIENTS)
+    Path("visits.yml").write_text(SPEC)
 
 
 @pytest.fixture
@@ -57,7 +64,13 @@ def con() -> duckdb.DuckDBPyConnection:
 
 def spec(preset: Any = "safe_harbor", **columns: Any) -> dict[str, Any]:
     kept = {"diagnosis": {"role": "sensitive", "accept": "homogeneity"}}
-    return {"release": "public", "preset": preset, "source": "visits", "columns": kept | columns}
+    return {
+        "release": "public",
+        "preset": preset,
+        "source": "visits",
+        "columns": kept | columns,
+        "evaluate": {"metrics": []},
+    }
 
 
 def mistakes(given: dict[str, Any], con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -67,7 +80,7 @@ def mistakes(given: dict[str, Any], con: duckdb.DuckDBPyConnection) -> dict[str,
 
 
 def test_the_preset_alone_makes_a_release_that_keeps_it(folder: Path) -> None:
-    result = dbdeid.run(folder / "visits.yml")
+    result = zoo.run("visits.yml")
     assert result.verified
     assert result.transformation == {"age": 1, "admitted": 1, "zip": 1}
     assert any("safe_harbor counts rows, not people" in w for w in result.warnings)
@@ -107,7 +120,7 @@ def test_what_it_does_and_what_it_cannot_see_is_said(con: duckdb.DuckDBPyConnect
 
 def test_a_file_that_tells_more_is_not_verified(folder: Path) -> None:
     """Mutants of an export: each breaks the promise after it is reopened, and is named."""
-    dbdeid.run(folder / "visits.yml")
+    zoo.run("visits.yml")
     for column, value in (("age", "97"), ("admitted", "2020-03"), ("zip", "036**")):
         lines = (folder / "public.csv").read_text().splitlines()
         row = dict(zip(lines[0].split(","), lines[1].split(","), strict=True)) | {column: value}

@@ -94,8 +94,8 @@ def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
 
 
 def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
-    write(target="out.duckdb", output={"export": ["out.csv"]})
-    dbdeid.run("out.yml")
+    write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
+    zoo.run("out.yml")
     asked = ["report", "out.yml", "--audience", "public", "-o", "page.html"]
     assert CliRunner().invoke(app, asked).exit_code == 0
     Path("page.html").unlink()
@@ -136,7 +136,7 @@ def test_what_is_in_the_way_is_never_given_along() -> None:
 
 def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() -> None:
     write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     exported("given")
     asked = ["report", "out.yml", "--audience", "public"]
     assert CliRunner().invoke(app, asked).exit_code == 0
@@ -159,7 +159,7 @@ def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() ->
 
 def test_a_report_of_what_is_in_no_file_tells_no_files() -> None:
     write()
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     CliRunner().invoke(app, ["report", "out.yml", "--audience", "public"])
     told = json.loads(Path("patients_public_public_report.json").read_text())
     assert "files" not in told["content"]
@@ -171,7 +171,7 @@ def test_a_page_and_its_manifest_are_written_both_or_none(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(target="out.duckdb")
-    dbdeid.run("out.yml")
+    zoo.run("out.yml")
     before = names(".")
 
     def no_memory(*_: Any) -> str:

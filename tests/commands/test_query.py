@@ -26,6 +26,7 @@ BY_SEX = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 45 GROUP BY sex ORDE
 EXACT = {"name": "full_domain", "suppression_limit": 0}
 FOUR = [{"model": "k_anonymity", "k": 4}]
 LOSSY = {"name": "full_domain", "suppression_limit": 0.5}
+AWAY = {"target": "out.duckdb", "output": {"export": ["out.parquet", "out.csv"]}}
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +57,8 @@ def prints() -> dict[str, str]:
 @pytest.mark.parametrize("where", [{}, {"target": "out.duckdb"}])
 def test_answers_lie_about_the_truth_and_nothing_is_written(where: dict[str, Any]) -> None:
     made_of = spec(method=EXACT, **where)
+    zoo.run(made_of)
     Path("spec.yml").write_text(json.dumps(made_of))
-    dbdeid.run(made_of)
     before = prints()
     found = query("spec.yml", BY_SEX)
     assert found.columns == ("sex", "n", "n_lower", "n_upper")
@@ -168,10 +169,10 @@ def test_synthetic_records_are_asked_directly() -> None:
 
 
 def test_ordinary_tables_may_be_joined_and_no_others() -> None:
+    zoo.run(spec(method=EXACT))
     sql("CREATE TABLE words AS FROM (VALUES ('f', 'she'), ('m', 'he')) t(sex, word)")
     sql("CREATE SCHEMA dim; CREATE TABLE dim.shown AS FROM words; CREATE VIEW seen AS FROM people")
     dbdeid.run(spec(release="other"))
-    dbdeid.run(spec(method=EXACT))
     asked = "SELECT word, COUNT(*) FROM people JOIN {} USING (sex) GROUP BY word ORDER BY word"
     truth = [(word, number) for word, number in sql(asked.format("words"))]
     for table in ("words", "WORDS", "main.words", "dim.shown"):
@@ -260,8 +261,8 @@ def test_a_release_that_is_not_there_or_not_of_the_spec_is_refused() -> None:
 
 
 def test_what_was_run_can_be_run_by_anybody() -> None:
-    made_of = spec(target="out.duckdb", output={"export": ["out.parquet", "out.csv"]})
-    dbdeid.run(made_of)
+    made_of = spec(**AWAY)
+    zoo.run(made_of)
     for source in (made_of, "out.duckdb", "out.parquet", "out.csv"):
         found = query(source, BY_SEX)
         assert rewritten(source, BY_SEX) == found.sql
@@ -274,8 +275,8 @@ def test_what_was_run_can_be_run_by_anybody() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", ["spark", "postgres"])
 def test_other_engines_read_plain_names(dialect: str) -> None:
-    made_of = spec(target="out.duckdb")
-    dbdeid.run(made_of)
+    made_of = spec(**AWAY)
+    zoo.run(made_of)
     text = rewritten(made_of, BY_SEX, dialect=dialect)
     (tree,) = sqlglot.parse(text, dialect=dialect)
     assert tree is not None

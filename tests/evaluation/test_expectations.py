@@ -53,6 +53,9 @@ FOUND = {
 }
 
 
+MEASURED = {"evaluate": {"metrics": ["loss"]}}
+
+
 def test_everything_that_can_be_expected_is_found() -> None:
     found = {e.name: e.found for e in judged(dict.fromkeys(FOUND, ">= 0"), RECORD)}
     assert found == FOUND
@@ -157,7 +160,7 @@ def prints(folder: Path) -> dict[str, str]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", [{"target": "out.duckdb"}, {}], ids=["target", "database"])
 def test_a_release_that_misses_them_replaces_nothing(place: Path, target: dict[str, str]) -> None:
-    given = {"database": "owner.duckdb", "output": {"export": ["out.csv"]}, **target}
+    given = {"database": "owner.duckdb", "output": {"export": ["out.csv"]}, **MEASURED, **target}
     made = dbdeid.run(small(**given, expect={"loss": "< 0.9", "suppressed": "<= 0.1"}))
     assert [e["holds"] for e in made.expectations] == [True, True]
     before = prints(place)
@@ -169,6 +172,6 @@ def test_a_release_that_misses_them_replaces_nothing(place: Path, target: dict[s
 
 
 def test_expectations_may_change_after_a_run(place: Path) -> None:
-    given = {"database": "owner.duckdb", "target": "out.duckdb"}
+    given = {"database": "owner.duckdb", "target": "out.duckdb", **MEASURED}
     dbdeid.run(small(**given))
     assert dbdeid.verify(small(**given, expect={"loss": "< 0.001"}, tags=["weekly"])).verified

@@ -88,7 +88,8 @@ def test_the_written_table_scores_what_the_search_promised(
 ) -> None:
     monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", "ab" * 32)
     linked = more.get("linked", False)
-    asked = spec(objective, **{key: value for key, value in more.items() if key != "linked"})
+    kept = {key: value for key, value in more.items() if key != "linked"}
+    asked = spec(objective, evaluate={"metrics": [objective]}, **kept)
     if linked:
         pseudonym = {"role": "identifier", "pseudonym": True}
         asked["columns"] = {**COLUMNS, "person": pseudonym}
@@ -133,7 +134,7 @@ def test_only_what_is_asked_for_is_kept(con: Any) -> None:
 
 
 def test_each_sensitive_column_has_its_own(con: Any) -> None:
-    asked = spec("loss")
+    asked = spec("loss", evaluate={"metrics": [*OF_ILLNESS]})
     asked["columns"] = {**COLUMNS, "label": {"role": "sensitive", "accept": "homogeneity"}}
     metrics = dbdeid.run(asked, con).metrics
     assert {n for n in metrics if n.startswith("attacker")} == {
@@ -168,7 +169,8 @@ def test_the_sql_engine_refuses_what_it_does_not_count(con: Any, objective: str)
     ids=["drop", "keep", "exclude", "top", "view"],
 )
 def test_reconstruction_error_of_the_written_table(con: Any, more: dict[str, Any]) -> None:
-    result = dbdeid.run(spec("loss", **more), con)
+    asked = {"metrics": ["reconstruction_error"]}
+    result = dbdeid.run(spec("loss", evaluate=asked, **more), con)
     total = [0.0, 0.0]
     values = {name: {v for (v,) in con.execute(f'SELECT "{name}" FROM people').fetchall()} for name
               in ("age", "records", "label")}  # fmt: skip
@@ -215,7 +217,8 @@ def entropy(things: Sequence[Any]) -> float:
     ids=["drop", "keep", "exclude", "subject", "top", "sql", "view"],
 )
 def test_entropies_of_the_written_table(con: Any, more: dict[str, Any]) -> None:
-    result = dbdeid.run(spec("loss", **more), con)
+    asked = {"metrics": ["block_entropy", "node_entropy"]}
+    result = dbdeid.run(spec("loss", evaluate=asked, **more), con)
     names = ("age", "records", "label")
     levels = [result.transformation[name] for name in names]
     people = con.execute('SELECT age, "records", "label" FROM people').fetchall()

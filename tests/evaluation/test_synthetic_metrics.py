@@ -77,6 +77,8 @@ def test_every_variant_holds_what_it_promises(
 @pytest.mark.parametrize("k", [5, 100])
 def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: str, k: int) -> None:
     path = recipient(shared, "colon_simulated", tmp_path, time=time, k=k)
+    made = json.loads(path.read_text()) | {"evaluate": {"metrics": []}}
+    path.write_text(json.dumps(made), encoding="utf-8")
     dbdeid.run(path)
     again = dbdeid.verify(path)
     assert again.verified

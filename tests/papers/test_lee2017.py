@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -26,14 +27,29 @@ QUASI_IDENTIFIERS = (
 QUERY = "SELECT {0}, count(*) FROM adult WHERE occupation = 'Sales' GROUP BY {0}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Made:
-    """A release, its errors (mean over groups, and sum) of counts of sales, and its export."""
+    """A release, what is asked of it in another file, and its export."""
 
     result: RunResult
-    errors: dict[str, float]
-    sums: dict[str, float]
+    asked: Path
     file: Path
+
+    @cached_property
+    def counts(self) -> list[dict[str, Any]]:
+        """The counts of sales, by each quasi-identifier."""
+        found: list[dict[str, Any]] = dbdeid.evaluate(self.asked)["queries"]["queries"]
+        return found
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Of counts of sales, the mean over groups."""
+        return {q["name"]: q["mean_group_error"] for q in self.counts}
+
+    @property
+    def sums(self) -> dict[str, float]:
+        """Of counts of sales, over all groups."""
+        return {q["name"]: q["relative_error"] for q in self.counts}
 
     @property
     def error(self) -> float:
@@ -93,7 +109,7 @@ def run(data: Path, folder: Path, place: Path, k: int, seed: int, method: dict[s
         "columns": columns,
         "privacy": [{"model": "k_anonymity", "k": k}],
         "method": method,
-        "evaluate": {"queries": "queries/*.sql"},
+        "evaluate": {"metrics": ["reconstruction_error"]},
         "output": {"export": [f"{place.name}/adult.parquet"]},
         "seed": seed,
     }
@@ -101,10 +117,9 @@ def run(data: Path, folder: Path, place: Path, k: int, seed: int, method: dict[s
     file.write_text(json.dumps(spec))
     result = dbdeid.run(file)
     assert result.verified
-    answered = dbdeid.evaluate(file)["queries"]["queries"]
-    errors = {q["name"]: q["mean_group_error"] for q in answered}
-    sums = {q["name"]: q["relative_error"] for q in answered}
-    return Made(result, errors, sums, place / "adult.parquet")
+    asked = folder / f"{place.name}.asked.json"
+    asked.write_text(json.dumps(spec | {"evaluate": {"queries": "queries/*.sql", "metrics": []}}))
+    return Made(result, asked, place / "adult.parquet")
 
 
 PADDED = {"name": "counterfeit", "h": 0.3}

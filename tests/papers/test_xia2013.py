@@ -49,6 +49,7 @@ def test_what_a_sublattice_promises_tells_what_it_keeps(shared: Path) -> None:
     assert np.corrcoef(promised, kept)[0, 1] >= 0.70
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("which", STATES)
 def test_the_search_beats_random_chains_from_the_start(shared: Path, which: str) -> None:
     gauge = gauge_of(shared, which)
