@@ -44,6 +44,7 @@ def spec(columns: Mapping[str, Any] = OPEN, **given: Any) -> dict[str, Any]:
         "source": "visits",
         "columns": dict(columns),
         "privacy": [{"model": "k_anonymity", "k": 5}],
+        "evaluate": {"metrics": []},
         "method": "full_domain",
         **given,
     }
