@@ -88,6 +88,11 @@ def small(source: str = "people", **more: Any) -> dict[str, Any]:
     }
 
 
+def unmeasured(source: str = "people", **more: Any) -> dict[str, Any]:
+    """The same, where nobody asks how much was lost: that takes a third of a small release."""
+    return small(source, **{"evaluate": {"metrics": []}, **more})
+
+
 PEOPLE = """
 CREATE TABLE people AS
 SELECT

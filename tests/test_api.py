@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from specs import PEOPLE, small
+from specs import PEOPLE, small, unmeasured
 
 import dbdeid
 from dbdeid.install import register_udfs
@@ -84,10 +84,10 @@ def test_a_release_on_a_connection(setting: str, form: str) -> None:
 def test_without_a_connection_a_release_stays_in_memory(place: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")
-    result = dbdeid.run(small(source="people.parquet"))
+    result = dbdeid.run(unmeasured(source="people.parquet"))
     assert result.verified
     with duckdb.connect() as con:
-        dbdeid.run(small(source="people.parquet"), con)
+        dbdeid.run(unmeasured(source="people.parquet"), con)
         written = con.execute(f"FROM {result.table}").df()
     for _ in range(2):  # after its session has ended
         assert result.to_df().equals(written)
@@ -98,14 +98,14 @@ def test_a_view_needs_a_database_that_stays() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")
     with pytest.raises(dbdeid.DataError, match="a view needs a database that stays"):
-        dbdeid.run(small(source="people.parquet", output={"as": "view"}))
+        dbdeid.run(unmeasured(source="people.parquet", output={"as": "view"}))
 
 
 def test_the_current_database_of_the_caller_is_the_owners() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("ATTACH ':memory:' AS other; USE other")
         con.execute(PEOPLE.replace("range(200)", "range(100)"))
-        assert dbdeid.run(small(), con).source_rows == 100
+        assert dbdeid.run(unmeasured(), con).source_rows == 100
         assert con.execute("SELECT count(*) FROM other.people_public").fetchone()
 
 
@@ -114,8 +114,8 @@ def test_a_failed_run_leaves_the_connection_usable() -> None:
         con.execute(PEOPLE)
         before = state(con)
         with pytest.raises(dbdeid.Unsatisfiable):
-            dbdeid.run(small(privacy=[{"model": "k_anonymity", "k": 201}]), con)
-        spec = small()
+            dbdeid.run(unmeasured(privacy=[{"model": "k_anonymity", "k": 201}]), con)
+        spec = unmeasured()
         del spec["columns"]["name"]
         with pytest.raises(dbdeid.SpecError, match="has no role"):
             dbdeid.run(spec, con)
@@ -126,9 +126,9 @@ def test_a_failed_run_leaves_the_connection_usable() -> None:
 def test_a_read_only_connection_is_told_so(place: Path) -> None:
     with duckdb.connect("owner.duckdb", read_only=True) as con:
         for more in ({}, {"target": "out.duckdb"}):
-            assert dbdeid.check(small(**more), con)["source_rows"] == 200
+            assert dbdeid.check(unmeasured(**more), con)["source_rows"] == 200
             with pytest.raises(dbdeid.DataError, match="read-only"):
-                dbdeid.run(small(**more), con)
+                dbdeid.run(unmeasured(**more), con)
         with pytest.raises(dbdeid.DataError, match="read-only"):
             dbdeid.install(con)
         assert con.sql("SELECT count(*) FROM people").fetchall() == [(200,)]
@@ -138,7 +138,7 @@ def test_a_read_only_connection_is_told_so(place: Path) -> None:
 
 
 def test_a_published_release_is_not_installed_in(place: Path) -> None:
-    dbdeid.run(small(database="owner.duckdb", target="out.duckdb"))
+    dbdeid.run(unmeasured(database="owner.duckdb", target="out.duckdb"))
     before = Path("out.duckdb").read_bytes()
     with duckdb.connect("out.duckdb") as con:
         with pytest.raises(dbdeid.DataError, match="a published release is not changed"):

@@ -101,9 +101,20 @@ def name_of(path: Path) -> str:
     )
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """The syntax of a module; each is parsed once."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """All that a module imports, deferred imports and those for types included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -230,8 +241,7 @@ def test_only_the_engine_knows_the_database(path: Path) -> None:
 
 def test_errors_are_caught_broadly_in_one_place_only() -> None:
     def broad(path: Path) -> bool:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        handlers = [n for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler)]
+        handlers = [n for n in nodes(path) if isinstance(n, ast.ExceptHandler)]
         return any(
             h.type is None or (isinstance(h.type, ast.Name) and h.type.id == "Exception")
             for h in handlers
@@ -259,13 +269,18 @@ def test_sql_files_parse_and_say_what_they_are(path: Path) -> None:
     assert all(sqlglot.parse(text, dialect="duckdb"))
 
 
+@cache
+def code() -> str:
+    """The text of all modules."""
+    return "\n".join(module.read_text(encoding="utf-8") for module in MODULES)
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "sql" / "steps").rglob("*.sql")), ids=lambda p: p.stem
 )
 def test_every_step_is_used(path: Path) -> None:
     name = path.relative_to(ROOT / "sql" / "steps").with_suffix("").as_posix()
-    used = any(f'"{name}"' in module.read_text(encoding="utf-8") for module in MODULES)
-    assert used, f"no module runs {path.name}"
+    assert f'"{name}"' in code(), f"no module runs {path.name}"
 
 
 def test_modules_stay_one_idea() -> None:

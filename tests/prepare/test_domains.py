@@ -44,6 +44,7 @@ def spec(column: dict[str, Any], *, population: bool = True, **method: Any) -> d
         "accept": "rows",
         "columns": {"x": {"role": "quasi_identifier", **column}, "y": "drop"},
         "privacy": [{"model": "k_anonymity", "k": 1}],
+        "evaluate": {"metrics": []},
         "method": {"name": "policy", **of_town, **method},
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from specs import PEOPLE, small
+from specs import PEOPLE, unmeasured
 
 import dbdeid
 from dbdeid.commands.explain import steps
@@ -37,7 +37,7 @@ UNCOUNTED = "SELECT age, zip, sex FROM town, range(people)"
 
 
 def spec(*models: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return small(privacy=[*(models or (K_MAP, PRESENCE, JOURNALIST))], **changes)
+    return unmeasured(privacy=[*(models or (K_MAP, PRESENCE, JOURNALIST))], **changes)
 
 
 @pytest.fixture

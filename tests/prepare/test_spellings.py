@@ -76,6 +76,7 @@ def spec(*models: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         "source": "t",
         "columns": {"age": QI, "illness": sensitive},
         "privacy": [{"model": "k_anonymity", "k": 2}, *models],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "suppression_limit": 0.0},
         **more,
     }

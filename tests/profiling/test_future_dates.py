@@ -26,6 +26,7 @@ def spec(source: str, role: str = "quasi_identifier") -> dict[str, object]:
         "target": "out.duckdb",
         "columns": {"geb": column, "sex": {"role": "quasi_identifier", "hierarchy": "suppress"}},
         "privacy": [{"model": "k_anonymity", "k": 3}],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "suppression_limit": 1.0},
     }
 

@@ -88,7 +88,7 @@ def test_one_release_is_made_from_another(home: Path) -> None:
 def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
     (home / "queries").mkdir()
     (home / "queries" / "q.sql").write_text("SELECT count(*) AS n FROM patients WHERE age < 35")
-    asked = {"queries": "queries/*.sql"}
+    asked = {"queries": "queries/*.sql", "metrics": []}
     lay_out(home, {"a": {"evaluate": asked, "expect": {"query_error": "< 0.9"}}, "b": {}})
     assert call("run")["results"][0]["expectations"][0]["holds"] is True
     write(home, "a", evaluate=asked, expect={"query_error": "= 7", "smallest_class": ">= 3"})

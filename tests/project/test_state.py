@@ -25,7 +25,7 @@ SPEC: dict[str, Any] = {
         {"model": "k_anonymity", "k": 3},
         {"model": "k_map", "k": 3, "population": "census.csv"},
     ],
-    "evaluate": {"queries": "queries/*.sql"},
+    "evaluate": {"queries": "queries/*.sql", "metrics": ["loss"]},
     "tags": ["weekly"],
 }
 TABLES = f"""

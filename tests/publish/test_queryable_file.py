@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from specs import PEOPLE, small
+from specs import PEOPLE, unmeasured
 
 import dbdeid
 from dbdeid.errors import DataError
@@ -42,7 +42,7 @@ def release(shelf: Path, place: Path) -> Release:
     """Run one of SPECS, or take the files of its last run; give its spec."""
 
     def take(name: str) -> dict[str, Any]:
-        made_of = small(
+        made_of = unmeasured(
             database=str(shelf / "owner.duckdb"),
             target="out.duckdb",
             output={"export": list(KINDS[1:])},
@@ -206,11 +206,11 @@ def test_of_several_releases_in_a_database_one_is_named(place: Path) -> None:
     made("owner.duckdb", PEOPLE)
     with pytest.raises(DataError, match="holds no release"):
         dbdeid.query("owner.duckdb", "SELECT COUNT(*) FROM people")
-    dbdeid.run(small(database="owner.duckdb"))
+    dbdeid.run(unmeasured(database="owner.duckdb"))
     with pytest.raises(DataError, match="FROM people is not the source") as refused:
         dbdeid.query("owner.duckdb", "SELECT COUNT(*) FROM people")
     assert "the source is people_public" in str(refused.value)
-    dbdeid.run(small(database="owner.duckdb", release="other", method="full_domain"))
+    dbdeid.run(unmeasured(database="owner.duckdb", release="other", method="full_domain"))
     with pytest.raises(DataError, match="several releases") as refused:
         dbdeid.query("owner.duckdb", "SELECT COUNT(*) FROM visits")
     assert "FROM one of other, people_public" in str(refused.value)
@@ -350,7 +350,7 @@ def test_whole_numbers_and_others_in_intervals_are_told_apart(place: Path) -> No
         "SELECT i % 40 AS whole, (i % 40 + 0.5)::DOUBLE AS real FROM range(200) r(i)",
     )
     intervals = QUASI | {"hierarchy": {"intervals": [20]}, "min_level": 1}
-    made_of = small(
+    made_of = unmeasured(
         "sizes",
         database="owner.duckdb",
         columns={"whole": intervals, "real": intervals},

@@ -43,6 +43,8 @@ MODELS = [
 ]
 every_algorithm = pytest.mark.parametrize("method", ALGORITHMS.values(), ids=list(ALGORITHMS))
 
+AWAY = {"target": "out.duckdb"}  # a file that another process writes: where files are looked at
+
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -54,7 +56,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def spec(method: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     found = small(
         database="owner.duckdb",
-        target="out.duckdb",
         method={"name": "local_recoding"} | (method or {}),
         privacy=MODELS,
         evaluate={"metrics": []},
@@ -63,7 +64,7 @@ def spec(method: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return found | more
 
 
-def rows(query: str, file: str = "out.duckdb") -> list[tuple[Any, ...]]:
+def rows(query: str, file: str = "owner.duckdb") -> list[tuple[Any, ...]]:
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{file}' AS given (READ_ONLY)")
         con.execute("USE given")
@@ -79,7 +80,7 @@ def classes(values: str = "illness") -> dict[tuple[Any, ...], Counter[Any]]:
 
 
 def source() -> list[tuple[Any, ...]]:
-    return rows("SELECT age, zip, sex, illness FROM people ORDER BY ALL", "owner.duckdb")
+    return rows("SELECT age, zip, sex, illness FROM people ORDER BY ALL")
 
 
 # -- what holds -----------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def test_numbers_and_dates_are_recoded_by_their_hierarchies_with_bounds() -> Non
             kinds.add(1 if days == 1 else 31 if days <= 31 else 366)
             assert str(first).startswith(seen[:4])
     assert len(kinds) > 1
-    true = rows("SELECT age, seen FROM people ORDER BY ALL", "owner.duckdb")
+    true = rows("SELECT age, seen FROM people ORDER BY ALL")
     assert len(bounds) == len(true)
 
 
@@ -246,7 +247,7 @@ def test_other_columns_stay_with_their_records() -> None:
         elif age != "*":
             low, high = age[1:-1].split(", ")
             assert int(low) <= true < int(high)
-    before = rows("SELECT wage, illness FROM people ORDER BY ALL", "owner.duckdb")
+    before = rows("SELECT wage, illness FROM people ORDER BY ALL")
     assert rows("SELECT wage, illness FROM people_public ORDER BY ALL") == before
 
 
@@ -291,7 +292,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
     with duckdb.connect("owner.duckdb") as con:
         con.execute("UPDATE people SET name = 'person ' || (age % 70)")
         people = con.execute("SELECT count(DISTINCT name) FROM people").fetchone()
-    result = dbdeid.run(spec(method, subject="name", target=None))
+    result = dbdeid.run(spec(method, subject="name"))
     assert result.verified
     assert result.source_subjects == people[0] < 200
     with duckdb.connect("owner.duckdb") as con:
@@ -301,7 +302,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
         ).fetchone()
     assert least[0] >= K
     assert result.smallest_class >= K
-    assert verify_release(spec(method, subject="name", target=None)).verified
+    assert verify_release(spec(method, subject="name")).verified
 
 
 # -- the same again -------------------------------------------------------------------------------
@@ -321,7 +322,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
 )
 def test_dealt_in_the_database_it_is_the_same_release(models: list[dict[str, Any]]) -> None:
     files = ("out.duckdb", "out.parquet")
-    made = spec(output={"export": ["out.parquet"], "bounds": True}, privacy=models)
+    made = spec(output={"export": ["out.parquet"], "bounds": True}, privacy=models, **AWAY)
     if len(models) == 1:
         made["columns"]["illness"] = {"role": "sensitive", "accept": "homogeneity"}
     run_release(made)
@@ -341,7 +342,7 @@ def test_neither_the_order_of_the_source_nor_threads_change_a_byte(
     method: dict[str, Any], place: Path
 ) -> None:
     output = {"export": ["out.parquet", "out.csv"]}
-    run_release(spec(method, output=output), settings=Settings(threads=1))
+    run_release(spec(method, output=output, **AWAY), settings=Settings(threads=1))
     files = ("out.duckdb", "out.parquet", "out.csv", "out_dictionary.csv")
     first = {name: Path(name).read_bytes() for name in files}
     with duckdb.connect("owner.duckdb") as con:
@@ -349,7 +350,7 @@ def test_neither_the_order_of_the_source_nor_threads_change_a_byte(
         random.Random(3).shuffle(shuffled)
         con.execute("DELETE FROM people")
         con.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", shuffled)
-    run_release(spec(method, output=output), settings=Settings(threads=4))
+    run_release(spec(method, output=output, **AWAY), settings=Settings(threads=4))
     assert {name: Path(name).read_bytes() for name in files} == first
 
 
@@ -380,7 +381,7 @@ def test_it_is_told_wherever_it_matters_that_levels_differ() -> None:
         "GROUP BY 1 ORDER BY 2 DESC"
     )
     assert levels[0][1] > 1
-    with duckdb.connect("out.private.duckdb", read_only=True) as con:
+    with duckdb.connect("owner.duckdb", read_only=True) as con:
         (kept,) = con.execute("SELECT record FROM deid.releases").fetchone()  # type: ignore[misc]
     record = json.loads(kept)
     for audience in ("internal", "public"):
@@ -390,7 +391,7 @@ def test_it_is_told_wherever_it_matters_that_levels_differ() -> None:
 
 
 def test_which_record_became_which_is_nowhere_kept() -> None:
-    zoo.run(spec())
+    zoo.run(spec(**AWAY))
     for file in ("out.duckdb", "out.private.duckdb"):
         names = {name for (name,) in rows("FROM (SHOW ALL TABLES) SELECT name", file)}
         assert names <= {
@@ -414,7 +415,7 @@ TAMPERED = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=list(TAMPERED))
 def test_a_later_verification_finds_what_was_changed(change: str) -> None:
-    made = spec(target=None)
+    made = spec()
     assert zoo.run(made).verified
     assert verify_release(made).verified
     with duckdb.connect("owner.duckdb") as con:
@@ -454,7 +455,7 @@ def test_what_no_block_can_hold_is_said_and_nothing_is_written(method: dict[str,
     before = Path("owner.duckdb").read_bytes()
     models.append(MODELS[2])
     with pytest.raises(dbdeid.Unsatisfiable, match="the whole source as one block does not hold"):
-        dbdeid.run(spec(method, privacy=models))
+        dbdeid.run(spec(method, privacy=models, **AWAY))
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["owner.duckdb"]
     assert Path("owner.duckdb").read_bytes() == before
 

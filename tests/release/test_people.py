@@ -42,6 +42,7 @@ def spec(**changes: Any) -> dict[str, Any]:
             "dx": {"role": "sensitive", "accept": "homogeneity"},
         },
         "privacy": [{"model": "k_anonymity", "k": 2}],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "suppression_limit": 0.5},
         **changes,
     }

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+import tiers
 import zoo
 
 import dbdeid
@@ -84,6 +85,7 @@ def spec(*models: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "source": "ward",
         "columns": COLUMNS | changes.pop("columns", {}),
         "privacy": list(models) or [{"model": "k_anonymity", "k": 1}],
+        "evaluate": {"metrics": []},
         "method": {key: value for key, value in (CHAIN | method).items() if value is not None},
         "seed": 7,
         **changes,
@@ -258,7 +260,7 @@ def test_the_release_is_the_recoding_that_the_policy_says(con: Any, population: 
 def test_the_metrics_of_the_release_are_what_the_frontier_said(
     con: Any, utility: str, metric: str
 ) -> None:
-    given = spec(method={"utility": utility, "choose": {"point": 3}})
+    given = spec(method={"utility": utility, "choose": {"point": 3}}, evaluate={})
     told = dbdeid.frontier(given, con)
     result = dbdeid.run(given, con)
     point = told["points"][2]
@@ -367,7 +369,7 @@ def test_neighbours_are_all_one_bit_merges_of_the_chosen_point(con: Any) -> None
     point = told["points"][told["chosen"] - 1]
     whole, top = chances(con, None), nats(con, {name: ["*"] for name in QIS})
     assert len(told["neighbours"]) == sum(len(own) - 1 for own in point["policy"].values())
-    for one in told["neighbours"]:
+    for one in tiers.some(told["neighbours"], 5):
         labels = list(point["policy"][one["column"]])
         at = labels.index(one["from"][0])
         assert labels[at : at + 2] == one["from"]
@@ -489,7 +491,7 @@ def test_small_areas_are_pooled_with_a_neighbour(con: Any) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("search_", "budget"), [("random_chain", 9000), ("bisect", 4000)])
+@pytest.mark.parametrize(("search_", "budget"), [("bisect", 4000), ("random_chain", 9000)])
 def test_a_policy_that_dominates_safe_harbor(con: Any, search_: str, budget: int) -> None:
     con.execute("UPDATE town SET people = people * 100")
     given = spec(
@@ -702,6 +704,7 @@ def test_the_next_one_takes_its_place(con: Any) -> None:
     assert con.execute("SELECT count(*) FROM deid.frontiers").fetchone() == (2,)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", [dbdeid.frontier, dbdeid.run])
 @pytest.mark.parametrize(
     "theirs",

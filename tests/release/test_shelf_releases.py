@@ -40,6 +40,7 @@ def spec(levels: dict[str, int], **columns: Any) -> dict[str, Any]:
         "source": "visits",
         "columns": roles | columns,
         "privacy": [{"model": "k_anonymity", "k": 1}],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "transformation": levels},
     }
 

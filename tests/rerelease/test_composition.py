@@ -141,6 +141,7 @@ def of(folder: Path, kept: str, **more: Any) -> dict[str, Any]:
         "source": "stays",
         "columns": {"patient": "identifier", **dict.fromkeys("abc", column), "d": "drop"},
         "privacy": [{"model": "k_anonymity", "k": 5}],
+        "evaluate": {"metrics": []},
         "method": {
             "name": "full_domain",
             "transformation": {name: int(name not in kept) for name in "abc"},

@@ -54,6 +54,7 @@ def spec(model: dict[str, Any], method: dict[str, Any], **more: Any) -> dict[str
             **more.pop("columns", {}),
         },
         "privacy": [{"model": "k_anonymity", "k": 4}, model],
+        "evaluate": {"metrics": []},
         "method": method,
         **more,
     }

@@ -148,6 +148,7 @@ def test_synthetic_records_that_are_drawn_otherwise_are_told_and_refused(
             "illness": "drop",
         },
         "privacy": [{"model": "cluster_size", "k": 20}],
+        "evaluate": {"metrics": []},
         "method": {"name": "condensation"},
         "seed": 2**70,
         "rerelease": "strict",

@@ -29,11 +29,10 @@ def some(number: int, seed: int, start: int = 0, step: int = 1) -> list[Patient]
 
 
 def released(folder: Path, name: str, source: object, **more: Any) -> list[dict[str, Any]]:
-    """What is found when a source is released under this name, which is that of its target."""
+    """What is found when a source is released under this name."""
     asked = spec((2, 2), 5) | {
         "release": name,
         "database": str(folder / "hospital.duckdb"),
-        "target": str(folder / f"{name}.duckdb"),
         "source": source,
     }
     return [dict(f) for f in dbdeid.run(asked | more).rerelease]
@@ -117,7 +116,8 @@ def test_what_a_copy_and_its_table_tell_together_is_refused(folder: Path) -> Non
     with pytest.raises(dbdeid.Unsatisfiable) as refused:
         released(folder, "second", "other", rerelease="strict")
     assert "which has 400 of the records of this source in patients" in str(refused.value)
-    assert not (folder / "second.duckdb").exists()
+    with duckdb.connect(str(folder / "hospital.duckdb"), read_only=True) as con:
+        assert not con.execute("FROM duckdb_tables() WHERE table_name = 'second'").fetchall()
 
 
 def test_strangers_with_the_same_numbers_are_not_taken_for_them(folder: Path) -> None:

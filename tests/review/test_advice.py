@@ -55,6 +55,7 @@ def spec(folder: Path, **more: Any) -> dict[str, Any]:
         },
         "accept": "rows",
         "privacy": [{"model": "k_anonymity", "k": 3}],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "suppression_limit": 0.1},
     } | more
 

@@ -43,6 +43,7 @@ def spec(columns: Mapping[str, Any], **given: Any) -> dict[str, Any]:
         "subject": "patient",
         "columns": {"age": AGE, **rest, **columns},
         "privacy": [{"model": "k_anonymity", "k": 5}],
+        "evaluate": {"metrics": []},
         "method": "full_domain",
         **given,
     }
@@ -156,7 +157,12 @@ def test_a_key_of_a_small_table_needs_a_reason(con: Any) -> None:
 
 # -- quasi-identifiers that no model covers -------------------------------------------------------
 
-PATIENTS = {"release": "public", "source": "patients", "method": "full_domain"}
+PATIENTS = {
+    "release": "public",
+    "source": "patients",
+    "method": "full_domain",
+    "evaluate": {"metrics": []},
+}
 BORN = {"role": "quasi_identifier", "hierarchy": {"intervals": [10]}}
 ILL = {"role": "sensitive", "accept": "homogeneity"}
 VAIN: list[list[dict[str, Any]]] = [
@@ -325,6 +331,7 @@ STAYS = {
     "accept": "rows",
     "columns": {"name": "drop", "mrn": BLUNT, "age": AGE, "town": "drop"},
     "privacy": [{"model": "k_anonymity", "k": 5}],
+    "evaluate": {"metrics": []},
     "method": {"name": "full_domain", "transformation": {"mrn": 0, "age": 1}},
 }
 
@@ -424,6 +431,7 @@ def test_missing_values_that_equal_all_others_hide_nobody(con: Any) -> None:
         "null_policy": "wildcard",
         "columns": {"age": AGE, "zip": {"role": "quasi_identifier", "hierarchy": {"prefix": [2]}}},
         "privacy": [{"model": "k_anonymity", "k": 5}],
+        "evaluate": {"metrics": []},
         "method": "full_domain",
     }
     with pytest.raises(SpecError, match="no model hides a person among others: 300 of 306"):

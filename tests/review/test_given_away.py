@@ -29,6 +29,7 @@ def spec(columns: dict[str, Any], *models: dict[str, Any], **more: Any) -> dict[
         "source": "people",
         "columns": dict.fromkeys(NAMES, "drop") | {"region": QI} | columns,
         "privacy": [{"model": "k_anonymity", "k": 3}, *models],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain", "suppression_limit": 0.1},
         "accept": "rows",
     } | more

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import examples
+from tiers import examples, some
 
 from dbdeid.engine import macros
 
@@ -399,7 +399,8 @@ def test_such_a_column_can_be_anything(hostile: Con, name: str) -> None:
 
 def test_all_of_them_at_once_and_tables_named_like_ours(hostile: Con) -> None:
     assert everything(hostile, NAMES, "dx")[:5] == [5, 1, 1, 1, 1]
-    assert everything(hostile, NAMES, "dx", ", subject := 'k'")[:5] == [5, 1, 1, 1, 1]
+    some_of_them = list(some(NAMES, 3))
+    assert everything(hostile, some_of_them, "dx", ", subject := 'k'")[:5] == [5, 1, 1, 1, 1]
     for name in ("pair", "whole", "class", "tbl", "sensitive", "deid", "truth", "estimate"):
         hostile.execute(f'CREATE OR REPLACE TABLE "{name}" AS SELECT age, dx FROM h')
         for model in MODELS:

@@ -102,7 +102,7 @@ def promised(verification: Verification) -> dict[str, object]:
     return {p.model: p.found for p in verification.promises}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_verifier_and_attack_agree(seed: int) -> None:
     records, classes = drawn(seed)

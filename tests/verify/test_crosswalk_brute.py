@@ -9,6 +9,7 @@ from itertools import permutations
 
 import duckdb
 import pytest
+from tiers import some
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -160,10 +161,10 @@ def test_it_accepts_what_can_be_told_apart_and_nothing_else(
     con: duckdb.DuckDBPyConnection, block: int
 ) -> None:
     rng = random.Random(block)
-    verdicts = Counter()
-    for _ in range(40):
+    verdicts, number = Counter(), len(some(range(40), 2))
+    for _ in range(number):
         source, released, told = drawn(rng)
         expected = true(source, released, told)
         assert found(con, source, released, told) == expected, (source, released, told)
         verdicts[expected] += 1
-    assert min(verdicts[True], verdicts[False]) >= 8
+    assert min(verdicts[True], verdicts[False]) >= number // 5

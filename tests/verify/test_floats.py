@@ -81,6 +81,7 @@ def test_a_release_has_none_of_the_bits_of_its_source(tmp_path: Path) -> None:
             "lab": {"role": "insensitive", "reason": "a test"},
         },
         "privacy": [{"model": "k_anonymity", "k": 2}],
+        "evaluate": {"metrics": []},
         "method": {"name": "full_domain"},
     }
     assert dbdeid.run(asked).verified

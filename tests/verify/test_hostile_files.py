@@ -56,7 +56,7 @@ def shadowed(body: str) -> list[str]:
     return texts
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("body", BODIES)
 def test_macros_for_all_built_ins_change_no_verdict(tmp_path: Path, body: str) -> None:
     statements = shadowed(body)
