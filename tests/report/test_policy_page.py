@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from frontiers import document
-from records import full
+from records import full, render
 
 from dbdeid.methods.policy.choose import kept
-from dbdeid.report.page import render
 
 
 def record() -> Any:
