@@ -6,41 +6,44 @@ Each takes a path, YAML or JSON text, works on a cursor of its own and returns J
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+# What a command gives of a connection and a specification.
+Procedure: TypeAlias = Callable[[Any, str], Mapping[str, object]]
 
 
-def _check(connection: Any, spec: str) -> dict[str, Any]:
+def _check(connection: Any, spec: str) -> Mapping[str, object]:
     from dbdeid.commands.check import check
 
     return check(spec, connection)
 
 
-def _run(connection: Any, spec: str) -> dict[str, Any]:
+def _run(connection: Any, spec: str) -> Mapping[str, object]:
     from dbdeid.release.run import run
 
     return run(spec, connection).to_dict()
 
 
-def _verify(connection: Any, spec: str) -> dict[str, Any]:
+def _verify(connection: Any, spec: str) -> Mapping[str, object]:
     from dbdeid.commands.verify_evaluate_export import verify
 
     return verify(spec, connection).to_dict()
 
 
-def _evaluate(connection: Any, spec: str) -> dict[str, Any]:
+def _evaluate(connection: Any, spec: str) -> Mapping[str, object]:
     from dbdeid.commands.verify_evaluate_export import evaluate
 
     return evaluate(spec, connection)
 
 
-def _frontier(connection: Any, spec: str) -> dict[str, Any]:
+def _frontier(connection: Any, spec: str) -> Mapping[str, object]:
     from dbdeid.commands.frontier import frontier
 
     return frontier(spec, connection)
 
 
-PROCEDURES: dict[str, Callable[[Any, str], dict[str, Any]]] = {
+PROCEDURES: dict[str, Procedure] = {
     "deid_check": _check,
     "deid_run": _run,
     "deid_verify": _verify,
@@ -66,9 +69,7 @@ def register(con: Any) -> None:
         )
 
 
-def _procedure(
-    con: Any, procedure: Callable[[Any, str], dict[str, Any]]
-) -> Callable[[str | None], str | None]:
+def _procedure(con: Any, procedure: Procedure) -> Callable[[str | None], str | None]:
     def call(spec: str | None) -> str | None:
         if spec is None:
             return None

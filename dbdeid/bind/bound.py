@@ -8,7 +8,7 @@ from typing import Literal
 from sqlglot import exp
 
 from dbdeid.data.classes import Staged
-from dbdeid.data.ordered import Ordered
+from dbdeid.data.ordered_domain import OrderedDomain
 from dbdeid.data.source_files import FILES
 from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.privacy import Model
@@ -34,7 +34,7 @@ class BoundColumn:
     column: Column
     spec: ColumnSpec
     released_type: str | None
-    domain: Ordered | None = None
+    domain: OrderedDomain | None = None
 
     @property
     def name(self) -> str:

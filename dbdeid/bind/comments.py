@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 from sqlglot import exp
@@ -25,6 +25,9 @@ from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.spec.column_spec import ColumnSpec
 from dbdeid.spec.yaml_text import load
 
+# As a specification writes it: its name alone, or with the keys beside it.
+Role: TypeAlias = Mapping[str, object] | str
+
 FROM_COMMENTS = "from_comments"
 _MARK = re.compile(r"(?:^|(?<=\s))deid:(?=\s|$)")
 _KEY = re.compile(r"\s*([A-Za-z_]+)\s*=\s*")
@@ -36,12 +39,12 @@ _CLOSING = {"{": "}", "[": "]"}
 # -- the text of a comment -------------------------------------------------------------------------
 
 
-def parsed(comment: str) -> dict[str, Any] | None:
+def declaration(comment: str) -> dict[str, object] | None:
     """What a comment declares of its column: `role`, and the keys beside it; None: nothing.
 
-    >>> parsed("Age in years. deid: quasi_identifier hierarchy={intervals: [5, 10]} weight=2")
+    >>> declaration("Age in years. deid: quasi_identifier hierarchy={intervals: [5, 10]} weight=2")
     {'role': 'quasi_identifier', 'hierarchy': {'intervals': [5, 10]}, 'weight': 2}
-    >>> parsed("deidentified in 2019") is None
+    >>> declaration("deidentified in 2019") is None
     True
 
     Raises:
@@ -54,7 +57,7 @@ def parsed(comment: str) -> dict[str, Any] | None:
     role = _WORD.match(rest)
     if role is None or rest[role.end() :].lstrip().startswith("="):
         raise DataError("no role behind `deid:`", hint="as in `deid: quasi_identifier`")
-    found: dict[str, Any] = {"role": role[0]}
+    found: dict[str, object] = {"role": role[0]}
     at = role.end()
     while rest[at:].strip():
         key = _KEY.match(rest, at)
@@ -104,10 +107,10 @@ def _value(text: str, key: str) -> Any:
         ) from None
 
 
-def written(role: Mapping[str, Any] | str, comment: str | None) -> str:
+def comment_text(role: Role, comment: str | None) -> str:
     """A comment that declares a role, behind the text that people wrote in the last one.
 
-    >>> written({"role": "insensitive", "reason": "a public band"}, "Income. deid: drop")
+    >>> comment_text({"role": "insensitive", "reason": "a public band"}, "Income. deid: drop")
     'Income. deid: insensitive reason="a public band"'
     """
     given = {"role": role} if isinstance(role, str) else dict(role)
@@ -117,7 +120,7 @@ def written(role: Mapping[str, Any] | str, comment: str | None) -> str:
     return " ".join([*([people] if people else []), *parts])
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value) and _value(value, "") == value:
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
@@ -136,18 +139,20 @@ def comments_of(session: Session, table: Relation) -> dict[str, str | None]:
     return {str(name): comment for name, comment in found.fetchall()}
 
 
-def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def declarations(
+    session: Session, table: Relation
+) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table declare, by column, and the columns that they say nothing of.
 
     Raises:
         SpecError: comments that are wrong, all at once, or none that declares a role.
     """
-    roles: dict[str, dict[str, Any]] = {}
+    roles: dict[str, dict[str, object]] = {}
     without: list[str] = []
     mistakes: list[Mistake] = []
     for name, comment in comments_of(session, table).items():
         try:
-            role = parsed(comment or "")
+            role = declaration(comment or "")
         except DataError as error:
             mistakes.append(Mistake(error.message, _place(table, name), hint=error.hint))
             continue
@@ -169,7 +174,7 @@ def _place(table: Relation, name: str) -> str:
     return f"{table.name}.{name}"
 
 
-def _wrong(role: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+def _wrong(role: Mapping[str, object], place: str) -> Iterator[Mistake]:
     """What a specification would not take of a declaration."""
     known = [*ColumnSpec.model_fields]
     for key in role:
@@ -186,7 +191,7 @@ def _wrong(role: Mapping[str, Any], place: str) -> Iterator[Mistake]:
             yield Mistake(f"{key}: {message}" if key else message, place, hint=told.get("hint", ""))
 
 
-def table_of(source: Any, session: Session, what: str) -> Relation:
+def table_of(source: object, session: Session, what: str) -> Relation:
     """The table that a specification names as its source, whose columns can have comments.
 
     Raises:
@@ -207,7 +212,7 @@ def _no_comments(kind: str, what: str) -> SpecError:
     return SpecError([mistake])
 
 
-def with_columns(text: str, data: Mapping[str, Any]) -> str:
+def with_columns(text: str, data: Mapping[str, object]) -> str:
     """The text of a spec with the columns that stood in comments, as its run found them."""
     given = json.dumps(data["columns"], ensure_ascii=False, default=str)
     place = re.compile(r"""^(\s*["']?columns["']?\s*:\s*)["']?from_comments["']?""", re.MULTILINE)
@@ -220,9 +225,9 @@ def with_columns(text: str, data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, default=str)
 
 
-def resolved(
-    data: Mapping[str, Any], folder: Path, connection: Any = None, database: Path | None = None
-) -> dict[str, Any]:
+def with_roles(
+    data: Mapping[str, object], folder: Path, connection: Any = None, database: Path | None = None
+) -> dict[str, object]:
     """The data of a specification with the roles of the source's comments as its `columns`.
 
     Args:
@@ -243,13 +248,13 @@ def resolved(
         session = Session.over(connection, path, read_only=True)
     with session:
         table = table_of(data.get("source"), session, f"columns: {FROM_COMMENTS}")
-        roles, _ = declared(session, table)
+        roles, _ = declarations(session, table)
     return {**data, "columns": roles}
 
 
 def export(
-    columns: Mapping[str, Any],
-    source: Any,
+    columns: Mapping[str, Role],
+    source: object,
     database: Path | None,
     settings: Settings | None = None,
 ) -> dict[str, str]:
@@ -274,7 +279,8 @@ def export(
         table = table_of(source, session, "roles export")
         comments = comments_of(session, table)
         new = {
-            name: written(role, comments[name]) for name, role in _spread(columns, comments).items()
+            name: comment_text(role, comments[name])
+            for name, role in _spread(columns, comments).items()
         }
         with session.transaction():
             for name, comment in new.items():
@@ -282,9 +288,9 @@ def export(
     return new
 
 
-def _spread(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _spread(columns: Mapping[str, Role], known: Collection[str]) -> dict[str, Role]:
     names = {name.lower(): name for name in known}
-    found: dict[str, Any] = {}
+    found: dict[str, Role] = {}
     for key, role in columns.items():
         parts = [key] if key.lower() in names else [part.strip() for part in key.split(",")]
         for part in parts:
@@ -306,9 +312,9 @@ def _comment_on(table: Relation, name: str, comment: str) -> exp.Comment:
     return exp.Comment(this=place, kind="COLUMN", expression=exp.Literal.string(comment))
 
 
-def drafted(
+def roles_in(
     database: Path, name: str, settings: Settings | None = None
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
+) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What the comments of a table of a database declare, and the columns they say nothing of.
 
     Raises:
@@ -318,10 +324,10 @@ def drafted(
     if database.name.lower().endswith(tuple(FILES)):
         raise _no_comments("a file", "roles import")
     with Session.open(database, read_only=True, settings=settings) as session:
-        return declared(session, table_of(name, session, "roles import"))
+        return declarations(session, table_of(name, session, "roles import"))
 
 
-def draft_text(roles: Mapping[str, Mapping[str, Any]], without: list[str]) -> str:
+def draft_text(roles: Mapping[str, Mapping[str, object]], without: list[str]) -> str:
     """The `columns` part of a specification, with a line for each column that has no role yet."""
     lines = ["columns:"]
     for name, role in roles.items():

@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from dbdeid.bind import safe_harbor
-from dbdeid.bind.comments import FROM_COMMENTS, resolved, with_columns
+from dbdeid.bind.comments import FROM_COMMENTS, with_columns, with_roles
 from dbdeid.bind.source import resolve_source
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
-from dbdeid.profiling.detect import Found, detect, unique_by
+from dbdeid.profiling.detect import DetectedColumn, detect, unique_by
 from dbdeid.profiling.possible_identifiers import direct, doubts, look
 from dbdeid.spec.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
@@ -32,14 +32,14 @@ from dbdeid.spec.yaml_text import load
 LOOKED_AT = "deid_looked_at"
 
 
-def completed(
+def complete(
     text: str,
-    data: Mapping[str, Any],
+    data: Mapping[str, object],
     folder: Path,
     project: ProjectFile | None,
     connection: Any,
     database: Path | None,
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, dict[str, object]]:
     """A specification with what its source says in place of what it leaves out.
 
     Args:
@@ -59,7 +59,7 @@ def completed(
     """
     whole = dict(data)
     if whole.get("columns") == FROM_COMMENTS:
-        whole = resolved(whole, folder, connection, database)
+        whole = with_roles(whole, folder, connection, database)
         text = with_columns(text, whole)
     if "preset" not in whole:
         return text, whole
@@ -74,7 +74,7 @@ def completed(
     return _written(text, whole), whole
 
 
-def _readable(data: Mapping[str, Any]) -> tuple[Preset, ReleaseSpec] | None:
+def _readable(data: Mapping[str, object]) -> tuple[Preset, ReleaseSpec] | None:
     """The preset, and a specification of the same source; None where they are not well-formed."""
     kept = {key: data[key] for key in ("release", "database", "source") if key in data}
     stand_in = {"stand_in": {"role": "quasi_identifier", "hierarchy": "suppress"}}
@@ -101,7 +101,7 @@ class _Looked:
     doubts: Mapping[str, str]
 
 
-def _looked_at(file: SpecFile, session: Session, subject: Any) -> _Looked:
+def _looked_at(file: SpecFile, session: Session, subject: object) -> _Looked:
     """What is seen of the columns of the source."""
     rows = session.run(Step(LOOKED_AT, resolve_source(file, session)))
     try:
@@ -143,13 +143,13 @@ def _banded(one: safe_harbor.Column) -> bool:
     return one.kind == "age" and one.found.column.family not in NUMBERS
 
 
-def _values(session: Session, found: Found) -> list[str]:
+def _values(session: Session, found: DetectedColumn) -> list[str]:
     text = exp.alias_(cast(column(found.name), "VARCHAR"), "text")
     rows = session.rows(exp.select(text).distinct().from_(session.temp(LOOKED_AT).table))
     return [row[0] for row in rows if row[0] is not None]
 
 
-def _by_rule(data: Mapping[str, Any], preset: Preset, looked: _Looked) -> dict[str, Any]:
+def _by_rule(data: Mapping[str, object], preset: Preset, looked: _Looked) -> dict[str, object]:
     """The specification with what its preset supplies.
 
     Raises:
@@ -169,13 +169,13 @@ def _by_rule(data: Mapping[str, Any], preset: Preset, looked: _Looked) -> dict[s
             continue
         key = declared.get(name.lower())
         if key is None:
-            columns[name] = safe_harbor.supplied(one)
+            columns[name] = safe_harbor.default_role(one)
             continue
         try:
             spec = ColumnSpec.model_validate(columns[key])
         except ValidationError:
             continue  # told when all of it is read
-        if more := safe_harbor.completed(one, spec):
+        if more := safe_harbor.missing_keys(one, spec):
             columns[key] = {"role": spec.role} | _as_mapping(columns[key]) | more
             spec = ColumnSpec.model_validate(columns[key])
         mistakes += safe_harbor.less(one, spec)
@@ -183,10 +183,14 @@ def _by_rule(data: Mapping[str, Any], preset: Preset, looked: _Looked) -> dict[s
     if mistakes:
         raise SpecError(mistakes)
     told = {one.found.name: one.what for one in found}
-    used: dict[str, Any] = {"name": preset.name, "accept": dict(preset.accept), "found": told}
-    used["doubts"] = dict(looked.doubts)
     years = {one.found.name: one.first_year for one in found}
-    used["first_years"] = {name: year for name, year in years.items() if year is not None}
+    used = {
+        "name": preset.name,
+        "accept": dict(preset.accept),
+        "found": told,
+        "doubts": dict(looked.doubts),
+        "first_years": {name: year for name, year in years.items() if year is not None},
+    }
     if "privacy" not in data and "subject" not in data:  # no k would count rows or people
         data = {"accept": "rows", **data}
     return {**DEFAULTS, **data, "columns": columns, "preset": used}
@@ -200,11 +204,13 @@ def _accepts_nothing(preset: Preset, names: Mapping[str, str]) -> Iterator[Mista
             yield Mistake(message, f"preset.accept.{name}", hint=hint)
 
 
-def _as_mapping(given: Any) -> dict[str, Any]:
+def _as_mapping(given: object) -> dict[str, object]:
     return dict(given) if isinstance(given, Mapping) else {}
 
 
-def _one_each(given: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _one_each(
+    given: Mapping[str, object], names: Mapping[str, str]
+) -> Iterator[tuple[str, object]]:
     """The declared columns, with a key of its own for each that the rule is about."""
     for key, spec in given.items():
         parts = [part.strip() for part in str(key).split(",")]
@@ -214,7 +220,7 @@ def _one_each(given: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
             yield from ((part, spec) for part in parts)
 
 
-def _written(text: str, data: Mapping[str, Any]) -> str:
+def _written(text: str, data: Mapping[str, object]) -> str:
     """The text with what was supplied; JSON where it cannot be written into it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -228,10 +234,11 @@ def _written(text: str, data: Mapping[str, Any]) -> str:
         if not isinstance(tree.get("columns"), Mapping):
             tree["columns"] = {}
         columns = tree["columns"]
-        for key in [key for key in columns if key not in data["columns"]]:
+        declared = _as_mapping(data["columns"])
+        for key in [key for key in columns if key not in declared]:
             del columns[key]
         before = load(text, "spec")[0].get("columns", {})
-        for key, spec in data["columns"].items():
+        for key, spec in declared.items():
             if key not in columns or before[key] != spec:
                 columns[key] = spec
         for key in (key for key in data if key == "preset" or key not in tree):

@@ -6,18 +6,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
 from dbdeid.spec.file import SpecFile, as_path, parse_spec, text_of
 from dbdeid.spec.yaml_text import Path_, Plain, load
 
+# A specification: its path, its text, or the mapping that the text would be.
+Source: TypeAlias = str | Path | Mapping[str, object]
+
 _DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
 
 
 def read(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     database: Path | None = None,
     *,
@@ -37,7 +40,7 @@ def read(
     """
     lines: Mapping[Path_, int] = {}
     folder, path, project = Path.cwd(), None, None
-    shared: Mapping[str, Any] = {}
+    shared: Mapping[str, object] = {}
     if isinstance(source, Mapping):
         data, _ = Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)
@@ -62,8 +65,8 @@ def read(
             shared = project.shared(data, folder)
             text, data = project_file.whole(text, data, shared), {**data, **shared}
     if isinstance(data, Mapping) and ("preset" in data or data.get("columns") == "from_comments"):
-        from dbdeid.bind.presets_and_comments import completed
+        from dbdeid.bind.presets_and_comments import complete
 
-        text, data = completed(text, data, folder, project, connection, database)
+        text, data = complete(text, data, folder, project, connection, database)
     file = parse_spec(data, lines, folder, path, text, frozenset(shared))
     return replace(file, project=project, trial=trial)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.errors import Mistake
 from dbdeid.profiling import column_names
-from dbdeid.profiling.detect import SAFE_HARBOR, Found, Kind
+from dbdeid.profiling.detect import SAFE_HARBOR, DetectedColumn, Kind
 from dbdeid.spec.column_spec import ColumnSpec
 from dbdeid.spec.hierarchy_spec import HierarchySpec
 from dbdeid.spec.preset_spec import Preset
@@ -60,7 +60,7 @@ class Column:
             born before it is over 89 at the newest date of the source.
     """
 
-    found: Found
+    found: DetectedColumn
     birth: bool
     pooled: bool = False
     first_year: int | None = None
@@ -90,7 +90,7 @@ class Column:
         return f"{self.found.reason}, and reaches back more than {OLDEST - 1} years"
 
 
-def column_of(found: Found) -> Column | None:
+def column_of(found: DetectedColumn) -> Column | None:
     """The column as the rule sees it; None where it falls under none of the eighteen.
 
     Free text is none of them, but may hold all of them.
@@ -136,7 +136,7 @@ def pooled(bands: Sequence[str]) -> bool:
     return bool(bands) and ages(bands) == 0
 
 
-def supplied(column: Column) -> dict[str, Any]:
+def default_role(column: Column) -> JsonObject:
     """What is declared of a column of which nothing is."""
     hierarchy = _hierarchy(column)
     if column.pooled:
@@ -148,7 +148,7 @@ def supplied(column: Column) -> dict[str, Any]:
     return {"role": "identifier"}
 
 
-def _hierarchy(column: Column) -> dict[str, Any] | None:
+def _hierarchy(column: Column) -> JsonObject | None:
     """The hierarchy that keeps the rule and the most of a column; None where it is withheld."""
     if column.found.years:
         return {"shelf": "age"}
@@ -162,13 +162,13 @@ def _hierarchy(column: Column) -> dict[str, Any] | None:
     return None
 
 
-def completed(column: Column, given: ColumnSpec) -> dict[str, Any]:
+def missing_keys(column: Column, given: ColumnSpec) -> JsonObject:
     """Keys that a declaration leaves out and that the rule needs: a hierarchy, a lowest level."""
     if given.role != "quasi_identifier" or column.kind not in ("age", "zip", *_DATES):
         return {}
     if column.pooled:
         return {"hierarchy": "suppress"} if given.hierarchy is None else {}
-    keys: dict[str, Any] = {}
+    keys: JsonObject = {}
     hierarchy = given.hierarchy
     if hierarchy is None:
         proposed = _hierarchy(column)
@@ -299,7 +299,7 @@ def _words(what: str) -> str:
     return f"{letter}, {_WHAT[what]}" if letter else _WHAT[what]
 
 
-def told(preset: Preset, columns: Sequence[tuple[str, ColumnSpec]]) -> Iterator[str]:
+def notes(preset: Preset, columns: Sequence[tuple[str, ColumnSpec]]) -> Iterator[str]:
     """What a reader should know of a release under the preset, with what it cannot see.
 
     Args:

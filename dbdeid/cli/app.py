@@ -393,10 +393,10 @@ def risk(
 
     dbdeid risk survey.csv --qi age --qi zip --sampling-fraction 0.01 --weight w --special-uniques 3
     """
-    from dbdeid.commands.risk import Asked, assess
+    from dbdeid.commands.risk import RiskQuestion, assess
     from dbdeid.privacy import Counting
 
-    asked = Asked(
+    asked = RiskQuestion(
         tuple(qi),
         k,
         Counting(null_policy, subject),

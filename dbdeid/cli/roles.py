@@ -52,5 +52,5 @@ def roles_import(
     """
     from dbdeid.bind import comments
 
-    roles, without = comments.drafted(target, table, options.settings)
+    roles, without = comments.roles_in(target, table, options.settings)
     show(options, {"columns": roles, "without": without}, comments.draft_text(roles, without))

@@ -11,8 +11,9 @@ import numpy as np
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Checked
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import Mistake, Unsatisfiable
 from dbdeid.evaluation import recipients
@@ -24,10 +25,11 @@ from dbdeid.methods.microaggregation import masked_rows
 from dbdeid.methods.policy import choose
 from dbdeid.prepare.prepare import Prepared, prepare, risk_before
 from dbdeid.prepare.subjects import repeating
+from dbdeid.privacy.risk.risk import Risk
 from dbdeid.rerelease.rerelease import require_memory
 from dbdeid.review import findings
-from dbdeid.review.advice import Consultation, consult, remembered
-from dbdeid.review.undecided_columns import Deciding, undecided
+from dbdeid.review.advice import Consultation, EarlierRun, consult, earlier_runs
+from dbdeid.review.undecided_columns import OpenDecisions, undecided
 from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import is_external
 from dbdeid.spec.open_decisions import open_mistakes
@@ -36,7 +38,7 @@ from dbdeid.workspace.workplace import check_owned, check_source, workplace
 
 
 def check(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -97,8 +99,7 @@ def check(
         if not bound.quasi_identifiers and not bound.names("synthesize"):
             return open_ones.alone(bound)
         prepared = prepare(bound, session)
-        earlier = remembered(work, bound)
-        size: dict[str, Any]
+        earlier = earlier_runs(work, bound)
         synthesis = prepared.parameters.synthesis
         recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
@@ -117,20 +118,20 @@ def check(
             warnings = open_ones.answered(prepared, session)
             every = [np.arange(len(q.coding.leaf)) for q in prepared.quasi_identifiers]
             masked_rows.attributes_of(session, prepared.quasi_identifiers, every)
-            risk = risk_before(prepared, session).to_dict()
+            risk = risk_before(prepared, session)
             consulted = consult(prepared, session, clock, offer, deep=deep)
             return _told(
                 prepared, {"lattice_size": None}, risk, warnings, consulted, earlier, open_ones
             )
         lattice = lattice_of(prepared.quasi_identifiers)
-        size = {"lattice_size": lattice.size}
+        size: dict[str, int | None] = {"lattice_size": lattice.size}
         if isinstance(file.spec.method, Policy):
             size = {"lattice_size": None, "bits": choose.bits(prepared, session)}
         warnings = (
             *findings.beforehand(prepared, lattice, session),
             *open_ones.answered(prepared, session),
         )
-        risk = risk_before(prepared, session).to_dict()
+        risk = risk_before(prepared, session)
         consulted = consult(prepared, session, clock, offer, deep=deep)
         return _told(prepared, size, risk, warnings, consulted, earlier, open_ones)
 
@@ -139,7 +140,7 @@ def check(
 class _Open:
     """What the owner has not answered yet, and whether anything of it is known from the text."""
 
-    deciding: Deciding
+    deciding: OpenDecisions
     questions: list[str]
 
     @staticmethod
@@ -171,7 +172,7 @@ class _Open:
         rows = dict.fromkeys(("source_rows", "source_subjects"))
         return Checked(self.to_dict() | kept | rows | {"warnings": [], "advice": [], "earlier": []})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
         return {
             "undecided": [one.to_dict() for one in self.deciding.columns],
@@ -180,7 +181,7 @@ class _Open:
         }
 
 
-def _whose(bound: Bound, session: Session, deciding: Deciding) -> Mistake | None:
+def _whose(bound: Bound, session: Session, deciding: OpenDecisions) -> Mistake | None:
     """Whether a person has several records, asked with what repeats; None where nothing does."""
     found = [(r.name, f"{r.values:,} values in {r.records:,} records") for r in deciding.repeating]
     if bound.spec.asks_subject:
@@ -200,11 +201,11 @@ def _whose(bound: Bound, session: Session, deciding: Deciding) -> Mistake | None
 
 def _told(
     prepared: Prepared,
-    size: Mapping[str, Any],
-    risk: Mapping[str, Any] | None,
+    size: Mapping[str, int | None],
+    risk: Risk | None,
     warnings: Sequence[str],
     consulted: Consultation | None,
-    earlier: Sequence[Mapping[str, Any]],
+    earlier: Sequence[EarlierRun],
     open_ones: _Open,
 ) -> Checked:
     return Checked(
@@ -214,23 +215,23 @@ def _told(
             "source_rows": prepared.rows,
             "source_subjects": prepared.subjects,
             **size,
-            "risk": risk,
+            "risk": plain(risk),
             "columns": _columns(prepared),
             "warnings": list(warnings),
-            "uniqueness": consulted and consulted.uniqueness,
-            "cost": consulted and consulted.cost,
-            "methods": [m.to_dict() for m in consulted.methods.methods] if consulted else [],
+            "uniqueness": plain(consulted.uniqueness) if consulted else None,
+            "cost": plain(consulted.cost) if consulted else None,
+            "methods": plain(consulted.methods.methods) if consulted else [],
             "methods_left_out": consulted and consulted.methods.left_out,
             "advice": list(consulted.advice) if consulted else [],
-            "earlier": list(earlier),
+            "earlier": plain(earlier),
         }
     )
 
 
-def _columns(prepared: Prepared) -> list[dict[str, Any]]:
+def _columns(prepared: Prepared) -> list[JsonObject]:
     codings = {q.name: q for q in prepared.quasi_identifiers}
     masked = prepared.parameters.masking is not None
-    described = []
+    described: list[JsonObject] = []
     for c in prepared.bound.columns:
         q = codings.get(c.name)
         described.append(

@@ -12,7 +12,9 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.commands.report import write_report
+from dbdeid.commands.results import Evaluated
 from dbdeid.commands.verify_evaluate_export import evaluate
+from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query
 from dbdeid.engine import macros
 from dbdeid.engine.relation import Relation, column
@@ -52,12 +54,12 @@ class Demo:
 
     directory: Path
     result: RunResult
-    utility: dict[str, Any]
+    utility: Evaluated
     report: Path
     preview: Rows
     risks: Rows
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The demo as JSON shows it."""
         return {
             "directory": str(self.directory),

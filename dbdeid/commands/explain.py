@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.privacy_models import staged
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import resolve_source
 from dbdeid.data import classes
 from dbdeid.data.weights import truthful, weighted
@@ -50,7 +49,7 @@ from dbdeid.workspace.workplace import reading
 
 
 def steps(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     *,
     database: Path | None = None,
     settings: Settings | None = None,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Frontier
+from dbdeid.data.json import plain
 from dbdeid.engine.session import Settings
 from dbdeid.errors import SpecError, Unsatisfiable
-from dbdeid.methods.policy import choose
+from dbdeid.methods.policy import choose, frontier_figures
 from dbdeid.prepare.prepare import prepare
 from dbdeid.release.frontier_tables import keep_tables, require_free
 from dbdeid.review import findings
@@ -25,7 +25,7 @@ from dbdeid.workspace.workplace import check_source, workplace
 
 
 def frontier(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     page: Path | bool = False,
@@ -79,12 +79,13 @@ def frontier(
             except Unsatisfiable as reason:  # told with what there is to choose from instead
                 warnings.append(f"nothing is chosen: {reason.message}; {reason.hint}")
             warnings += chosen.warnings if chosen else ()
-            told = choose.told(prepared, found, chosen)
-            told["neighbours"] = choose.neighbours(work.session, found, chosen)
+            figures = frontier_figures.figures_of(prepared, found, chosen)
+            told = plain(figures)
+            told["neighbours"] = frontier_figures.neighbours(work.session, found, chosen)
             told["warnings"] = warnings
         if not work.passing:
             with clock.phase("keep"):
-                keep_tables(work, file.spec.release, found, told)
+                keep_tables(work, file.spec.release, found, figures.points)
     told["seconds"] = dict(clock.seconds)
     told["page"] = str(path) if path else None
     if path is not None:

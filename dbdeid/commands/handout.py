@@ -6,13 +6,12 @@ table, and verified after it was reopened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, expected_content, exportable, verify
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.catalog import Entry
@@ -72,7 +71,7 @@ class Handout:
 
 
 def hand_out(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     folder: Path,
     *,
     database: Path | None = None,
@@ -113,7 +112,7 @@ def hand_out(
 
 
 def require_verified(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     entry: Entry,
     database: Path | None,
     settings: Settings | None,

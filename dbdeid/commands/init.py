@@ -13,11 +13,12 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query, reading_source, require_table
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.profiling import column_names
-from dbdeid.profiling.detect import Found, detect
+from dbdeid.profiling.detect import DetectedColumn, detect
 from dbdeid.profiling.suggest.roles import (
     NONE_IS_KNOWN,
     OF_ONE_VALUE,
@@ -25,8 +26,8 @@ from dbdeid.profiling.suggest.roles import (
     Proposals,
     asking,
     costs_of,
+    per_cent,
     propose,
-    shown,
 )
 from dbdeid.profiling.text_files.foreign_numbers import of_other_countries
 from dbdeid.profiling.text_files.future_dates import of_other_centuries
@@ -78,7 +79,7 @@ class Draft:
     doubtful_dates: Mapping[str, str]
     doubtful_numbers: Mapping[str, str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
         return {
             "spec": self.text,
@@ -142,7 +143,7 @@ def drafted(source: Path, table: str | None, settings: Settings | None = None) -
     )
 
 
-def _require_rows(source: Path, found: Sequence[Found]) -> None:
+def _require_rows(source: Path, found: Sequence[DetectedColumn]) -> None:
     """There is something to draft from.
 
     Raises:
@@ -242,7 +243,7 @@ def _quoted(text: str) -> Any:
     return DoubleQuotedScalarString(text)
 
 
-def _flow(entry: dict[str, Any]) -> Any:
+def _flow(entry: Mapping[str, object]) -> Any:
     from ruamel.yaml.comments import CommentedMap
 
     made = CommentedMap({k: v if v != "" else _quoted("") for k, v in entry.items()})
@@ -263,7 +264,7 @@ def _about(proposal: Proposal, proposals: Proposals) -> str:
     return "; ".join(parts)
 
 
-def _missing(found: Found, *, told: bool) -> str:
+def _missing(found: DetectedColumn, *, told: bool) -> str:
     """That a text stands for a missing value; `told`: as a quasi-identifier's, it may be shown."""
     text = repr(found.placeholder or "an empty text") if told else "one of its texts, as '?' is,"
     return f"{text} seems to mean missing: NULLIF in `source: {{sql: …}}` makes it NULL"
@@ -305,7 +306,7 @@ def _undecided(some: Sequence[str]) -> Iterator[str]:
     yield "Those that you do not need: drop."
 
 
-def _which(candidates: Sequence[Found]) -> str:
+def _which(candidates: Sequence[DetectedColumn]) -> str:
     """The question whose record a record is."""
     listed = ", ".join(f"{f.name} ({f.distinct:,} values)" for f in candidates)
     return (
@@ -346,5 +347,5 @@ def _repeating(proposals: Proposals) -> Iterator[str]:
     if not repeating:
         yield "subject: NAME    no identifier repeats; k counts rows until you do"
     if proposals.uniqueness is not None:
-        alike = shown(1 - proposals.uniqueness.now)
+        alike = per_cent(1 - proposals.uniqueness.now)
         yield f"{alike} of the rows have the same quasi-identifiers as another row"

@@ -9,8 +9,9 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.full_domain import full_domain
@@ -28,7 +29,7 @@ from dbdeid.workspace.workplace import check_source, workplace
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DbtPlan:
     """What was planned.
 
     Attributes:
@@ -51,14 +52,14 @@ class Plan:
     policy: str
     transformation: Mapping[str, int]
     columns: tuple[str, ...]
-    gate: Mapping[str, Any]
+    gate: JsonObject
     loss: float
     source_rows: int
     suppressed_rows: int
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values, without the text of the policy."""
         return {
             "release": self.release,
@@ -75,7 +76,7 @@ class Plan:
 
 
 def plan(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     output: Path | bool = False,
@@ -83,7 +84,7 @@ def plan(
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> DbtPlan:
     """Search as a run would, release nothing, and write the policy that was found as a dbt seed.
 
     The seed holds what was declared, and which level was chosen of it: no value that is only in
@@ -133,14 +134,14 @@ def plan(
         with clock.phase("write"):
             _write(place, text)
     names = [q.name for q in prepared.quasi_identifiers]
-    return Plan(
+    return DbtPlan(
         release=file.spec.release,
         seed=place,
         source=PurePath(file.spec.source_name).stem,
         policy=text,
         transformation=dict(zip(names, found.node, strict=True)),
         columns=tuple(c.name for c in bound.released),
-        gate={"quasi_identifiers": names, **gate, **_others(bound, gate)},
+        gate={"quasi_identifiers": names, **gate, **_others(bound)},
         loss=found.metrics["loss"],
         source_rows=prepared.rows,
         suppressed_rows=found.check.suppressed,
@@ -150,14 +151,16 @@ def plan(
 
 
 def _policy(
-    prepared: Prepared, found: full_domain.Plan
+    prepared: Prepared, found: full_domain.FullDomainPlan
 ) -> Iterator[tuple[str, tuple[seed.Rule, ...]]]:
     for q, level in zip(prepared.quasi_identifiers, found.node, strict=True):
         bound = next(c for c in prepared.bound.quasi_identifiers if c.name == q.name)
         yield q.name, seed.rules(q, bound, level)
 
 
-def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Session) -> None:
+def _require_releasable(
+    prepared: Prepared, found: full_domain.FullDomainPlan, session: Session
+) -> None:
     """Make what the policy makes, in memory alone, and refuse what a run would refuse of it.
 
     Raises:
@@ -171,9 +174,10 @@ def _require_releasable(prepared: Prepared, found: full_domain.Plan, session: Se
     exposure.require_hidden(prepared, session, written.counted, synthetic=False)
 
 
-def _others(bound: Bound, gate: Mapping[str, Any]) -> dict[str, Any]:
+def _others(bound: Bound) -> JsonObject:
     """The columns that leave as they are, and those that are not to be in the release."""
-    modelled = {m["column"] for key in ("l_diversity", "t_closeness") for m in gate.get(key, ())}
+    gated = (m for m in bound.spec.privacy if isinstance(m, LDiversity | TCloseness))
+    modelled = {column for model in gated for column in model.columns}
     as_is = [n for n in bound.names("sensitive", "insensitive") if n not in modelled]
     others = {
         "released_as_is": as_is,
@@ -190,7 +194,7 @@ def _warnings(bound: Bound) -> Iterator[str]:
         )
 
 
-def _gate(file: SpecFile) -> dict[str, Any]:
+def _gate(file: SpecFile) -> JsonObject:
     """The promises of a spec as the gate of a model declares them.
 
     Raises:
@@ -199,14 +203,15 @@ def _gate(file: SpecFile) -> dict[str, Any]:
     mistakes = list(_not_in_dbt(file))
     if mistakes:
         raise SpecError(mistakes, source=file.label)
-    gate: dict[str, Any] = {"k": file.spec.smallest_class}
-    diverse, close = [], []
+    gate: JsonObject = {"k": file.spec.smallest_class}
+    diverse: list[JsonObject] = []
+    close: list[JsonObject] = []
     for model in file.spec.privacy:
         if isinstance(model, LDiversity):
             least = int(model.l) if model.l == int(model.l) else model.l
             diverse += [{"column": c, "l": least, "kind": model.kind} for c in model.columns]
         elif isinstance(model, TCloseness):
-            ordered = {"ordered": True} if model.distance == "ordered" else {}
+            ordered: JsonObject = {"ordered": True} if model.distance == "ordered" else {}
             close += [{"column": c, "t": model.t, **ordered} for c in model.columns]
     if diverse:
         gate["l_diversity"] = diverse

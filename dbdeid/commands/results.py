@@ -6,14 +6,22 @@ Dicts, but for a verification, whose promises have attributes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dbdeid.prepare.fingerprints import Changed
+from dbdeid.data.json import JsonObject
+from dbdeid.prepare.fingerprints import SourceChange
 from dbdeid.verify import Verification
 from dbdeid.workspace.standing import Unpublishable
 
+if TYPE_CHECKING:
+    import altair as alt
 
-class Checked(dict[str, Any]):
+
+class Findings(dict[str, Any]):
+    """What a command found, as its `--json` prints it: whoever calls it looks up what they want."""
+
+
+class Checked(Findings):
     """What a check found; the keys are those of `dbdeid check --json`."""
 
     def _repr_html_(self) -> str:
@@ -22,7 +30,7 @@ class Checked(dict[str, Any]):
         return check_html(self)
 
 
-class Evaluated(dict[str, Any]):
+class Evaluated(Findings):
     """The utility of a release; the keys are those of `dbdeid evaluate --json`."""
 
     def _repr_html_(self) -> str:
@@ -46,10 +54,10 @@ class Verified(Verification):
             whatever it keeps; None where nothing says so.
     """
 
-    source_changed: Changed | None = None
+    source_changed: SourceChange | None = None
     unpublishable: Unpublishable | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The verification as JSON shows it."""
         changed = self.source_changed.to_dict() if self.source_changed else None
         why = self.unpublishable.to_dict() if self.unpublishable else None
@@ -65,10 +73,10 @@ class Verified(Verification):
         return verification_html(self.to_dict())
 
 
-class Searched(dict[str, Any]):
+class Searched(Findings):
     """What a search found; the keys are those of `dbdeid search --json`."""
 
-    def charts(self) -> dict[str, Any]:
+    def charts(self) -> dict[str, alt.TopLevelMixin]:
         """Altair charts by name: of one search `neighbours`, the score one level from what it
         found; of several demands `cost`, the score of each. A single point gives none."""
         from dbdeid.report.charts.notebook_charts import search_charts
@@ -81,10 +89,10 @@ class Searched(dict[str, Any]):
         return search_html(self)
 
 
-class Frontier(dict[str, Any]):
+class Frontier(Findings):
     """A risk-utility frontier; the keys are those of `dbdeid frontier --json`."""
 
-    def charts(self) -> dict[str, Any]:
+    def charts(self) -> dict[str, alt.TopLevelMixin]:
         """Altair charts by name: the frontier on a `log` and on a `linear` scale of the risk."""
         from dbdeid.report.charts.notebook_charts import frontier_charts
 

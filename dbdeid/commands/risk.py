@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.data.source_files import is_text, reading_source, require_table
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings, Step
@@ -23,7 +23,7 @@ LEAST_FRACTION = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RiskQuestion:
     """What is to be measured of a table.
 
     Attributes:
@@ -59,12 +59,12 @@ class Assessment:
     individual: individual_risk.IndividualRisk | None
     special: special_uniques.SpecialUniques | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The assessment as JSON shows it; of one sensitive column also at the top level."""
-        found: dict[str, Any] = self.risk.to_dict()
-        found["histogram"] = [asdict(size) for size in self.histogram]
+        found = self.risk.to_dict()
+        found["histogram"] = plain(self.histogram)
         if self.smallest:
-            found["smallest_classes"] = [asdict(small) for small in self.smallest]
+            found["smallest_classes"] = plain(self.smallest)
         if len(self.disclosures) == 1:
             found |= self.disclosures[0].to_dict()
         if self.disclosures:
@@ -80,7 +80,7 @@ class Assessment:
 
 
 def assess(
-    source: Path, table: str | None, asked: Asked, settings: Settings | None = None
+    source: Path, table: str | None, asked: RiskQuestion, settings: Settings | None = None
 ) -> Assessment:
     """The risk of a table of a database, or of a Parquet or CSV file.
 
@@ -97,12 +97,12 @@ def assess(
         return _measured(session, staged, asked)
 
 
-def _measured(session: Session, staged: Relation, asked: Asked) -> Assessment:
+def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assessment:
     qis, counting = asked.quasi_identifiers, asked.counting
     sizes = risk.histogram(session, staged, qis, counting)
     population = individual = special = None
     if asked.sampling_fraction is not None:
-        population = uniqueness.estimated(sizes, asked.sampling_fraction)
+        population = uniqueness.estimate(sizes, asked.sampling_fraction)
     if asked.weight is not None:
         _require_weights(session, staged, asked.weight)
         individual = individual_risk.measure(session, staged, qis, asked.weight, counting)
@@ -129,7 +129,7 @@ def _measured(session: Session, staged: Relation, asked: Asked) -> Assessment:
 # -- what can be measured ------------------------------------------------------------------
 
 
-def _require_possible(asked: Asked) -> None:
+def _require_possible(asked: RiskQuestion) -> None:
     """Refuse what has no meaning whatever the table is."""
     fraction, size = asked.sampling_fraction, asked.special_uniques
     if fraction is not None and not LEAST_FRACTION <= fraction <= 1:
@@ -166,7 +166,7 @@ def _require_possible(asked: Asked) -> None:
             )
 
 
-def _bound(asked: Asked, table: Relation, *, named: bool) -> Asked:
+def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion:
     """What is asked for, with every column as the table spells it."""
     counting, weight = asked.counting, asked.weight
     qis = _found(table, asked.quasi_identifiers, named)

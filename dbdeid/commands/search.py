@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Searched
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, SpecError
-from dbdeid.lattice.check import Check
 from dbdeid.lattice.exploration import Checked, Exploration, Found, Problem
 from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.objectives import loss_of
@@ -131,7 +131,7 @@ def _as_limit(word: str) -> float:
 
 
 def search(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     grid: Grid | Mapping[str, Sequence[float]] | None = None,
@@ -192,7 +192,7 @@ def search(
         if not asked and is_blank(shown.found, lattice):
             raise blank(ground, shown.parameters, shown.found)
         with clock.phase("look around"):
-            neighbours = _neighbours(shown.problem, shown.found.node)
+            neighbours = plain(_neighbours(shown.problem, shown.found.node))
             points = _points(shown.problem, shown.found) if path else []
     told = {
         "release": file.spec.release,
@@ -207,7 +207,7 @@ def search(
     }
     if path is not None:
         with clock.phase("draw"):
-            drawn = {**told, **shown.outcome, "neighbours": neighbours, "cells": cells}
+            drawn = {**told, **plain(shown.outcome), "neighbours": neighbours, "cells": cells}
             write_page(path, render(drawn, points, shown.trail))
     return Searched(told | {"page": str(path) if path else None, "seconds": clock.seconds})
 
@@ -249,19 +249,19 @@ class _Shown:
         problem: that it solved.
         found: by it.
         trail: of the search, checks made, the best score then, and the bound that was proven.
-        outcome: as it is told.
+        outcome: what it found.
     """
 
     parameters: Parameters
     problem: Problem
     found: Found
     trail: tuple[tuple[int, float, float], ...]
-    outcome: dict[str, Any]
+    outcome: Outcome
 
 
 def _search(
     ground: Ground, declared: Parameters, grid: Grid, clock: Clock, offer: Offer | None
-) -> tuple[list[dict[str, Any]], _Shown]:
+) -> tuple[list[JsonObject], _Shown]:
     """The outcome of each demand, by k and then by limit, and the one that is shown in full.
 
     That is what the spec declares, where the grid has it, else the first.
@@ -272,7 +272,7 @@ def _search(
     demands = [(k, limit) for k in ks for limit in limits]
     own = (parameters.k, parameters.suppression_limit)
     in_full = own if own in demands else demands[0]
-    cells: list[dict[str, Any]] = []
+    cells: list[JsonObject] = []
     shown = None
     for k in ks:
         of_k = _with_k(parameters, k) if grid.ks else parameters
@@ -286,8 +286,8 @@ def _search(
             with clock.phase(name):
                 found, _ = searching.search(ground, problem, demand, trail.add, offer)
             seconds = round(time.perf_counter() - started, 4)
-            outcome = {"k": k, **_outcome(ground, problem, demand, found)}
-            cells.append({**outcome, "seconds": seconds} if grid else outcome)
+            outcome = _outcome(ground, problem, demand, k, found)
+            cells.append({**plain(outcome), **({"seconds": seconds} if grid else {})})
             if (k, limit) == in_full:
                 shown = _Shown(demand, problem, found, tuple(trail.points), outcome)
     assert shown is not None
@@ -337,43 +337,83 @@ class _Trail:
 # -- telling ------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one search found; None where it found nothing.
+
+    Attributes:
+        k: that was asked for.
+        suppression_limit: likewise.
+        transformation: the level of each quasi-identifier.
+        score: of the objective.
+        loss: mean loss of a cell, suppressed cells counting 1.
+        suppressed_rows: records that would be left out.
+        suppressed_subjects: people who would lose a record.
+        classes: that would be released.
+        smallest_class: the size of the smallest of them.
+        search: how it ended.
+    """
+
+    k: int
+    suppression_limit: float
+    transformation: Mapping[str, int] | None
+    score: float | None
+    loss: float | None
+    suppressed_rows: int | None
+    suppressed_subjects: int | None
+    classes: int | None
+    smallest_class: int | None
+    search: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """What one level less or more in one quasi-identifier would do.
+
+    Attributes:
+        column: whose level differs.
+        level: that it has here.
+        feasible: the declared models hold.
+        accepted: and no more is suppressed than may be.
+        score: of the objective.
+        loss: mean loss of a cell, suppressed cells counting 1.
+        suppressed_rows: records that would be left out.
+        suppressed_subjects: people who would lose a record.
+    """
+
+    column: str
+    level: int
+    feasible: bool
+    accepted: bool
+    score: float
+    loss: float
+    suppressed_rows: int
+    suppressed_subjects: int
+
+
 def _outcome(
-    ground: Ground, problem: Problem, parameters: Parameters, found: Found
-) -> dict[str, Any]:
-    """What one search found, in plain values; None where it found nothing."""
-    demand = {"suppression_limit": parameters.suppression_limit}
-    how = {"search": described(found, parameters)}
-    if found.node is None or found.check is None:
-        return {
-            **demand,
-            "transformation": None,
-            "score": None,
-            **dict.fromkeys(_MEASURED),
-            "classes": None,
-            "smallest_class": None,
-            **how,
-        }
-    return {
-        **demand,
-        "transformation": ground.named(found.node),
-        "score": found.score,
-        **_measured(problem, found.check),
-        "classes": found.check.classes,
-        "smallest_class": found.check.smallest,
-        **how,
-    }
+    ground: Ground, problem: Problem, parameters: Parameters, k: int, found: Found
+) -> Outcome:
+    """What one search found."""
+    how = described(found, parameters)
+    node, check = found.node, found.check
+    if node is None or check is None:
+        return Outcome(k, parameters.suppression_limit, *(None,) * 7, how)
+    return Outcome(
+        k,
+        parameters.suppression_limit,
+        ground.named(node),
+        found.score,
+        loss_of(problem.lattice, problem.marginals, check),
+        check.suppressed,
+        check.suppressed_subjects,
+        check.classes,
+        check.smallest,
+        how,
+    )
 
 
-_MEASURED = ("loss", "suppressed_rows", "suppressed_subjects")
-
-
-def _measured(problem: Problem, check: Check) -> dict[str, Any]:
-    loss = loss_of(problem.lattice, problem.marginals, check)
-    values = (loss, check.suppressed, check.suppressed_subjects)
-    return dict(zip(_MEASURED, values, strict=True))
-
-
-def _columns(lattice: Lattice) -> list[dict[str, Any]]:
+def _columns(lattice: Lattice) -> list[JsonObject]:
     return [
         {
             "name": a.name,
@@ -386,7 +426,7 @@ def _columns(lattice: Lattice) -> list[dict[str, Any]]:
     ]
 
 
-def _neighbours(problem: Problem, node: Node | None) -> list[dict[str, Any]]:
+def _neighbours(problem: Problem, node: Node | None) -> list[Neighbour]:
     """What one level less or more in each quasi-identifier would do."""
     if node is None:
         return []
@@ -398,14 +438,16 @@ def _neighbours(problem: Problem, node: Node | None) -> list[dict[str, Any]]:
                 continue
             checked = looked.check(other)
             found.append(
-                {
-                    "column": attribute.name,
-                    "level": level,
-                    "feasible": checked.feasible,
-                    "accepted": checked.accepted,
-                    "score": checked.score,
-                    **_measured(problem, checked.check),
-                }
+                Neighbour(
+                    attribute.name,
+                    level,
+                    checked.feasible,
+                    checked.accepted,
+                    checked.score,
+                    loss_of(problem.lattice, problem.marginals, checked.check),
+                    checked.check.suppressed,
+                    checked.check.suppressed_subjects,
+                )
             )
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Evaluated, Verified
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, Entry
@@ -37,8 +37,8 @@ from dbdeid.spec.release_spec import published
 from dbdeid.verify import (
     Check,
     Content,
+    ContentProof,
     Declared,
-    Proven,
     Twin,
     Verification,
     compared,
@@ -133,7 +133,7 @@ def existing(
 
 
 def verify(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -166,7 +166,7 @@ def verify(
         # a target's content is looked at in the file, reopened
         kept = None if target else _kept(found)
         table = _verified(found, bound, declared, kept)
-        changed = fingerprints.changed(record_of(found.entry), bound, session)
+        changed = fingerprints.source_change(record_of(found.entry), bound, session)
         if changed is not None and (changed.rows_then != changed.rows_now or not table.verified):
             then = _verified_alone(found, declared, kept)
             known = {promise.model for promise in then.promises}
@@ -244,12 +244,12 @@ def _verified(
         dictionary=found.public.dictionary,
         catalog=found.public.catalog,
         flagged=book.counterfeits_of(release) if declared.padding else None,
-        then=Proven.of_dict(then.to_dict()) if then else None,
+        then=ContentProof.of_dict(then.to_dict()) if then else None,
         same_as=kept,
         source=pseudonyms.replaced(bound, session),
         hierarchies=book.of_release(release) if declared.explained else None,
         clusters=book.clusters_of(release) if declared.synthesized else None,
-        populations=populations.by_name(populations.found(bound, session)),
+        populations=populations.by_name(populations.population_tables(bound, session)),
     )
 
 
@@ -302,7 +302,7 @@ def _together(table: Verification, files: list[tuple[str, Verification]]) -> Ver
 
 
 def evaluate(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     connection: Any = None,
     *,
     database: Path | None = None,
@@ -377,7 +377,7 @@ def exportable(
 
 
 def export_release(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     destination: Path,
     *,
     database: Path | None = None,

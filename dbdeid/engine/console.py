@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 
@@ -16,6 +16,9 @@ from dbdeid.engine.failure import reason, require_unshadowed
 from dbdeid.engine.macros import in_release
 from dbdeid.engine.session import SEAL, Settings
 from dbdeid.errors import DataError
+
+# What DuckDB takes as the value of a setting.
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 IN_MEMORY = ":memory:"
 
@@ -27,7 +30,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The result as JSON shows it."""
         names = self.columns
         return {
@@ -64,10 +67,10 @@ def run_script(
         raise DataError(f"{database}: no such database file", hint=_like(database))
     if database.exists() and not database.is_file():  # a pipe would never be opened
         raise DataError(f"{database}: no regular file", hint="give a DuckDB database")
-    config: dict[str, Any] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
-    given = {key: value for key, value in config.items() if value is not None}
+    limits = {"threads": settings.threads, "memory_limit": settings.memory_limit}.items()
+    config: Config = {key: value for key, value in limits if value is not None}
     try:
-        connection = duckdb.connect(str(database), read_only=read_only, config=given)
+        connection = duckdb.connect(str(database), read_only=read_only, config=config)
     except duckdb.Error as error:
         raise DataError(
             f"{database}: cannot be opened ({reason(error)})", hint="give a DuckDB database"

@@ -22,7 +22,7 @@ from dbdeid.publish.tables import Public
 from dbdeid.spec.metric_spec import OF_EVERY
 from dbdeid.utility.fidelity.distribution import distribution
 from dbdeid.utility.fidelity.side_by_side import SideBySide, side_by_side
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 from dbdeid.verify import Declared
 
 _SOURCE, _RELEASED = "deid_compared_source", "deid_compared_release"
@@ -99,10 +99,10 @@ def _of_levels(
     """What is measured of records by a few levels a column."""
     from dbdeid.utility.fidelity.association import association
     from dbdeid.utility.fidelity.classification import classification
-    from dbdeid.utility.fidelity.levels import coded
+    from dbdeid.utility.fidelity.levels import coded_sides
     from dbdeid.utility.fidelity.propensity import propensity
 
-    levels = coded(session, sides)
+    levels = coded_sides(session, sides)
     found: dict[str, float] = {}
     if "association" in asked and (changes := association(levels)):
         found["association"] = float(np.mean([*changes.values()]))
@@ -123,7 +123,7 @@ def _of_levels(
     return found
 
 
-def _targets(bound: Bound, columns: Sequence[Compared]) -> list[str]:
+def _targets(bound: Bound, columns: Sequence[ColumnPair]) -> list[str]:
     """The sensitive columns; without any, all that are categories."""
     sensitive = bound.names("sensitive")
     return [*sensitive] if sensitive else [c.name for c in columns if not c.measured]
@@ -135,7 +135,7 @@ class _Column:
 
     source: Column
     shown: Column
-    compared: Compared
+    compared: ColumnPair
 
     @property
     def before(self) -> exp.Expr:
@@ -170,7 +170,7 @@ def _staged(
         released = shown[c.name.lower()]
         measured = c.spec.type is None and c.column.family in MEASURED
         whole = measured and c.column.family in _WHOLE and released.family not in _BROKEN
-        compared = Compared(c.name, number, measured, whole, c.name in labelled)
+        compared = ColumnPair(c.name, number, measured, whole, c.name in labelled)
         columns.append(_Column(c.column, released, compared))
     records = identifier("records")
     weighed = cast(column(weight, "records") if weight else exp.convert(1), "DOUBLE")

@@ -31,7 +31,7 @@ from dbdeid.utility.fidelity.exact_hits import exact_hits
 from dbdeid.utility.information_loss import information_loss
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.members import Crosswalk, members_of_transformation
-from dbdeid.utility.mutual_information import told
+from dbdeid.utility.mutual_information import mutual_information
 from dbdeid.utility.node_entropy import node_entropy
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy, nonuniform_entropy_of_crosswalk
 from dbdeid.utility.reconstruction_error import reconstruction_error
@@ -234,7 +234,7 @@ def _of_sensitive(prepared: Prepared, released: Relation, session: Session) -> d
     names = [q.name for q in prepared.quasi_identifiers]
     found: dict[str, float] = {}
     for column_name in _sensitive(prepared):
-        bits = told(session, CODED, released, names, column_name)
+        bits = mutual_information(session, CODED, released, names, column_name)
         values = (bits.release, bits.gain, bits.lost)
         found |= {f"{m}.{column_name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
     return found

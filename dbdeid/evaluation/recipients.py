@@ -15,9 +15,9 @@ from dbdeid.errors import Mistake, SpecError
 from dbdeid.evaluation.released_designs import Released
 from dbdeid.publish.tables import Public
 from dbdeid.utility.model_fit import (
-    Compared,
     Comparison,
     Fit,
+    ModelComparison,
     Records,
     Unfitted,
     compare,
@@ -99,7 +99,7 @@ def compared(
     return Comparison(tuple(_compared(released, model) for model in models))
 
 
-def _compared(released: Released, model: Original) -> Compared:
+def _compared(released: Released, model: Original) -> ModelComparison:
     analysis = model.analysis
     after, records, reason = None, None, None
     try:
@@ -111,7 +111,7 @@ def _compared(released: Released, model: Original) -> Compared:
         reason = f"cannot be computed on every record ({error.message})"
     coefficients = compare(model.fit, after)
     event, where = analysis.event, analysis.where
-    return Compared(
+    return ModelComparison(
         kind=analysis.kind,
         response=analysis.response.text,
         event=event.text if event else None,

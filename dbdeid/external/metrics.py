@@ -30,7 +30,7 @@ from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.fidelity import moments
 from dbdeid.utility.fidelity.side_by_side import SideBySide
 from dbdeid.utility.model_fit import Comparison
-from dbdeid.utility.mutual_information import told
+from dbdeid.utility.mutual_information import mutual_information
 from dbdeid.utility.query_error import Workload
 from dbdeid.utility.reconstruction_error import reconstruction_error
 from dbdeid.utility.sizes import sized_classes
@@ -227,7 +227,7 @@ def _of_sensitive(found: Foreign) -> dict[str, float]:
     source = staged(found, [*names, *own])
     measured: dict[str, float] = {}
     for name in own:
-        bits = told(found.session, source, found.table, names, name)
+        bits = mutual_information(found.session, source, found.table, names, name)
         values = (bits.release, bits.gain, bits.lost)
         measured |= {f"{m}.{name}": v for m, v in zip(OF_SENSITIVE, values, strict=True)}
     found.session.drop_temp(source.name)

@@ -12,12 +12,12 @@ from datetime import date, timedelta
 from sqlglot import exp
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.data.ordered import Ordered, is_code
+from dbdeid.data.ordered_domain import OrderedDomain, is_code
 from dbdeid.engine.relation import MEASURED, Column, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.prepare.hierarchies import leaf_rows, rank, written
-from dbdeid.prepare.populations import Found
+from dbdeid.prepare.populations import PopulationTable
 from dbdeid.spec.column_spec import FROM_POPULATION
 from dbdeid.spec.method_spec import Policy
 
@@ -28,7 +28,7 @@ EXAMPLES = (
 )
 
 
-def with_domains(bound: Bound, session: Session, populations: Sequence[Found]) -> Bound:
+def with_domains(bound: Bound, session: Session, populations: Sequence[PopulationTable]) -> Bound:
     """The same with the domain of each quasi-identifier; nothing changes for other methods.
 
     Raises:
@@ -40,7 +40,7 @@ def with_domains(bound: Bound, session: Session, populations: Sequence[Found]) -
         return bound
     population = next((p for p in populations if p.name == method.population), None)
     mistakes: list[Mistake] = []
-    given: dict[str, Ordered] = {}
+    given: dict[str, OrderedDomain] = {}
     for number, c in enumerate(bound.quasi_identifiers):
         try:
             given[c.name] = _Reader(bound, session, c, number, population).domain()
@@ -74,7 +74,7 @@ class _Reader:
         session: Session,
         quasi_identifier: BoundColumn,
         number: int,
-        population: Found | None,
+        population: PopulationTable | None,
     ) -> None:
         self._bound, self._session, self._column = bound, session, quasi_identifier
         self._number, self._population = number, population
@@ -82,7 +82,7 @@ class _Reader:
         plain = quasi_identifier.spec.type is None
         self._family = quasi_identifier.column.family if plain else "text"
 
-    def domain(self) -> Ordered:
+    def domain(self) -> OrderedDomain:
         """The values in their order.
 
         Raises:
@@ -97,23 +97,23 @@ class _Reader:
                 "round its values in `source: {sql: …}`",
             )
         if self._family in MEASURED:
-            return Ordered(self._measured(values, listed=listed), "range", kind)
+            return OrderedDomain(self._measured(values, listed=listed), "range", kind)
         if len(set(values)) < len(values):
             raise _Wrong(f"{len(values) - len(set(values))} values of its domain are repeated")
         # numbers that are codes would sort as texts, 10 before 2, which says nothing of either
         texts = self._column.column.family in ("text", "enum", "other")
         coded = texts and all(map(is_code, values))
         if listed and not (coded and sorted(values) == list(values)):
-            return Ordered(tuple(values), "listed", kind)
+            return OrderedDomain(tuple(values), "listed", kind)
         ordered = sorted(values, key=str.encode)
         if coded:
-            return Ordered(tuple(ordered), "code", kind)
+            return OrderedDomain(tuple(ordered), "code", kind)
         if len(ordered) > 2 and self._family != "boolean":
             raise _Wrong(
                 "its values have no order of their own, and a policy merges neighbours",
                 "list them so that neighbours may be merged: `order: [a, b, c]`",
             )
-        return Ordered(tuple(ordered), "listed", kind)
+        return OrderedDomain(tuple(ordered), "listed", kind)
 
     def _declared(self) -> tuple[Sequence[str], str, bool]:
         """The values, where they come from, and whether they are listed in an order."""
@@ -195,7 +195,7 @@ class _Reader:
             raise _Wrong("values of its domain are repeated, or are no numbers or dates")
         return tuple(text for _, text in known)
 
-    def _of_population(self, population: Found) -> list[str]:
+    def _of_population(self, population: PopulationTable) -> list[str]:
         name = f"c{self._number}"
         distinct = exp.select(column(name)).distinct().from_(population.query.subquery("people"))
         values = (

@@ -26,7 +26,7 @@ from dbdeid.spec.files import located, query_files
 from dbdeid.spec.method_spec import Policy
 
 
-def taken(bound: Bound, session: Session) -> dict[str, str]:
+def fingerprints_of(bound: Bound, session: Session) -> dict[str, str]:
     """Fingerprints of the source, and of hierarchies, populations and queries by their names.
 
     Raises:
@@ -100,7 +100,7 @@ def of_rows(session: Session, rows: exp.Query) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class SourceChange:
     """A source that is not what a release was made of.
 
     Attributes:
@@ -133,7 +133,7 @@ class Changed:
         }
 
 
-def changed(record: ReleaseRecord, bound: Bound, session: Session) -> Changed | None:
+def source_change(record: ReleaseRecord, bound: Bound, session: Session) -> SourceChange | None:
     """How the source differs from what a run was made of; None where nothing tells that it does.
 
     Other versions of the engine hash otherwise, and then only the number of rows tells.
@@ -142,7 +142,7 @@ def changed(record: ReleaseRecord, bound: Bound, session: Session) -> Changed | 
     if then is None:
         return None
     now = of_rows(session, bound.source)
-    found = Changed(_rows(then), _rows(now))
+    found = SourceChange(_rows(then), _rows(now))
     alike = record.engine is None or record.engine == engine(session)
     return found if found.rows_then != found.rows_now or (alike and then != now) else None
 

@@ -14,7 +14,7 @@ from dbdeid.bind.source import find_table
 from dbdeid.data import dates, hierarchy_file, intervals, shelf
 from dbdeid.data.coding import Coding, code
 from dbdeid.data.hierarchy import Hierarchy, Order, from_rows, without_leaves
-from dbdeid.data.ordered import Ordered
+from dbdeid.data.ordered_domain import OrderedDomain
 from dbdeid.engine.relation import Column, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
@@ -72,7 +72,7 @@ def _build(
 
 
 def _of_domain(
-    session: Session, quasi_identifier: BoundColumn, domain: Ordered, present: Sequence[str]
+    session: Session, quasi_identifier: BoundColumn, domain: OrderedDomain, present: Sequence[str]
 ) -> Hierarchy:
     """The values of an ordered domain and `*`, before a policy puts intervals between them."""
     known = set(domain.values)

@@ -35,7 +35,7 @@ CELLS = "deid_population_cells"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PopulationTable:
     """A population that fits the quasi-identifiers.
 
     Attributes:
@@ -51,15 +51,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedPopulation:
     """A population as the search takes it, with the coding of each quasi-identifier."""
 
-    found: Found
+    found: PopulationTable
     population: Population
     codings: tuple[Coding, ...]
 
 
-def found(bound: Bound, session: Session) -> tuple[Found, ...]:
+def population_tables(bound: Bound, session: Session) -> tuple[PopulationTable, ...]:
     """The populations of a bound spec, each once, after a look at their rows.
 
     Raises:
@@ -88,7 +88,7 @@ def steps(bound: Bound, session: Session) -> tuple[Step, ...]:
     return tuple(Step(CELLS, _cells(_found(bound, one).query, names)) for one in described)
 
 
-def by_name(populations: Iterable[Found]) -> Mapping[str, exp.Query]:
+def by_name(populations: Iterable[PopulationTable]) -> Mapping[str, exp.Query]:
     """The populations as the verifier takes them."""
     return {population.name: population.query for population in populations}
 
@@ -138,14 +138,14 @@ def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Itera
             yield _Described(place, rows, columns)
 
 
-def _found(bound: Bound, one: _Described) -> Found:
+def _found(bound: Bound, one: _Described) -> PopulationTable:
     name = one.place.name
     models = tuple(
         model
         for model in bound.models
         if isinstance(model, DeltaPresence | KMap | MaxRisk) and population_of(model) == name
     )
-    return Found(name, models, _as_released(bound, one.rows, one.columns))
+    return PopulationTable(name, models, _as_released(bound, one.rows, one.columns))
 
 
 def _table_mistakes(bound: Bound, place: _Place, rows: exp.Query) -> Iterator[Mistake]:
@@ -282,12 +282,12 @@ def _as_released(bound: Bound, rows: exp.Query, columns: Sequence[Column]) -> ex
 # -- coding -------------------------------------------------------------------------------------
 
 
-def coded(
+def coded_populations(
     bound: Bound,
     session: Session,
-    populations: Sequence[Found],
+    populations: Sequence[PopulationTable],
     quasi_identifiers: Sequence[QuasiIdentifier],
-) -> tuple[Coded, ...]:
+) -> tuple[CodedPopulation, ...]:
     """The populations as the search takes them.
 
     Raises:
@@ -299,9 +299,9 @@ def coded(
 def _coded(
     bound: Bound,
     session: Session,
-    population: Found,
+    population: PopulationTable,
     quasi_identifiers: Sequence[QuasiIdentifier],
-) -> Coded:
+) -> CodedPopulation:
     names = _names(quasi_identifiers)
     cells = session.run(Step(CELLS, _cells(population.query, names)))
     try:
@@ -318,7 +318,7 @@ def _coded(
     columns = tuple(np.asarray(codes[name], np.int64) for name in names)
     people = np.asarray(codes[PEOPLE], np.int64)
     searched = Population(population.name, population.models, labels, columns, people)
-    return Coded(population, searched, codings)
+    return CodedPopulation(population, searched, codings)
 
 
 def _names(quasi_identifiers: Sequence[object]) -> list[str]:

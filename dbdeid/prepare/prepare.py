@@ -18,7 +18,7 @@ from dbdeid.bind.privacy_models import staged
 from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
-from dbdeid.data.ordered import with_intervals
+from dbdeid.data.ordered_domain import with_intervals
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import Column, Relation, column, identifier
 from dbdeid.engine.session import Session, Step
@@ -69,7 +69,7 @@ class Prepared:
     bound: Bound
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[Attribute, ...]
-    populations: tuple[populations.Coded, ...]
+    populations: tuple[populations.CodedPopulation, ...]
     parameters: Parameters
     rows: int
     subjects: int
@@ -97,7 +97,7 @@ def prepare(bound: Bound, session: Session) -> Prepared:
             released as pseudonyms, or a population does not fit the quasi-identifiers.
     """
     bound = replace(bound, source=pseudonyms.replaced(bound, session))
-    compared = populations.found(bound, session)
+    compared = populations.population_tables(bound, session)
     with reading_source():
         collated = list(_collated(bound, session))
         if collated:
@@ -111,19 +111,19 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
-    for step in coding_steps(bound, spellings.found(bound, session)):
+    for step in coding_steps(bound, spellings.spellings_of(bound, session)):
         session.run(step)
     session.drop_temp(classes.SOURCE.name)
     subjects = _subjects(session) if bound.subject else rows
     sensitive = attributes(bound, session, subjects)
-    coded = populations.coded(bound, session, compared, quasi_identifiers)
+    coded = populations.coded_populations(bound, session, compared, quasi_identifiers)
     parameters = parameters_of(
         bound, quasi_identifiers, [a.sensitive for a in sensitive], _judging(coded)
     )
     return Prepared(bound, quasi_identifiers, sensitive, coded, parameters, rows, subjects)
 
 
-def _judging(coded: Sequence[populations.Coded]) -> list[Population]:
+def _judging(coded: Sequence[populations.CodedPopulation]) -> list[Population]:
     """The populations that a model looks at; there may be one that only a method does."""
     return [c.population for c in coded if c.population.models]
 

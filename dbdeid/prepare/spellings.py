@@ -52,7 +52,7 @@ def as_meant(bound: Bound, model: M, target: Target) -> M:
     return model.model_copy(update={"values": tuple(listed)})
 
 
-def found(bound: Bound, session: Session) -> Mapping[str, Relation]:
+def spellings_of(bound: Bound, session: Session) -> Mapping[str, Relation]:
     """What the values mean in the staged sensitive columns that spell some in several ways.
 
     Args:

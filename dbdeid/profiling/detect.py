@@ -16,7 +16,7 @@ from dbdeid.engine.session import Session
 from dbdeid.profiling import check_digits, shapes
 from dbdeid.profiling import column_names as names
 from dbdeid.profiling.kinds import IDENTIFYING, KINDS, Kind
-from dbdeid.profiling.shapes import NUMBERING, TEXTS, Seen
+from dbdeid.profiling.shapes import NUMBERING, TEXTS, ColumnShape
 
 # Which of the eighteen identifiers of 45 CFR 164.514(b)(2)(i), (A) to (R), a kind falls under.
 SAFE_HARBOR: Mapping[Kind, str] = {
@@ -58,7 +58,7 @@ LENGTH_CHECKED = (8, 34)  # letters of a mean text
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedColumn:
     """What a column is.
 
     Attributes:
@@ -108,21 +108,21 @@ class Found:
         return self.known > FEW_RECORDS and self.distinct > NEAR_UNIQUE * self.known
 
 
-def detect(session: Session, table: Relation) -> tuple[Found, ...]:
+def detect(session: Session, table: Relation) -> tuple[DetectedColumn, ...]:
     """What each column of a table is, in the order of the table.
 
     Args:
         session: where the table is.
         table: a table, or a staged relation, with its columns.
     """
-    seen = tuple(shapes.seen(session, table))
+    seen = tuple(shapes.column_shapes(session, table))
     american = any(names.says("zip", c.name) or names.says("us", c.name) for c in table.columns)
     found = tuple(_found(one, american) for one in seen)
     checked = [_checked(session, table, f, s) for f, s in zip(found, seen, strict=True)]
     return tuple(_beside(f, before) for f, before in zip(checked, [None, *checked], strict=False))
 
 
-def _beside(found: Found, before: Found | None) -> Found:
+def _beside(found: DetectedColumn, before: DetectedColumn | None) -> DetectedColumn:
     """A number behind a street, under a name that is none but a number's, is one of houses."""
     plain = found.kind in ("text", "number", "code") and not found.by_name
     street = before is not None and before.kind == "address" and before.by_name
@@ -131,7 +131,9 @@ def _beside(found: Found, before: Found | None) -> Found:
     return replace(found, kind="address", reason="it stands behind a street", by_name=True)
 
 
-def _checked(session: Session, table: Relation, found: Found, seen: Seen) -> Found:
+def _checked(
+    session: Session, table: Relation, found: DetectedColumn, seen: ColumnShape
+) -> DetectedColumn:
     """A column of long numbers that nothing else is known of, by their check digits."""
     plain = found.kind in ("text", "number", "unique", "record_number") and not found.by_name
     if found.column.family == "integer":
@@ -144,9 +146,9 @@ def _checked(session: Session, table: Relation, found: Found, seen: Seen) -> Fou
     return found if said is None else replace(found, kind=said[0], reason=said[1])
 
 
-def _found(seen: Seen, american: bool) -> Found:
+def _found(seen: ColumnShape, american: bool) -> DetectedColumn:
     kind, reason = _kind(seen, american)
-    return Found(
+    return DetectedColumn(
         seen.column,
         kind,
         reason,
@@ -164,7 +166,7 @@ def _found(seen: Seen, american: bool) -> Found:
 _BY_NAME = "its name says"
 
 
-def unique_by(found: Found, subject: Found) -> Found:
+def unique_by(found: DetectedColumn, subject: DetectedColumn) -> DetectedColumn:
     """A column of which nearly every subject has a value of its own is unique, as a column is of
     which every record has one; other columns are what they are."""
     own = found.distinct > max(NEAR_UNIQUE * subject.distinct, FEW_RECORDS)
@@ -174,7 +176,7 @@ def unique_by(found: Found, subject: Found) -> Found:
     return replace(found, kind="unique", reason="nearly every subject has a value of its own")
 
 
-def subject_of(found: Sequence[Found]) -> Found | None:
+def subject_of(found: Sequence[DetectedColumn]) -> DetectedColumn | None:
     """The column that most likely tells whose record a record is, and does so for every record.
 
     None where a number of persons is another one in every record: there each is a person's.
@@ -182,7 +184,7 @@ def subject_of(found: Sequence[Found]) -> Found | None:
     return next(iter(subject_candidates(found)), None)
 
 
-def subject_candidates(found: Sequence[Found]) -> tuple[Found, ...]:
+def subject_candidates(found: Sequence[DetectedColumn]) -> tuple[DetectedColumn, ...]:
     """All columns that may tell whose record a record is, the surest first.
 
     They are identifiers by their name or shape, and never amounts. Where there are several that do
@@ -195,7 +197,7 @@ def subject_candidates(found: Sequence[Found]) -> tuple[Found, ...]:
     return tuple(repeating[i] for _, _, i in sorted(ranked))
 
 
-def _rank(found: Found) -> int | None:
+def _rank(found: DetectedColumn) -> int | None:
     """How surely a repeating column tells persons apart, 1 the surest; None: it does not."""
     numbers: bool = found.kind in ("record_number", "ssn", "unique")
     name = found.name
@@ -210,7 +212,7 @@ def _rank(found: Found) -> int | None:
     return _OTHERWISE.get(found.kind)
 
 
-def _shaped_rank(found: Found) -> int | None:
+def _shaped_rank(found: DetectedColumn) -> int | None:
     """The rank of numbers whose name says nothing: texts are built like numbers of records, and
     whole numbers are counted up; others may be amounts."""
     if found.column.family in TEXTS or found.low is None or found.high is None:
@@ -238,7 +240,7 @@ _LOOKS: Mapping[str, tuple[Kind, str]] = {
 }
 
 
-def _kind(seen: Seen, american: bool) -> tuple[Kind, str]:
+def _kind(seen: ColumnShape, american: bool) -> tuple[Kind, str]:
     """The first rule that fits: type, content and name, number of values."""
     family = seen.column.family
     if family == "other":
@@ -255,13 +257,13 @@ def _kind(seen: Seen, american: bool) -> tuple[Kind, str]:
     return _ordinary(seen)
 
 
-def _of_its_country(seen: Seen, kind: Kind, american: bool) -> Kind:
+def _of_its_country(seen: ColumnShape, kind: Kind, american: bool) -> Kind:
     """Five digits are a ZIP code only where the table is of the United States."""
     five = seen.shapes.get("zip5", 0.0) >= MOST or seen.column.family == "integer"
     return "zip" if kind == "postcode" and five and american else kind
 
 
-def _written(seen: Seen) -> tuple[Kind, str] | None:
+def _written(seen: ColumnShape) -> tuple[Kind, str] | None:
     """What the values themselves say, whatever the name is."""
     if seen.column.family == "integer":
         days = seen.shapes.get("date", 0.0)
@@ -303,7 +305,7 @@ def _percent(share: float) -> str:
     return "all" if share == 1 else f"{math.floor(100 * share)} %"
 
 
-def _named(seen: Seen) -> tuple[Kind, str] | None:
+def _named(seen: ColumnShape) -> tuple[Kind, str] | None:
     """What the name says, unless the values are a mere flag."""
     name, family = seen.column.name, seen.column.family
     direct: tuple[Kind, ...] = () if _flags(seen) else names.DIRECT
@@ -339,7 +341,7 @@ def _named(seen: Seen) -> tuple[Kind, str] | None:
     return None
 
 
-def _placed(seen: Seen) -> tuple[Kind, str] | None:
+def _placed(seen: ColumnShape) -> tuple[Kind, str] | None:
     """Dates, places and countries by name, and words that need values to agree with them."""
     name, text = seen.column.name, seen.column.family in TEXTS
     likely = {shape: seen.shapes.get(shape, 0.0) for shape in ("name", "word", "street", "zip5")}
@@ -368,7 +370,7 @@ def _placed(seen: Seen) -> tuple[Kind, str] | None:
     return None
 
 
-def _counted_from(seen: Seen) -> tuple[Kind, str] | None:
+def _counted_from(seen: ColumnShape) -> tuple[Kind, str] | None:
     """Numbers under the name of a date: days or seconds since another, years with decimals."""
     dated = names.says("exact_date", seen.column.name) and seen.numeric
     if dated and seen.whole and 1800 <= (seen.low or 0) <= _high(seen) <= 2200:
@@ -386,17 +388,17 @@ def _years(name: str, low: float | None, high: float | None) -> bool:
     return low >= -1 and high <= OLDEST
 
 
-def _flags(seen: Seen) -> bool:
+def _flags(seen: ColumnShape) -> bool:
     """It says yes or no, as `has_phone` does."""
     small = _high(seen) <= 2 if seen.numeric else seen.length <= LENGTH_OF_FLAGS
     return seen.distinct <= 2 and seen.records > FEW_RECORDS and small
 
 
-def _high(seen: Seen) -> float:
+def _high(seen: ColumnShape) -> float:
     return math.inf if seen.high is None else seen.high
 
 
-def _of_health(seen: Seen) -> tuple[Kind, str] | None:
+def _of_health(seen: ColumnShape) -> tuple[Kind, str] | None:
     """Codes of diseases: few other texts are built like them, and numbers need a name."""
     named, shapes = names.says("diagnosis", seen.column.name), seen.shapes
     nine, ten = shapes.get("icd9", 0.0), shapes.get("icd10", 0.0)
@@ -411,7 +413,7 @@ def _of_health(seen: Seen) -> tuple[Kind, str] | None:
     return None
 
 
-def _numbered(seen: Seen) -> tuple[Kind, str] | None:
+def _numbered(seen: ColumnShape) -> tuple[Kind, str] | None:
     """Numbers of records, by a name that may also be one of codes, or since they are unique."""
     enough = MANY_CODES if names.of_records_alone(seen.column.name) else MANY_VALUES
     many = 2 * seen.distinct > seen.known or seen.distinct > enough
@@ -431,19 +433,19 @@ def _numbered(seen: Seen) -> tuple[Kind, str] | None:
     return None
 
 
-def _many_own(seen: Seen) -> bool:
+def _many_own(seen: ColumnShape) -> bool:
     """Many values, as of persons with some records each, not as of codes."""
     return seen.distinct > MANY_CODES and seen.distinct > OWN * seen.known
 
 
-def _ends_as_number(seen: Seen) -> bool:
+def _ends_as_number(seen: ColumnShape) -> bool:
     """Whether a name of one word ends as those of numbers do, as `randid`, with many values."""
     name = names.words(seen.column.name)
     many = seen.distinct > MANY_VALUES and (seen.whole or seen.column.family in TEXTS)
     return many and re.search("(id|nr|nbr|num)$", name) is not None and not names.of_count(name)
 
 
-def _freely(seen: Seen) -> tuple[Kind, str] | None:
+def _freely(seen: ColumnShape) -> tuple[Kind, str] | None:
     if seen.column.family not in TEXTS:
         return None
     various = seen.distinct > MANY_CODES or 2 * seen.distinct > seen.known > FEW_RECORDS
@@ -454,11 +456,11 @@ def _freely(seen: Seen) -> tuple[Kind, str] | None:
     return None
 
 
-def _written_freely(seen: Seen) -> bool:
+def _written_freely(seen: ColumnShape) -> bool:
     return seen.length > LONG or seen.blanks >= MANY_WORDS
 
 
-def _ordinary(seen: Seen) -> tuple[Kind, str]:
+def _ordinary(seen: ColumnShape) -> tuple[Kind, str]:
     """What is left: codes, numbers and texts."""
     name = seen.column.name
     count = f"{seen.distinct} distinct value{'s' * (seen.distinct != 1)}"
@@ -475,4 +477,4 @@ def _ordinary(seen: Seen) -> tuple[Kind, str]:
     return "text", f"{count}"
 
 
-__all__ = ["IDENTIFYING", "KINDS", "SAFE_HARBOR", "Found", "Kind", "detect", "subject_of"]
+__all__ = ["IDENTIFYING", "KINDS", "SAFE_HARBOR", "DetectedColumn", "Kind", "detect", "subject_of"]

@@ -26,7 +26,7 @@ from dbdeid.profiling.detect import (
     MANY_CODES,
     MOST,
     SURE,
-    Found,
+    DetectedColumn,
     Kind,
 )
 from dbdeid.profiling.shapes import looked_for, staged
@@ -63,7 +63,7 @@ _NAMES = (
 )
 
 
-def doubts(found: Sequence[Found], seen: Look) -> dict[str, str]:
+def doubts(found: Sequence[DetectedColumn], seen: Look) -> dict[str, str]:
     """Why a reviewer would look at columns before they are published, by name, as clauses.
 
     Args:
@@ -79,7 +79,12 @@ def doubts(found: Sequence[Found], seen: Look) -> dict[str, str]:
 
 
 def identifiers(
-    session: Session, table: Relation, found: Sequence[Found], seen: Look, *, by_name: bool = True
+    session: Session,
+    table: Relation,
+    found: Sequence[DetectedColumn],
+    seen: Look,
+    *,
+    by_name: bool = True,
 ) -> dict[str, str]:
     """Why columns look like direct identifiers, by name, as clauses without any of their values.
 
@@ -102,8 +107,13 @@ _DIRECT = (IDENTIFYING | {"free_text"}) - {"unique"}
 
 
 def direct(
-    session: Session, table: Relation, found: Sequence[Found], seen: Look, *, by_name: bool = True
-) -> tuple[Found, ...]:
+    session: Session,
+    table: Relation,
+    found: Sequence[DetectedColumn],
+    seen: Look,
+    *,
+    by_name: bool = True,
+) -> tuple[DetectedColumn, ...]:
     """The same columns, where those that look like direct identifiers are of their kind.
 
     Args:
@@ -118,8 +128,8 @@ def direct(
 
 
 def _told(
-    found: Sequence[Found], kinds: Mapping[str, tuple[Kind, str]], by_name: bool
-) -> tuple[Found, ...]:
+    found: Sequence[DetectedColumn], kinds: Mapping[str, tuple[Kind, str]], by_name: bool
+) -> tuple[DetectedColumn, ...]:
     told = []
     for f in found:
         if f.name in kinds:
@@ -133,7 +143,7 @@ def _told(
 
 
 def _looked_into(
-    session: Session, table: Relation, found: Sequence[Found], seen: Look, by_name: bool
+    session: Session, table: Relation, found: Sequence[DetectedColumn], seen: Look, by_name: bool
 ) -> tuple[dict[str, tuple[Kind, str]], dict[str, str]]:
     """What contents show; and columns of many words of which nobody can say what they are."""
     asked = [f for f in found if f.kind not in _DIRECT or (f.by_name and not by_name)]
@@ -152,7 +162,7 @@ def _looked_into(
     return kinds, unknown
 
 
-def _direct(found: Found, seen: Shares, by_name: bool) -> tuple[Kind, str] | None:
+def _direct(found: DetectedColumn, seen: Shares, by_name: bool) -> tuple[Kind, str] | None:
     """The kind that the contents of a column show, and why."""
     if found.kind in _OF_VALUES and not (found.by_name and seen["numbers"] < SURE):
         return None
@@ -174,7 +184,7 @@ def _direct(found: Found, seen: Shares, by_name: bool) -> tuple[Kind, str] | Non
 _OF_VALUES: tuple[Kind, ...] = ("date", "timestamp", "year", "age", "icd9", "icd10")
 
 
-def _numbering(found: Found, seen: Shares) -> bool:
+def _numbering(found: DetectedColumn, seen: Shares) -> bool:
     """Whether numbers are as long as those of telephones or records, and measure nothing."""
     measured = names.of_count(found.name) or names.of_secret(found.name)
     dates = max(seen["days_of_years"], seen["short_dates"]) >= SURE
@@ -221,7 +231,7 @@ def _shaped(seen: Shares, of_person: bool) -> tuple[Kind, str] | None:
     return None
 
 
-def _unknown(found: Found, seen: Shares) -> bool:
+def _unknown(found: DetectedColumn, seen: Shares) -> bool:
     """Whether neither the name nor the values of a column tell what its many words are."""
     various = found.kind == "text" and seen["texts"] > FEW_VALUES and seen["words"] >= MOST
     return various and names.says_nothing(found.name)
@@ -256,7 +266,7 @@ SEVEN_DIGITS = 1_000_000
 ROUNDED = 0.05  # of the numbers are multiples of a hundred; one of a hundred is by chance
 
 
-def _listed(session: Session, table: Relation, some: Sequence[Found]) -> frozenset[str]:
+def _listed(session: Session, table: Relation, some: Sequence[DetectedColumn]) -> frozenset[str]:
     """Columns whose words are on a list that everybody knows: countries, states, categories."""
     known = set()
     for one in some:
@@ -271,7 +281,7 @@ def _listed(session: Session, table: Relation, some: Sequence[Found]) -> frozens
 MOST_LISTED = 500  # values; no list has more
 
 
-def _texts(session: Session, table: Relation, one: Found) -> list[str]:
+def _texts(session: Session, table: Relation, one: DetectedColumn) -> list[str]:
     text = exp.Lower(this=exp.Trim(this=cast(column(one.name), "VARCHAR")))
     rows = session.rows(exp.select(exp.alias_(text, "text")).distinct().from_(table.table))
     return [row[0] for row in rows if row[0]]
@@ -285,7 +295,7 @@ def _everybodys() -> frozenset[str]:
     return frozenset(listed)
 
 
-def look(session: Session, table: Relation, found: Sequence[Found]) -> Look:
+def look(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> Look:
     """What the values of columns hold, as shares of their records; one statement for all.
 
     Columns of one value, and of types that hold none of it, are not looked at.
@@ -305,12 +315,12 @@ def look(session: Session, table: Relation, found: Sequence[Found]) -> Look:
     }
 
 
-def of_each(found: Sequence[Found], seen: Look) -> Iterator[tuple[Found, Shares]]:
+def of_each(found: Sequence[DetectedColumn], seen: Look) -> Iterator[tuple[DetectedColumn, Shares]]:
     """Columns that were looked at, each with what its values hold."""
     return ((one, seen[one.name]) for one in found if one.name in seen)
 
 
-def _inside(found: Found, seen: Shares) -> str | None:
+def _inside(found: DetectedColumn, seen: Shares) -> str | None:
     """What stands inside of texts."""
     if seen["numbers"] >= SURE:
         return None
@@ -336,7 +346,7 @@ INSIDE = {
 BIRTHS = "numbers as of years, as far apart as those of births"
 
 
-def _days(found: Found, seen: Shares) -> str | None:
+def _days(found: DetectedColumn, seen: Shares) -> str | None:
     """Numbers that count days or seconds, and dates without a year or a day."""
     if (said := counted_as_days(found, seen)) is not None:
         return said
@@ -357,7 +367,7 @@ def _days(found: Found, seen: Shares) -> str | None:
     return None
 
 
-def counted_as_days(found: Found, seen: Shares) -> str | None:
+def counted_as_days(found: DetectedColumn, seen: Shares) -> str | None:
     """Why numbers are dates finer than a month: seconds, days of a year, years with decimals."""
     if seen["short_dates"] >= SURE > seen["months"] and found.distinct > FEW_WORDS:
         return "numbers as of a day, a month and the last digits of a year"
@@ -376,7 +386,7 @@ def counted_as_days(found: Found, seen: Shares) -> str | None:
     return None
 
 
-def _parts(found: Found, seen: Shares) -> str | None:
+def _parts(found: DetectedColumn, seen: Shares) -> str | None:
     """Months, days or quarters that columns beside may make a date of."""
     if not names.of_part_of_date(found.name) or found.distinct > LONGEST_PART:
         return None
@@ -389,7 +399,7 @@ def _parts(found: Found, seen: Shares) -> str | None:
 _EPOCH = (315_532_800, 4_102_444_800)
 
 
-def _given(found: Found, seen: Shares) -> str | None:
+def _given(found: DetectedColumn, seen: Shares) -> str | None:
     """Whole numbers of one length: day numbers, places, telephones, records."""
     name = found.name
     if seen["numbers"] < SURE or seen["whole"] < SURE or found.kind in ("icd9", "icd10"):
@@ -407,7 +417,7 @@ def _given(found: Found, seen: Shares) -> str | None:
     return None
 
 
-def _lived(found: Found, seen: Shares) -> str | None:
+def _lived(found: DetectedColumn, seen: Shares) -> str | None:
     """How long somebody has lived, under a name that does not say so for certain."""
     low, high = seen["low"], seen["high"]
     if seen["numbers"] >= SURE:
@@ -423,7 +433,7 @@ def _lived(found: Found, seen: Shares) -> str | None:
 _UNITS = {"years": 1, "months": 12, "weeks": 52, "days": 365}
 
 
-def _words(found: Found, seen: Shares) -> str | None:
+def _words(found: DetectedColumn, seen: Shares) -> str | None:
     """Words that may be names of persons or places."""
     name = found.name
     if seen["numbers"] >= SURE or found.kind == "country":
@@ -441,7 +451,7 @@ def _words(found: Found, seen: Shares) -> str | None:
     return None
 
 
-def _own(found: Found, seen: Shares) -> str | None:
+def _own(found: DetectedColumn, seen: Shares) -> str | None:
     """Values that many records have for themselves."""
     if found.near_unique and found.column.family in NUMBERS:
         return "numbers that nearly every record has for itself"
@@ -451,7 +461,7 @@ def _own(found: Found, seen: Shares) -> str | None:
     return None
 
 
-_RULES: tuple[Callable[[Found, Shares], str | None], ...] = (
+_RULES: tuple[Callable[[DetectedColumn, Shares], str | None], ...] = (
     _inside,
     _days,
     _parts,

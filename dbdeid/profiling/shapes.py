@@ -18,7 +18,7 @@ from dbdeid.profiling import check_digits
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ColumnShape:
     """What the engine says of one column; the shapes are shares of the values looked at."""
 
     column: Column
@@ -46,7 +46,7 @@ MOST_LOOKED_AT = 20_000  # distinct values of a column, taken by their hash
 AT_ONCE = 8  # columns whose different values are counted together: each needs memory
 
 
-def seen(session: Session, table: Relation) -> Iterator[Seen]:
+def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
     """What the engine says of each column; a few statements for all, not some for each.
 
     Args:
@@ -64,7 +64,7 @@ def seen(session: Session, table: Relation) -> Iterator[Seen]:
         shown = told.get(held.name, {})
         of = float(shown.get("records") or 0)
         known, distinct = counted.get(held.name) or (shown["known"], shown["different"])
-        yield Seen(
+        yield ColumnShape(
             held,
             records,
             int(known or 0) - int(shown.get("missing") or 0),

@@ -46,4 +46,4 @@ def _modified(release: Release, database: Path | None, settings: Settings | None
         if work.places.target is None and work.session.exists(entry.release) is None:
             return True
         known = record_of(entry).fingerprints
-        return known != fingerprints.taken(bind(file, work.session), work.session)
+        return known != fingerprints.fingerprints_of(bind(file, work.session), work.session)

@@ -44,7 +44,7 @@ def checks(
     """
     try:
         if isinstance(bound.spec.method, Policy):
-            bound = with_domains(bound, session, populations.found(bound, session))
+            bound = with_domains(bound, session, populations.population_tables(bound, session))
         found = tuple(_rules(bound, session, record.fingerprints or {}))
     except (DataError, HierarchyError) as error:
         return (Check("hierarchies", False, f"no longer to be read: {error.message}"),)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -66,6 +66,11 @@ class _Promise(_Part):
     model: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
+class _Parameters(_Part):
+    limit: float | None = None
+    suppressed: str | None = None
+
+
 class _Verification(_Part):
     promises: list[_Promise] = []
 
@@ -77,10 +82,10 @@ class _Manifest(_Part):
     trial: bool = False
     verified: bool = False
     columns: list[_Column]
-    privacy: list[dict[str, Any]]
+    privacy: list[dict[str, object]]
     null_policy: NullPolicy = "own_category"
     recoding: str = "global"
-    method_parameters: dict[str, Any] = {}
+    method_parameters: _Parameters = _Parameters()
     verification: _Verification = _Verification()
     content: _Content | None = None
     counted: Literal["records", "subjects"] = "records"
@@ -206,8 +211,8 @@ def _declared(told: _Manifest, columns: tuple[Column, ...], pseudonym: str | Non
     assert told.content is not None
     leveled = {c.name: c for c in told.columns if c.height is not None}
     own = {c.name for c in told.columns}
-    limit = told.method_parameters.get("limit")
-    keeps = told.method_parameters.get("suppressed") == "keep"
+    limit = told.method_parameters.limit
+    keeps = told.method_parameters.suppressed == "keep"
     return Declared(
         release=told.release,
         columns=columns,
@@ -227,7 +232,7 @@ def _declared(told: _Manifest, columns: tuple[Column, ...], pseudonym: str | Non
         subject=pseudonym or ("people" if told.counted == "subjects" else None),
         pseudonyms=tuple(filter(None, [pseudonym])),
         local=bool(leveled) and told.recoding == "local",
-        relocated=float(limit or 0.0) if told.method == "relocation" else None,
+        relocated=(limit or 0.0) if told.method == "relocation" else None,
         explained=told.content.dictionary is not None,
         as_written=tuple(c.name for c in told.columns if c.values == "as_written"),
         synthesized=None if told.method != "condensation" else _SYNTHETIC,
@@ -241,7 +246,7 @@ def _is_bound(column: Column, leveled: Mapping[str, object]) -> bool:
     return any(column.name == f"{name}_{side}" for name in leveled for side in ("lower", "upper"))
 
 
-def _model(told: Mapping[str, Any]) -> Model | None:
+def _model(told: Mapping[str, object]) -> Model | None:
     """A declared model; None where the public is not told enough of it to measure it."""
     kind = MODELS.get(str(told.get("model")))
     if kind is None:

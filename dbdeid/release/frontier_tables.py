@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from sqlglot import exp
@@ -13,6 +12,7 @@ from dbdeid.engine.relation import cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.methods.policy.cells import Explored
+from dbdeid.methods.policy.frontier_figures import FrontierPoint
 from dbdeid.spec.names import EVALUATIONS, FRONTIER
 from dbdeid.workspace.atomic_files import staging
 from dbdeid.workspace.workplace import Workplace
@@ -38,19 +38,22 @@ def require_free(work: Workplace, release: str) -> None:
             )
 
 
-def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[str, exp.Query]:
+def tables(
+    session: Session, found: Explored, points: Sequence[FrontierPoint]
+) -> dict[str, exp.Query]:
     """The rows of the private tables, by what follows the release's name.
 
     `frontier`: point, risk, kl, loss and the policy in words. `evaluations`: every policy that was
     evaluated, in order, with its bits.
     """
-    points = told["points"]
     session.upload(
         "deid_frontier",
         {
-            "point": np.array([p["point"] for p in points], np.int32),
-            **{key: np.array([p[key] for p in points]) for key in ("risk", "kl", "loss")},
-            "policy": [_words(p["policy"]) for p in points],
+            "point": np.array([p.point for p in points], np.int32),
+            "risk": np.array([p.risk for p in points]),
+            "kl": np.array([p.kl for p in points]),
+            "loss": np.array([p.loss for p in points]),
+            "policy": [_words(p.policy) for p in points],
         },
     )
     from dbdeid.engine import arrow
@@ -82,13 +85,15 @@ def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[s
     }
 
 
-def _words(policy: Mapping[str, list[str]]) -> str:
+def _words(policy: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{name}: {', '.join(shown)}" for name, shown in policy.items())
 
 
-def keep_tables(work: Workplace, release: str, found: Explored, told: Mapping[str, Any]) -> None:
+def keep_tables(
+    work: Workplace, release: str, found: Explored, points: Sequence[FrontierPoint]
+) -> None:
     """The tables in the book's database, all or none."""
-    rows = tables(work.session, found, told)
+    rows = tables(work.session, found, points)
     with staging(work.home) as stage:
         book = work.keep_book(stage)
         with work.session.transaction():

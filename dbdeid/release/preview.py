@@ -15,7 +15,7 @@ from dbdeid.engine.session import Step
 from dbdeid.evaluation import measurement
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.full_domain import full_domain
-from dbdeid.methods.full_domain.full_domain import Plan
+from dbdeid.methods.full_domain.full_domain import FullDomainPlan
 from dbdeid.prepare.prepare import Prepared, upload_hierarchies
 from dbdeid.release import record
 from dbdeid.release.result import Reader, RunResult
@@ -25,7 +25,11 @@ from dbdeid.workspace.workplace import Workplace, previous_objects, require_unch
 
 
 def publish(
-    work: Workplace, prepared: Prepared, plan: Plan, warnings: tuple[str, ...], clock: Clock
+    work: Workplace,
+    prepared: Prepared,
+    plan: FullDomainPlan,
+    warnings: tuple[str, ...],
+    clock: Clock,
 ) -> RunResult:
     """Write the view and book it, all or nothing."""
     session, spec = work.session, prepared.bound.spec
@@ -69,7 +73,7 @@ def publish(
 
 
 def view_query(
-    book: Book, prepared: Prepared, plan: Plan, *, with_subject: bool = False
+    book: Book, prepared: Prepared, plan: FullDomainPlan, *, with_subject: bool = False
 ) -> exp.Select:
     """The query of the view: plain SQL over the source and the stored hierarchies.
 

@@ -24,8 +24,7 @@ from dbdeid.record.usefulness import Distribution, Recipients, Workload
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.spec.release_spec import beside
 from dbdeid.verify import Content as Digests
-from dbdeid.verify import Declared
-from dbdeid.verify import Proven as Digested
+from dbdeid.verify import ContentProof, Declared
 from dbdeid.verify import Verification as Verified
 from dbdeid.version import __version__
 from dbdeid.workspace.atomic_files import remembered
@@ -44,7 +43,7 @@ def record_of(
     engine: str | None,
     content: Content | None,
     rerelease: Rerelease | None,
-    proven: Digested | None,
+    proven: ContentProof | None,
     frontier: JsonObject | None,
 ) -> ReleaseRecord:
     """Everything that is known of a release.

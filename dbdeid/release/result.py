@@ -47,7 +47,7 @@ class RunResult:
         loss: mean information loss of a cell, in [0, 1]; None where no value is generalized.
         metrics: utility metrics by name.
         models: the recipient's models on the original and on the release, as
-            `utility.model_fit.Compared`; empty where none are declared.
+            `utility.model_fit.ModelComparison`; empty where none are declared.
         models_overall: what changed over all of them.
         search: lattice_size, checked, proven_optimal, lower_bound.
         verified: whether an independent look at the written table found every promise kept.

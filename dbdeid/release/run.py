@@ -26,7 +26,7 @@ from dbdeid.methods.counterfeit import counterfeit
 from dbdeid.methods.full_domain import full_domain, relocation
 from dbdeid.methods.local_recoding import local_recoding
 from dbdeid.methods.microaggregation import microaggregation
-from dbdeid.methods.policy import choose
+from dbdeid.methods.policy import choose, frontier_figures
 from dbdeid.methods.policy.choose import Decided
 from dbdeid.prepare import fingerprints
 from dbdeid.prepare.populations import by_name
@@ -46,7 +46,15 @@ from dbdeid.spec.method_spec import Policy
 from dbdeid.spec.names import catalog_name, dictionary_name, refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.spec.release_spec import ReleaseSpec
-from dbdeid.verify import Content, Declared, Twin, Verification, contents, proven, verify_table
+from dbdeid.verify import (
+    Content,
+    Declared,
+    Twin,
+    Verification,
+    content_proof,
+    contents,
+    verify_table,
+)
 from dbdeid.workspace.atomic_files import Finished, Stage, booked, put_in_place, staging
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import companions
@@ -124,7 +132,7 @@ def run(
             bound = bind(file, work.session)
             check_source(work, bound)
             prepared = prepare(bound, work.session)
-            found = fingerprints.taken(bound, work.session)
+            found = fingerprints.fingerprints_of(bound, work.session)
             prepared = replace(prepared, fingerprints=found)
             before = work.last_published(file.spec) or work.last(file.spec)
             prepared = drawing_as_before(prepared, before)
@@ -215,10 +223,11 @@ def _release(
         files = _write_files(work, stage, spec, declared, public, as_written)
         of, rows, frontier = None, None, None
         if written.crosswalk is not None:
-            of = proven(session, public.released, declared, prepared.bound.source)
+            of = content_proof(session, public.released, declared, prepared.bound.source)
         if decided is not None:
-            told = choose.told(prepared, decided.found, decided.chosen)
-            rows, frontier = tables(session, decided.found, told), choose.kept(told)
+            figures = frontier_figures.figures_of(prepared, decided.found, decided.chosen)
+            rows = tables(session, decided.found, figures.points)
+            frontier = frontier_figures.kept(figures)
         kept = record.record_of(
             prepared,
             written,

@@ -21,9 +21,7 @@ from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.common.outcome import Written
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import LDiversity
-from dbdeid.record.comparison import Beside
-from dbdeid.record.comparison import Rerelease as Kept
-from dbdeid.record.comparison import Together as AllTogether
+from dbdeid.record import comparison as kept_parts
 from dbdeid.rerelease import composition, same_source
 from dbdeid.rerelease.composition import Laid, Together, Withdraw
 from dbdeid.rerelease.equivalence_classes import (
@@ -65,7 +63,7 @@ class Rerelease:
     run: str
     shown: Relation | None
     rows: Relation | None
-    kept: Kept
+    kept: kept_parts.Rerelease
     found: tuple[Compared, ...]
     together: Together | None
 
@@ -75,12 +73,13 @@ class Rerelease:
         return (*words(self.found), *composition.words(self.together))
 
     @property
-    def record(self) -> Kept:
+    def record(self) -> kept_parts.Rerelease:
         """What is known of it, and what later releases are compared with."""
+        both = self.together
         return self.kept.model_copy(
             update={
-                "found": tuple(map(Beside.told_by, self.found)),
-                "together": AllTogether.told_by(self.together) if self.together else None,
+                "found": tuple(map(kept_parts.Beside.told_by, self.found)),
+                "together": kept_parts.Together.told_by(both) if both else None,
                 "words": self.words,
             }
         )
@@ -105,7 +104,7 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
     found = tuple(listed)
     own = now.shown(known)
     run = now.as_before or uuid4().hex
-    kept = Kept(
+    kept = kept_parts.Rerelease(
         run=run,
         by=known.record if own is not None else None,
         person=known.person,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlglot import exp
 
@@ -45,23 +44,90 @@ NAMED = 2  # columns that are advised on for one reason
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnUniqueness:
+    """The records that are unique by one quasi-identifier alone, and those without it."""
+
+    name: str
+    alone: int
+    without: int
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueSet:
+    """The set of a size by which most records are unique, and how many are.
+
+    Attributes:
+        columns: the names of its quasi-identifiers.
+        unique_records: that no other subject shares these columns with.
+        exhaustive: all sets of the size were looked at.
+    """
+
+    columns: tuple[str, ...]
+    unique_records: int
+    exhaustive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Uniqueness:
+    """What makes the records of a source unique.
+
+    Attributes:
+        records: of the source.
+        unique_records: on all quasi-identifiers.
+        columns: each quasi-identifier.
+        sets: for each size the one by which most records are unique.
+    """
+
+    records: int
+    unique_records: int
+    columns: tuple[ColumnUniqueness, ...]
+    sets: tuple[UniqueSet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCost:
+    """The loss of one column, and the mean loss of the others with and without it."""
+
+    name: str
+    loss: float
+    others_with: float
+    others_without: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What is lost under the best transformation that was found, and to what.
+
+    Attributes:
+        transformation: the level of each quasi-identifier.
+        loss: mean over the columns.
+        columns: each quasi-identifier.
+        models: each declared model.
+        checked: transformations that the search looked at.
+        proven_optimal: no transformation loses less.
+    """
+
+    transformation: Mapping[str, int]
+    loss: float
+    columns: tuple[ColumnCost, ...]
+    models: tuple[ModelCost, ...]
+    checked: int
+    proven_optimal: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Consultation:
     """What is told of the quasi-identifiers of a source.
 
     Attributes:
-        uniqueness: `records`, `unique_records`, `columns` (for each quasi-identifier the records
-            that are unique by it `alone` and `without` it), `sets` (for each size the `columns`
-            by which most records are unique, and how many).
-        cost: `transformation`, `loss` (mean over the columns), `columns` (for each its `loss`, and
-            the mean loss of the others, `others_with` and `others_without` it), `models` (for each
-            its loss with and without it, and what it `costs`), `checked`, `proven_optimal`; None
-            where it was not weighed.
+        uniqueness: what makes records unique.
+        cost: what the columns and models cost; None where it was not weighed.
         methods: what each method would give on a sample, the declared one first.
         advice: sentences, what to change first.
     """
 
-    uniqueness: Mapping[str, Any]
-    cost: Mapping[str, Any] | None
+    uniqueness: Uniqueness
+    cost: Cost | None
     methods: Comparison
     advice: tuple[str, ...]
 
@@ -101,7 +167,7 @@ def consult(
     methods = compare(prepared, session, seconds, LARGER if deep else SAMPLE)
     return Consultation(
         seen,
-        _told(prepared.quasi_identifiers, weighed) if weighed else None,
+        _cost(prepared.quasi_identifiers, weighed) if weighed else None,
         methods,
         (
             *_advice(prepared, uniques, seen, weighed, methods),
@@ -137,63 +203,50 @@ def _weighed(
     return _Weighed(found, model_costs(here, ground, seconds / 2)) if found else None
 
 
-def _uniqueness(prepared: Prepared, uniques: Uniques) -> dict[str, Any]:
+def _uniqueness(prepared: Prepared, uniques: Uniques) -> Uniqueness:
     every = range(uniques.width)
     names = [q.name for q in prepared.quasi_identifiers]
-    return {
-        "records": prepared.rows,
-        "unique_records": uniques.count(every),
-        "columns": [
-            {
-                "name": name,
-                "alone": uniques.count([i]),
-                "without": uniques.count([j for j in every if j != i]),
-            }
+    return Uniqueness(
+        prepared.rows,
+        uniques.count(every),
+        tuple(
+            ColumnUniqueness(name, uniques.count([i]), uniques.count([j for j in every if j != i]))
             for i, name in enumerate(names)
-        ],
-        "sets": [
-            {
-                "columns": [names[c] for c in found.columns],
-                "unique_records": found.unique,
-                "exhaustive": found.exhaustive,
-            }
+        ),
+        tuple(
+            UniqueSet(tuple(names[c] for c in found.columns), found.unique, found.exhaustive)
             for found in uniques.worst()
-        ],
-    }
+        ),
+    )
 
 
-def _told(quasi_identifiers: Sequence[QuasiIdentifier], weighed: _Weighed) -> dict[str, Any]:
+def _cost(quasi_identifiers: Sequence[QuasiIdentifier], weighed: _Weighed) -> Cost:
     found = weighed.columns
     names = [q.name for q in quasi_identifiers]
-    return {
-        "transformation": dict(zip(names, found.node, strict=True)),
-        "loss": sum(found.loss) / len(found.loss),
-        "columns": [
-            {
-                "name": name,
-                "loss": found.loss[i],
-                "others_with": found.others(i),
-                "others_without": found.without[i],
-            }
+    return Cost(
+        dict(zip(names, found.node, strict=True)),
+        sum(found.loss) / len(found.loss),
+        tuple(
+            ColumnCost(name, found.loss[i], found.others(i), found.without[i])
             for i, name in enumerate(names)
-        ],
-        "models": [model.to_dict() for model in weighed.models],
-        "checked": found.checked,
-        "proven_optimal": found.proven,
-    }
+        ),
+        weighed.models,
+        found.checked,
+        found.proven,
+    )
 
 
 def _advice(
     prepared: Prepared,
     uniques: Uniques,
-    seen: Mapping[str, Any],
+    seen: Uniqueness,
     weighed: _Weighed | None,
     methods: Comparison,
 ) -> Iterator[str]:
     """What to change first: what makes records unique, which model and which column cost most,
     and whether another method would lose much less."""
     named: set[int] = set()
-    if seen["unique_records"]:
+    if seen.unique_records:
         for number, text in _on_uniqueness(prepared, uniques, seen):
             named.add(number)
             yield text
@@ -210,17 +263,17 @@ def _advice(
 
 
 def _on_uniqueness(
-    prepared: Prepared, uniques: Uniques, seen: Mapping[str, Any]
+    prepared: Prepared, uniques: Uniques, seen: Uniqueness
 ) -> Iterator[tuple[int, str]]:
     """Numbers of quasi-identifiers, and what is said of each."""
-    alone = {i: c["alone"] for i, c in enumerate(seen["columns"])}
-    much = [i for i in alone if alone[i] >= MUCH * seen["records"]]
+    alone = {i: c.alone for i, c in enumerate(seen.columns)}
+    much = [i for i in alone if alone[i] >= MUCH * seen.records]
     for i in sorted(much, key=lambda i: (-alone[i], i))[:NAMED]:
         q = prepared.quasi_identifiers[i]
-        share = _share(alone[i], seen["records"])
+        share = _share(alone[i], seen.records)
         yield i, f"{q.name}: {share} of the records are unique by it alone; drop it, or coarsen it"
-    unique = seen["unique_records"]
-    needed = {i: unique - c["without"] for i, c in enumerate(seen["columns"]) if i not in much}
+    unique = seen.unique_records
+    needed = {i: unique - c.without for i, c in enumerate(seen.columns) if i not in much}
     ranked = sorted(needed, key=lambda i: (-needed[i], i))
     for i in ranked[:NAMED]:
         if needed[i] < MUCH * unique:
@@ -269,17 +322,32 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}"
 
 
-def remembered(work: Workplace, bound: Bound) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """An earlier run on the same source.
+
+    Attributes:
+        release: its release.
+        created: when, ISO 8601, UTC.
+        exports: the files that it wrote.
+    """
+
+    release: str
+    created: str
+    exports: tuple[str, ...]
+
+
+def earlier_runs(work: Workplace, bound: Bound) -> list[EarlierRun]:
     """The earlier runs on the same source, newest first: who has several releases compares them."""
     unread: list[str] = []
     found = each_earlier(work, bound, places_of(bound, work), unread)
     runs = [one for one in found if not one.elsewhere]  # a run looks at the records of others
     runs.sort(key=lambda one: one.entry.created, reverse=True)
     return [
-        {
-            "release": one.entry.release,
-            "created": one.entry.created.isoformat(timespec="seconds"),
-            "exports": list(one.entry.exports),
-        }
+        EarlierRun(
+            one.entry.release,
+            one.entry.created.isoformat(timespec="seconds"),
+            tuple(one.entry.exports),
+        )
         for one in runs
     ]

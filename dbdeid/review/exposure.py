@@ -25,8 +25,8 @@ from dbdeid.methods.common.generalized import generalized, kept_rows, upload_lab
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.population import OfPopulation
-from dbdeid.profiling.detect import Found, detect
-from dbdeid.profiling.found_dates import finer_than_month
+from dbdeid.profiling.date_precision import finer_than_month
+from dbdeid.profiling.detect import DetectedColumn, detect
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
 from dbdeid.report.content.vacuous_models import promises_nothing
 from dbdeid.spec.method_spec import Policy
@@ -146,7 +146,7 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
         raise SpecError(refused, source=bound.file.label)
 
 
-def _numbers_persons(found: Found) -> bool:
+def _numbers_persons(found: DetectedColumn) -> bool:
     """Whether a written column has the name of a number of persons or records, and more than its
     top."""
     return found.by_name and found.kind in ("record_number", "ssn") and found.distinct > 1

@@ -194,7 +194,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
         yield f"{', '.join(names)}: {how}: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
-        yield from safe_harbor.told(prepared.bound.spec.preset, columns)
+        yield from safe_harbor.notes(prepared.bound.spec.preset, columns)
     if prepared.bound.spec.accept == "rows":
         yield _rows_counted(prepared.bound)
     yield from exposure.together(prepared, session)
@@ -202,7 +202,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
     yield from _doubtful(prepared.bound, session)
     yield from _shared_identifiers(prepared, session)
     yield from _padding(prepared)
-    yield from synthetic_findings.shown(prepared, session)
+    yield from synthetic_findings.notes(prepared, session)
 
 
 def _unique(prepared: Prepared, session: Session) -> Iterator[str]:

@@ -18,7 +18,6 @@ from sqlglot import exp
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
-from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -40,7 +39,7 @@ from dbdeid.prepare.prepare import Prepared, prepare
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MaxRisk
-from dbdeid.query.workload.ranges import Listed, range_queries
+from dbdeid.query.workload.ranges import ListedDomain, range_queries
 from dbdeid.spec.method_spec import FullDomain, LocalRecoding
 
 Ints = NDArray[np.int64]
@@ -80,10 +79,6 @@ class Method:
     questions: int
     sample_rows: int
     why: str | None = None
-
-    def to_dict(self) -> JsonObject:
-        """The method as JSON shows it."""
-        return plain(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +339,7 @@ def _questions(prepared: Prepared, units: Tuples) -> list[_Question]:
         own = columns[q.name]
         ordered = own.spec.type is None and own.column.family in MEASURED
         if known > 1:
-            domains.append(Listed(f"q{i}", range(known), ordered))
+            domains.append(ListedDomain(f"q{i}", range(known), ordered))
     if not domains:
         return []
     drawn = range_queries(

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
 
-from dbdeid.data.json import JsonObject, plain
+from dbdeid.data.json import Json
 from dbdeid.lattice.exploration import Found, Problem
 from dbdeid.lattice.lattice import Node
 from dbdeid.lattice.objectives import loss_of
@@ -46,10 +45,6 @@ class ModelCost:
     loss_without: float
     costs: float
     proven_optimal: bool
-
-    def to_dict(self) -> JsonObject:
-        """The cost as JSON shows it."""
-        return plain(self)
 
 
 def model_costs(parameters: Parameters, ground: Ground, seconds: float) -> tuple[ModelCost, ...]:
@@ -156,6 +151,6 @@ def named(model: Model) -> str:
     return f"{prefix}{parameters}{place}"
 
 
-def _simple(shown: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _simple(shown: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     for key, value in shown.items():
         yield key, f"{value:g}" if isinstance(value, float) else value

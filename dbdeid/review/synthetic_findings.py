@@ -88,7 +88,7 @@ def _categories(c: BoundColumn, few: int, session: Session) -> tuple[int, int]:
     return int(rare), int(common)
 
 
-def shown(prepared: Prepared, session: Session) -> Iterator[str]:
+def notes(prepared: Prepared, session: Session) -> Iterator[str]:
     """What a reader should know of records that are drawn from clusters."""
     synthesis = prepared.parameters.synthesis
     if synthesis is None:

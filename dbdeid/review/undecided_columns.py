@@ -14,7 +14,7 @@ from dbdeid.engine.relation import Relation, cast, column, identifier
 from dbdeid.engine.session import Session, Step
 from dbdeid.prepare.hierarchies import coding_of
 from dbdeid.profiling.column_names import tells_persons
-from dbdeid.profiling.detect import Found, detect
+from dbdeid.profiling.detect import DetectedColumn, detect
 from dbdeid.profiling.suggest import role_costs
 from dbdeid.profiling.suggest.agreement import numbers
 from dbdeid.profiling.suggest.roles import Role, propose
@@ -82,7 +82,7 @@ class Repeating:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class OpenDecisions:
     """The columns that nobody has decided on.
 
     Attributes:
@@ -97,11 +97,11 @@ class Deciding:
     repeating: tuple[Repeating, ...] = ()
 
 
-def undecided(bound: Bound, session: Session) -> Deciding:
+def undecided(bound: Bound, session: Session) -> OpenDecisions:
     """The columns that nobody has decided on, with what was found of them."""
     names = set(bound.names("undecided"))
     if not names:
-        return Deciding()
+        return OpenDecisions()
     known = set(bound.names("quasi_identifier"))
     mine = bound.subject.name if bound.subject is not None else None
     kept = [c.name for c in bound.columns if c.name in names | known or c.name == mine]
@@ -116,7 +116,7 @@ def undecided(bound: Bound, session: Session) -> Deciding:
     unique = role_costs.uniqueness(session, least, decided, open_ones, whose)
     if least is not table:
         session.drop_temp(least.name)
-    telling = role_costs.telling(session, table, open_ones, whose)
+    telling = role_costs.distinctness(session, table, open_ones, whose)
     proposals = propose(session, table, [f for f in found if f.name not in known])
     session.drop_temp(LOOKED_AT)
     columns = tuple(
@@ -138,10 +138,10 @@ def undecided(bound: Bound, session: Session) -> Deciding:
     named = {p.found.name for p in proposals.columns if p.found.kind == "person_name"}
     asked = [f for f in open_ones if not (numbered and f.name in named)]
     repeating = () if counted else tuple(_repeating(asked))
-    return Deciding(columns, unique.now if unique else None, repeating)
+    return OpenDecisions(columns, unique.now if unique else None, repeating)
 
 
-def _repeating(found: Sequence[Found]) -> Iterator[Repeating]:
+def _repeating(found: Sequence[DetectedColumn]) -> Iterator[Repeating]:
     """Columns that may number persons of whom some have several records."""
     for f in found:
         like = f.column.family in ("text", "integer", "enum") and f.kind not in TOLD_BY_KIND

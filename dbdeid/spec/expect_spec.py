@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticCustomError
 
@@ -97,7 +97,7 @@ def _unmeasured(spec: ReleaseSpec, kind: str) -> Iterator[tuple[str, str]]:
         try:
             require_measured([kind], spec.method, view=False)
         except PydanticCustomError as error:
-            context: dict[str, Any] = error.context or {}
+            context = error.context or {}
             yield context["message"], context["hint"]
     elif isinstance(spec.method, External) and kind == USELESS:
         yield "nobody says what is useless in a release made elsewhere", "expect its query_error"

@@ -15,7 +15,7 @@ PRESETS = ("safe_harbor",)
 # The methods that release each value at a level of its hierarchy, which the rules are about.
 METHODS = ("full_domain", "local_recoding", "counterfeit")
 # What a specification says that leaves it to the preset.
-DEFAULTS: Mapping[str, Any] = {
+DEFAULTS: Mapping[str, object] = {
     "columns": {},
     "privacy": [{"model": "k_anonymity", "k": 1}],
     "method": "full_domain",

@@ -67,7 +67,7 @@ class ProjectSpec(Part):
 
     database: Text | None = None
     target: Text | None = None
-    defaults: Annotated[dict[str, Any], BeforeValidator(_mapping)] = Field(default_factory=dict)
+    defaults: Annotated[dict[str, object], BeforeValidator(_mapping)] = Field(default_factory=dict)
     paths: Annotated[Paths, BeforeValidator(_mapping)] = Paths()
 
     @model_validator(mode="after")
@@ -119,7 +119,7 @@ class ProjectFile:
         """Whether a file is in the folder of releases."""
         return spec.resolve().is_relative_to(self.place("releases").resolve())
 
-    def shared(self, data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    def shared(self, data: Mapping[str, object], folder: Path) -> dict[str, object]:
         """The keys that a spec takes from the project: those that it does not have itself.
 
         Args:
@@ -144,7 +144,7 @@ class ProjectFile:
         return Path(os.path.relpath(self.folder.resolve() / given, folder)).as_posix()
 
 
-def _is_written(data: Mapping[str, Any]) -> bool:
+def _is_written(data: Mapping[str, object]) -> bool:
     """Whether a run writes a table: not of a preview, nor where the release was made elsewhere."""
     method, output = data.get("method"), data.get("output")
     name = method.get("name") if isinstance(method, Mapping) else method
@@ -198,7 +198,7 @@ _EXAMPLE = "as in `database: hospital.duckdb`"
 _KEYS: dict[tuple[str, ...], type[Part]] = {(): ProjectSpec, ("paths",): Paths}
 
 
-def _mistakes(data: Mapping[str, Any], lines: Mapping[Path_, int]) -> Iterator[Mistake]:
+def _mistakes(data: Mapping[str, object], lines: Mapping[Path_, int]) -> Iterator[Mistake]:
     try:
         ProjectSpec.model_validate(data)
     except ValidationError as error:
@@ -247,7 +247,7 @@ def _mistake(
     return Mistake(message, ".".join(map(str, place)), lines.get(place), hint)
 
 
-def whole(text: str, data: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
+def whole(text: str, data: Mapping[str, object], shared: Mapping[str, object]) -> str:
     """The text of a spec with what it takes from its project, to be read without it.
 
     Args:
@@ -267,5 +267,5 @@ def whole(text: str, data: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
     return joined if _json(found) == _json(together) else _json(together, indent=2)
 
 
-def _json(value: Any, indent: int | None = None) -> str:
+def _json(value: object, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False, default=str)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.errors import Mistake, SpecError
 
 Path_ = tuple[str | int, ...]
@@ -68,7 +69,7 @@ def _json(text: str) -> Any:
         return None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(dict(pairs)) < len(pairs):
         raise ValueError("a key is repeated")
     return dict(pairs)

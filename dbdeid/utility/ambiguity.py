@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.sizes import Sized
+from dbdeid.utility.sizes import ClassSizes
 
 
-def ambiguity(session: Session, classes: Sized, source_rows: int) -> float:
+def ambiguity(session: Session, classes: ClassSizes, source_rows: int) -> float:
     """The mean number of tuples, from 1 to those of the domain.
 
     Args:

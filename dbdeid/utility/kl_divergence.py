@@ -16,10 +16,12 @@ from sqlglot import exp
 
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.sizes import Sized
+from dbdeid.utility.sizes import ClassSizes
 
 
-def kl_divergence(session: Session, tuples: exp.Query, classes: Sized, source_rows: int) -> float:
+def kl_divergence(
+    session: Session, tuples: exp.Query, classes: ClassSizes, source_rows: int
+) -> float:
     """The divergence in nats, 0 where the release tells all.
 
     Args:

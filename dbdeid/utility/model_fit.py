@@ -173,7 +173,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ModelComparison:
     """One model on the original and on the release. It tells of the original: private.
 
     Attributes:
@@ -213,7 +213,7 @@ class Compared:
 class Comparison:
     """All declared models, in their order, and what changed over all of them."""
 
-    models: tuple[Compared, ...]
+    models: tuple[ModelComparison, ...]
 
     @property
     def overall(self) -> Summary:

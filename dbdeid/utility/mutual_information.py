@@ -30,7 +30,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MutualInformation:
     """What classes tell of a sensitive column.
 
     Attributes:
@@ -59,13 +59,13 @@ class Told:
         return min(self.release / self.entropy, 1.0) if self.entropy else 0.0
 
 
-def told(
+def mutual_information(
     session: Session,
     source: Relation,
     released: Relation,
     quasi_identifiers: Sequence[str],
     sensitive: str,
-) -> Told:
+) -> MutualInformation:
     """What the quasi-identifiers tell of a sensitive column before and after.
 
     Args:
@@ -84,7 +84,7 @@ def told(
         for table in (before, after)
     ]
     (in_source, entropy), (in_release, _) = found
-    return Told(float(entropy), float(in_source), float(in_release))
+    return MutualInformation(float(entropy), float(in_source), float(in_release))
 
 
 def _renamed(table: Relation, quasi_identifiers: Sequence[str], sensitive: str) -> exp.Select:

@@ -41,7 +41,7 @@ _OTHERS: dict[str, int | None] = {"absent": None, "unit": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class AggregateColumn:
     """An aggregate to compare.
 
     Attributes:
@@ -194,7 +194,7 @@ def compare(
     truth: Relation,
     estimate: Relation,
     keys: Sequence[str],
-    aggregates: Sequence[Compared],
+    aggregates: Sequence[AggregateColumn],
 ) -> QueryError:
     """The query with the errors of its answer.
 

@@ -13,7 +13,7 @@ Sizes = Mapping[str, Relation | exp.Query]
 
 
 @dataclass(frozen=True, slots=True)
-class Sized:
+class ClassSizes:
     """The classes of a written table.
 
     Attributes:
@@ -25,7 +25,7 @@ class Sized:
     domain: float
 
 
-def sized_classes(released: Relation, sizes: Sizes, domain: float) -> Sized:
+def sized_classes(released: Relation, sizes: Sizes, domain: float) -> ClassSizes:
     """The classes of a written table.
 
     Args:
@@ -37,7 +37,7 @@ def sized_classes(released: Relation, sizes: Sizes, domain: float) -> Sized:
     size: exp.Expr = exp.convert(1.0)
     for one in found:
         size = exp.Mul(this=size, expression=one)
-    return Sized(query.select(exp.alias_(size, "size")), domain)
+    return ClassSizes(query.select(exp.alias_(size, "size")), domain)
 
 
 def classes_of(

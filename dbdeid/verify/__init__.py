@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Unique, Verification
 from dbdeid.verify.base.unique_records import unique
 from dbdeid.verify.files.content import Content, compared, content, contents
-from dbdeid.verify.files.content_proof import Proven, proven
+from dbdeid.verify.files.content_proof import ContentProof, content_proof
 from dbdeid.verify.files.twin import Twin
 from dbdeid.verify.hierarchies.dictionary_rebuild import rebuilt
 from dbdeid.verify.received_file import verify_given
@@ -19,16 +19,16 @@ from dbdeid.verify.release import (
 __all__ = [
     "Check",
     "Content",
+    "ContentProof",
     "Declared",
     "Promise",
-    "Proven",
     "Twin",
     "Unique",
     "Verification",
     "compared",
     "content",
+    "content_proof",
     "contents",
-    "proven",
     "rebuilt",
     "unique",
     "verify_bare",

@@ -31,7 +31,7 @@ _AREA = re.compile(r"([0-9]{3})\*\*")
 _DIGIT = re.compile(r"[0-9]\*{4}")
 
 
-def kept(session: Session, table: Relation, declared: Declared) -> list[Promise]:
+def safe_harbor_checks(session: Session, table: Relation, declared: Declared) -> list[Promise]:
     """Whether the released values are those that the rule allows; nothing without the preset."""
     harbor = declared.harbor
     if harbor is None:
@@ -123,7 +123,7 @@ def _zips(labels: Sequence[str]) -> int:
 def _zip(label: str) -> bool:
     area = _AREA.fullmatch(label)
     if area is not None:
-        return area[1] in zips.told()
+        return area[1] in zips.named_areas()
     return label in (zips.SMALL, OTHER) or _DIGIT.fullmatch(label) is not None
 
 

@@ -14,7 +14,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.shares import finite
 from dbdeid.verify.base.declaration import Declared, PolicyRisk, Promise
-from dbdeid.verify.base.generalized import names_of
+from dbdeid.verify.base.generalization import names_of
 from dbdeid.verify.base.populations import FITTING, Populations, class_sizes, fitted, written
 
 RAW = "verify_policy_population"

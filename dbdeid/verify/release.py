@@ -20,11 +20,11 @@ from dbdeid.verify.base import file_kinds, hygiene, promises, sensitive
 from dbdeid.verify.base.classes import count_classes, released_values
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
 from dbdeid.verify.base.places import as_released
-from dbdeid.verify.base.populations import Populations, measured
+from dbdeid.verify.base.populations import Populations, population_promises
 from dbdeid.verify.base.unique_records import unique
 from dbdeid.verify.files import container, storage_leftovers
 from dbdeid.verify.files.content import Content, compared
-from dbdeid.verify.files.content_proof import Proven, unchanged
+from dbdeid.verify.files.content_proof import ContentProof, unchanged
 from dbdeid.verify.files.twin import Twin, alike
 from dbdeid.verify.hierarchies import companion_dictionary as beside
 from dbdeid.verify.padding import padding, views
@@ -48,7 +48,7 @@ def verify_table(
     flagged: Relation | None = None,
     crosswalk: Relation | None = None,
     clusters: Relation | None = None,
-    then: Proven | None = None,
+    then: ContentProof | None = None,
     same_as: Content | None = None,
 ) -> Verification:
     """Verify a staged or written table of an open session.
@@ -250,7 +250,7 @@ def _written(
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
     """Promises besides its models, and checks, that every kind of written table has in common."""
-    kept = harbor.kept(session, table, declared)
+    kept = harbor.safe_harbor_checks(session, table, declared)
     tables = [t for t in (table, dictionary, catalog) if t]
     checks = hygiene.shape(table, declared)
     checks += [hygiene.definition(session, tables), hygiene.order(session, tables)]
@@ -273,7 +273,7 @@ def _written(
         session.drop_temp(classes.name)
     if declared.padding is not None:
         readable = dictionary if dictionary and hygiene.readable(dictionary) else None
-        found, more = padding.judged(
+        found, more = padding.padding_promises(
             session, table, declared, dictionary=readable, catalog=catalog, hierarchies=hierarchies
         )
         kept, checks = kept + found, checks + more
@@ -293,7 +293,7 @@ def _models(
     models = sensitive.measurable(declared, source=whole is not None)
     models = tuple(m for m in models if not isinstance(m, ClusterSize))  # see verify.clusters
     found = sensitive.in_records(session, table, declared, models, whole, hierarchies)
-    compared = measured(session, table, declared, models, populations, hierarchies)
+    compared = population_promises(session, table, declared, models, populations, hierarchies)
     names, counting = declared.quasi_identifiers, Counting(declared.null_policy)
     kept = promises.models(session, table, names, models, counting, found, compared)
     of = {} if declared.subject is None else {"of": "records"}

@@ -26,7 +26,7 @@ from dbdeid.privacy.common.shares import class_sizes, value_names
 from dbdeid.verify.base import populations, sensitive
 from dbdeid.verify.base.classes import STAR
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.base.generalization import all_starred, generalized, names_of, renamed
 from dbdeid.verify.base.populations import Populations
 from dbdeid.verify.base.promises import allowed
 from dbdeid.verify.records.crosswalk import recoded
@@ -95,13 +95,13 @@ def promises(
                 session, known, released, columns, named, declared, kept=found.kept
             )
         origin = sensitive.of_source(raw, values, own, "subject")
-        counted = sensitive.Counted(
+        counted = sensitive.CountedValues(
             session.run(Step(sensitive.MEMBERS, members)),
             session.run(Step(sensitive.RECORDS, origin)),
             by_subject=True,
         )
         sizes = None if declared.pseudonyms else _sizes(counted.members, columns, found)
-        compared = populations.measured(
+        compared = populations.population_promises(
             session, table, declared, declared.models, around, hierarchies, sizes
         )
         models = list(_models(session, table, declared, counted, found, hierarchies, compared))
@@ -259,13 +259,15 @@ def _models(
     session: Session,
     table: Relation,
     declared: Declared,
-    counted: sensitive.Counted,
+    counted: sensitive.CountedValues,
     found: _Found,
     hierarchies: Relation,
     compared: populations.Found,
 ) -> Iterator[Promise]:
     """Each privacy model, over distinct subjects."""
-    of_values = sensitive.measured(session, table, declared, declared.models, counted, hierarchies)
+    of_values = sensitive.sensitive_promises(
+        session, table, declared, declared.models, counted, hierarchies
+    )
     for model in declared.models:
         if isinstance(model, OfSensitive):
             kept = of_values[model]
@@ -300,7 +302,7 @@ def _risk(
     table: Relation,
     declared: Declared,
     model: MaxRisk,
-    counted: sensitive.Counted,
+    counted: sensitive.CountedValues,
 ) -> Promise:
     if declared.null_policy == "exclude" and (
         alone := sensitive.classless(session, table, declared)

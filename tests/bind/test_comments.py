@@ -16,7 +16,7 @@ from patients import Patient, fill
 from typer.testing import CliRunner
 
 import dbdeid
-from dbdeid.bind.comments import parsed, written
+from dbdeid.bind.comments import comment_text, declaration
 from dbdeid.cli.app import app
 from dbdeid.commands.verify_evaluate_export import verify
 from dbdeid.errors import DataError, SpecError
@@ -44,11 +44,11 @@ KEYS = st.sampled_from(["hierarchy", "type", "reason", "accept", "weight"])
 @given(st.dictionaries(KEYS, VALUES, max_size=3), st.sampled_from(["", "Age. ", 'It\'s "so". ']))
 def test_what_is_written_is_read(keys: dict[str, Any], people: str) -> None:
     role = {"role": "quasi_identifier", **keys}
-    comment = written(role, people)
-    assert parsed(comment) == role
+    comment = comment_text(role, people)
+    assert declaration(comment) == role
     assert comment.startswith(people.strip())
-    assert parsed(written("drop", comment)) == {"role": "drop"}
-    assert written("drop", comment) == f"{people.strip()} deid: drop".strip()
+    assert declaration(comment_text("drop", comment)) == {"role": "drop"}
+    assert comment_text("drop", comment) == f"{people.strip()} deid: drop".strip()
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_what_is_written_is_read(keys: dict[str, Any], people: str) -> None:
 )
 def test_what_is_no_declaration_is_told(comment: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        parsed(comment)
+        declaration(comment)
 
 
 def test_comments_of_people_declare_nothing() -> None:
     for comment in ("", "Age in years", "see deid:x", "notdeid: sensitive", "deidentified"):
-        assert parsed(comment) is None
+        assert declaration(comment) is None
 
 
 # -- in a database -------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_a_connection_and_a_dict_do_too() -> None:
     con = duckdb.connect()
     fill(con, PATIENTS)
     for name, role in ROLES.items():
-        text = written(role, None).replace("'", "''")
+        text = comment_text(role, None).replace("'", "''")
         con.execute(f"COMMENT ON COLUMN patients.{name} IS '{text}'")
     asked = spec("from_comments")
     del asked["database"], asked["target"]

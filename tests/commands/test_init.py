@@ -13,7 +13,7 @@ from dbdeid.commands.check import check
 from dbdeid.commands.init import draft, write_draft
 from dbdeid.commands.init import drafted as drafted_of
 from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.profiling.suggest.roles import shown
+from dbdeid.profiling.suggest.roles import per_cent
 from dbdeid.release.run import run
 
 
@@ -254,7 +254,7 @@ def test_costs_are_those_of_the_table(tmp_path: Path) -> None:
         def alone(of: str) -> str:
             query = classes.format(source, of)
             share = con.sql(f"SELECT sum(n) FILTER (who = 1) / sum(n) FROM ({query})").fetchall()
-            return shown(share[0][0] or 0.0)
+            return per_cent(share[0][0] or 0.0)
 
         lines = draft(source, None).splitlines()
         for name in ("c1", "c2"):

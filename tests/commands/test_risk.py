@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from dbdeid.cli.text.release.verdict import risk as words
-from dbdeid.commands.risk import Asked, assess
+from dbdeid.commands.risk import RiskQuestion, assess
 from dbdeid.errors import DataError
 from dbdeid.privacy import Counting
 
@@ -35,7 +35,7 @@ QIS = ("age", "region")
 
 
 def test_of_one_sensitive_column_the_numbers_are_at_the_top(visits: Path) -> None:
-    told = assess(visits, None, Asked(QIS, sensitive=("illness",))).to_dict()
+    told = assess(visits, None, RiskQuestion(QIS, sensitive=("illness",))).to_dict()
     assert {"distinct_l", "entropy_l", "recursive_c", "t", "t_distance"} <= set(told)
     assert (told["distinct_l"], told["entropy_l"], told["t_distance"]) == (1, 1, "equal")
     assert told["homogeneous"] == {"classes": 2, "records": 3}
@@ -44,7 +44,7 @@ def test_of_one_sensitive_column_the_numbers_are_at_the_top(visits: Path) -> Non
 
 
 def test_of_several_they_are_by_column_and_numbers_are_ordered(visits: Path) -> None:
-    told = assess(visits, None, Asked(QIS, sensitive=("illness", "severity"))).to_dict()
+    told = assess(visits, None, RiskQuestion(QIS, sensitive=("illness", "severity"))).to_dict()
     assert "distinct_l" not in told
     distances = {name: found["t_distance"] for name, found in told["sensitive"].items()}
     assert distances == {"Illness": "equal", "Severity": "ordered"}
@@ -52,14 +52,14 @@ def test_of_several_they_are_by_column_and_numbers_are_ordered(visits: Path) -> 
 
 def test_people_and_complete_records_are_counted_as_told(visits: Path) -> None:
     counting = Counting("exclude", "person")
-    told = assess(visits, None, Asked(QIS, 5, counting, sensitive=("illness",))).to_dict()
+    told = assess(visits, None, RiskQuestion(QIS, 5, counting, sensitive=("illness",))).to_dict()
     # p6 is alone in a class, and has two illnesses; the record without an age has no class
     assert (told["classes"], told["k"], told["distinct_l"]) == (3, 1, 1)
     assert told["homogeneous"] == {"classes": 2, "records": 4}
 
 
 def test_only_what_is_asked_for_is_told(visits: Path) -> None:
-    told = assess(visits, None, Asked(QIS)).to_dict()
+    told = assess(visits, None, RiskQuestion(QIS)).to_dict()
     assert not set(told) & {"sensitive", "population_uniqueness", "individual_risk"}
     assert told["histogram"] == [
         {"class_size": 1, "classes": 1, "records": 1},
@@ -69,7 +69,7 @@ def test_only_what_is_asked_for_is_told(visits: Path) -> None:
 
 
 def test_the_estimates(visits: Path) -> None:
-    asked = Asked(QIS, sampling_fraction=0.5, weight="w", special_uniques=2)
+    asked = RiskQuestion(QIS, sampling_fraction=0.5, weight="w", special_uniques=2)
     told = assess(visits, None, asked).to_dict()
     assert told["population_uniqueness"]["population"] == 16
     assert told["population_uniqueness"]["sample_uniqueness"] == 1 / 8
@@ -81,13 +81,13 @@ def test_the_estimates(visits: Path) -> None:
 
 
 def test_values_of_small_classes_are_told_on_request_only(visits: Path) -> None:
-    asked = Asked(QIS, sensitive=("illness",), weight="w", special_uniques=1)
+    asked = RiskQuestion(QIS, sensitive=("illness",), weight="w", special_uniques=1)
     plain = assess(visits, None, asked)
     text = words(plain, asked)
     assert "1 of 1, 2 of 2, 1 of 3" in text
     assert "south" not in text
     assert "smallest_classes" not in plain.to_dict()
-    asked = Asked(QIS, sensitive=("illness",), values=True)
+    asked = RiskQuestion(QIS, sensitive=("illness",), values=True)
     shown = assess(visits, None, asked)
     assert shown.to_dict()["smallest_classes"][0] == {
         "class_size": 1,
@@ -100,7 +100,7 @@ def test_values_of_small_classes_are_told_on_request_only(visits: Path) -> None:
 
 
 def test_in_words(visits: Path) -> None:
-    asked = Asked(
+    asked = RiskQuestion(
         QIS, sensitive=("illness", "severity"), sampling_fraction=0.2, weight="w", special_uniques=2
     )
     text = words(assess(visits, None, asked), asked)
@@ -120,7 +120,7 @@ def test_in_words(visits: Path) -> None:
 def test_an_empty_table_has_no_risk(tmp_path: Path) -> None:
     with duckdb.connect() as con:
         con.execute(f"COPY (SELECT 1 AS age, 'x' AS i, 1 AS w LIMIT 0) TO '{tmp_path}/e.parquet'")
-    asked = Asked(
+    asked = RiskQuestion(
         ("age",),
         sensitive=("i",),
         sampling_fraction=0.1,
@@ -136,9 +136,9 @@ def test_an_empty_table_has_no_risk(tmp_path: Path) -> None:
 
 def test_a_weight_below_one_is_refused(visits: Path) -> None:
     with pytest.raises(DataError, match="is no number"):
-        assess(visits, None, Asked(QIS, weight="illness"))
+        assess(visits, None, RiskQuestion(QIS, weight="illness"))
     with duckdb.connect() as con:
         path = visits.with_name("light.parquet")
         con.execute(f"COPY (SELECT *, W / 2 AS half FROM '{visits}') TO '{path}'")
     with pytest.raises(DataError, match="'half': 1 of 8 values are below 1"):
-        assess(path, None, Asked(QIS, weight="half"))
+        assess(path, None, RiskQuestion(QIS, weight="half"))

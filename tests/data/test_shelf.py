@@ -177,13 +177,13 @@ def test_areas_of_no_more_than_20000_people_are_not_told() -> None:
     people = {row["zip3"]: int(row["people_2010"]) for row in read("zip3.csv")}
     assert sum(people.values()) == 312_462_997  # of the Census Bureau's gazetteer, with Puerto Rico
     assert sorted(area for area, n in people.items() if n <= 20_000) == SMALL_BY_2010
-    assert people.keys() - zips.told() == {*SMALL_BY_HHS, *SMALL_BY_2010}
+    assert people.keys() - zips.named_areas() == {*SMALL_BY_HHS, *SMALL_BY_2010}
 
 
 @given(st.integers(0, 99999).map("{:05d}".format))
 def test_a_zip_code_is_told_by_its_area_or_not_at_all(code: str) -> None:
     area, digit = labels("zip", code)
-    told = code[:3] in zips.told()
+    told = code[:3] in zips.named_areas()
     assert (area, digit) == ((f"{code[:3]}**", f"{code[0]}****") if told else ("000", "000"))
     assert labels("zip", f"{code}-0001") == labels("zip", f"{code}0001") == [area, digit]
 

@@ -15,7 +15,7 @@ import dbdeid
 from dbdeid.commands.check import check
 from dbdeid.commands.init import drafted
 from dbdeid.commands.plan import plan
-from dbdeid.commands.risk import Asked, assess
+from dbdeid.commands.risk import RiskQuestion, assess
 from dbdeid.errors import DbdeidError
 from dbdeid.privacy import ROWS
 from dbdeid.release.run import run
@@ -59,7 +59,7 @@ def messages(path: Path) -> dict[str, str]:
         "check": message(lambda: check(spec(path))),
         "run": message(lambda: run(spec(path))),
         "plan": message(lambda: plan(spec(path))),
-        "risk": message(lambda: assess(path, None, Asked(("age",), 2, ROWS))),
+        "risk": message(lambda: assess(path, None, RiskQuestion(("age",), 2, ROWS))),
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
-from dbdeid.data.ordered import Ordered
+from dbdeid.data.ordered_domain import OrderedDomain
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, DbdeidError, HierarchyError, SpecError
 from dbdeid.prepare.prepare import prepare
@@ -48,14 +48,14 @@ def spec(column: dict[str, Any], *, population: bool = True, **method: Any) -> d
     }
 
 
-def domains_of(con: Any, given: dict[str, Any], folder: Path | None = None) -> list[Ordered]:
+def domains_of(con: Any, given: dict[str, Any], folder: Path | None = None) -> list[OrderedDomain]:
     """The domains of the quasi-identifiers, as the search will have them."""
     with Session.over(con, None, read_only=False) as session:
         bound = prepare(bind(read(given), session), session).bound
     return [c.domain for c in bound.quasi_identifiers if c.domain is not None]
 
 
-def domain_of(con: Any, column: dict[str, Any], **more: Any) -> Ordered:
+def domain_of(con: Any, column: dict[str, Any], **more: Any) -> OrderedDomain:
     (found,) = domains_of(con, spec(column, **more))
     return found
 
@@ -120,7 +120,7 @@ def test_the_leaves_of_a_hierarchy_file_are_a_domain(tmp_path: Path) -> None:
     path.write_text("White;any\nOther;any\nBlack;any\n")
     con = world("VARCHAR", "'Black', 'White'")
     found = domain_of(con, {"hierarchy": str(path)}, population=False)
-    assert found == Ordered(("White", "Other", "Black"), "listed", "race.csv")
+    assert found == OrderedDomain(("White", "Other", "Black"), "listed", "race.csv")
 
 
 def test_a_domain_reaches_as_far_as_the_population() -> None:

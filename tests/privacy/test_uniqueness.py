@@ -20,7 +20,7 @@ from dbdeid.privacy.risk.slide_binomial import Sample
 from dbdeid.privacy.risk.uniqueness import (
     PopulationUniqueness,
     dankar,
-    estimated,
+    estimate,
     population_uniqueness,
     sample_uniqueness,
     zayatz,
@@ -203,7 +203,7 @@ def test_everybody_is_unique() -> None:
 
 
 def test_an_empty_table() -> None:
-    found = estimated((), 0.1)
+    found = estimate((), 0.1)
     assert (found.population, found.dankar, found.sample_uniqueness) == (0, 0, 0)
     assert sample_uniqueness(*histogram()) == 0
 
@@ -219,7 +219,7 @@ def test_every_estimate_is_a_share(sizes: list[int], fraction: float) -> None:
         SizeCount(size, number, size * number)
         for size, number in zip(sized.tolist(), classes.tolist(), strict=True)
     ]
-    found = estimated(counts, fraction)
+    found = estimate(counts, fraction)
     assert isinstance(found, PopulationUniqueness)
     shares = (found.pitman, found.zayatz, found.snb, found.dankar, found.dankar_solved)
     assert all(share is None or 0 <= share <= 1 + 1e-9 for share in shares)

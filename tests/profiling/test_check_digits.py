@@ -14,14 +14,14 @@ from stdnum.pt import nif
 from dbdeid.bind.any_table import opened
 from dbdeid.engine.session import Step
 from dbdeid.profiling import check_digits
-from dbdeid.profiling.detect import Found, detect
+from dbdeid.profiling.detect import DetectedColumn, detect
 
 BSN = [str(n) for n in range(100_000_000, 100_009_000) if bsn.is_valid(str(n))]
 NIF = [str(n) for n in range(210_000_000, 210_009_000) if nif.is_valid(str(n))]
 PHONES = [f"0151{n:08d}" for n in range(21_000_000, 21_000_400)]
 
 
-def found(folder: Path, values: list[str], kind: str) -> Found:
+def found(folder: Path, values: list[str], kind: str) -> DetectedColumn:
     source = folder / "c.parquet"
     with duckdb.connect() as con:
         con.execute("CREATE TABLE given AS SELECT unnest(?) AS value", [values])

@@ -14,20 +14,20 @@ from dbdeid.profiling.detect import (
     IDENTIFYING,
     KINDS,
     SAFE_HARBOR,
-    Found,
+    DetectedColumn,
     detect,
     subject_candidates,
     subject_of,
 )
 
 
-def found_in(source: Path) -> dict[str, Found]:
+def found_in(source: Path) -> dict[str, DetectedColumn]:
     with opened(source, None) as (session, query):
         table = session.run(Step("deid_draft", query))
         return {f.name: f for f in detect(session, table)}
 
 
-def found(folder: Path, sql: str) -> dict[str, Found]:
+def found(folder: Path, sql: str) -> dict[str, DetectedColumn]:
     source = folder / "q.parquet"
     with duckdb.connect() as con:
         con.execute(f"COPY ({sql}) TO '{source}'")

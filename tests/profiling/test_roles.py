@@ -17,7 +17,7 @@ from dbdeid.commands.init import draft
 from dbdeid.engine.session import Step
 from dbdeid.profiling.detect import detect
 from dbdeid.profiling.suggest.hierarchies import widths_of
-from dbdeid.profiling.suggest.roles import Proposal, propose, shown
+from dbdeid.profiling.suggest.roles import Proposal, per_cent, propose
 from dbdeid.release.run import run
 
 
@@ -149,7 +149,7 @@ def test_a_constant_with_gaps_is_a_flag(tmp_path: Path) -> None:
 
 
 def test_shares_are_not_rounded_to_nothing_or_all() -> None:
-    assert [shown(share) for share in (0, 0.0004, 0.25, 0.9996, 1)] == [
+    assert [per_cent(share) for share in (0, 0.0004, 0.25, 0.9996, 1)] == [
         *("0%", "<0.1%", "25%", ">99.9%", "100%")
     ]
 

@@ -13,7 +13,7 @@ from asking import bounded, rewrite
 from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.rewrite import Missing, estimate
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate
 
 MakeRelease = Callable[..., Answerable]
 about = pytest.approx
@@ -247,13 +247,15 @@ def test_suppressed_records_are_spread_where_asked(session: Session, some: Answe
         "WHERE sex = 'F'"
     )
     whole = bounded(session, text, some)[0]
-    ((*found,),) = session.rows(estimate(parse(text, some), some, Missing(suppressed=3, of=10)))
+    ((*found,),) = session.rows(
+        estimate(parse(text, some), some, SuppressedRecords(suppressed=3, of=10))
+    )
     assert found[:3] == [about(3.5 * 10 / 7), 1, 9]
     assert found[3:6] == [about(3), 1, 8]
     assert found[6:9] == [about(24.5 * 10 / 7), None, None]
     assert found[9:15] == [about(whole[9]), None, None, about(whole[12]), None, None]
     assert found[15:] == [about(-5), -9, -1]
-    none = estimate(parse(text, some), some, Missing(suppressed=0, of=7))
+    none = estimate(parse(text, some), some, SuppressedRecords(suppressed=0, of=7))
     assert session.rows(none) == [whole]
 
 

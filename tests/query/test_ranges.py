@@ -17,7 +17,14 @@ from sqlglot import exp, parse_one
 from dbdeid.engine.relation import identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
-from dbdeid.query.workload.ranges import Domain, Listed, Period, RangeQuery, Span, range_queries
+from dbdeid.query.workload.ranges import (
+    Domain,
+    ListedDomain,
+    Period,
+    RangeQuery,
+    Span,
+    range_queries,
+)
 
 SOURCE = exp.table_(identifier("people"))
 ODD = "a \"b\" 'c'; --\u2003d"
@@ -33,9 +40,9 @@ def texts(domains: Sequence[Domain], **more: Any) -> list[str]:
 
 
 FIVE = [
-    Listed("age", range(100), ordered=True),
-    Listed("job", [f"job {i}" for i in range(20)], ordered=False),
-    Listed("sex", [False, True], ordered=False),
+    ListedDomain("age", range(100), ordered=True),
+    ListedDomain("job", [f"job {i}" for i in range(20)], ordered=False),
+    ListedDomain("sex", [False, True], ordered=False),
     Span("weight", Decimal("-10"), Decimal("90.5")),
     Period("at", datetime(2001, 1, 1), datetime(2003, 1, 1)),
 ]
@@ -70,7 +77,7 @@ def test_every_column_is_drawn_and_none_twice() -> None:
 def test_parts_are_whole_values_and_their_product_is_told(
     sizes: list[int], wanted: float, seed: int
 ) -> None:
-    domains = [Listed(f"c{i}", range(n), ordered=i % 2 == 0) for i, n in enumerate(sizes)]
+    domains = [ListedDomain(f"c{i}", range(n), ordered=i % 2 == 0) for i, n in enumerate(sizes)]
     (one,) = drawn(domains, count=1, dimensions=len(sizes), selectivity=wanted, seed=seed)
     parts: dict[int, float] = {}
     for condition in one.query.find_all(exp.Between, exp.In):
@@ -94,7 +101,10 @@ def test_parts_are_whole_values_and_their_product_is_told(
 
 
 def test_domains_of_more_values_make_up_for_those_of_few() -> None:
-    domains = [Listed("age", range(1000), ordered=True), Listed("sex", [0, 1], ordered=False)]
+    domains = [
+        ListedDomain("age", range(1000), ordered=True),
+        ListedDomain("sex", [0, 1], ordered=False),
+    ]
     for one in drawn(domains, dimensions=2, selectivity=0.05):
         assert one.selectivity == pytest.approx(0.05)
 
@@ -119,13 +129,13 @@ def test_even_data_is_counted_at_the_selectivity(session: Session, dimensions: i
 
 def test_a_whole_domain_is_counted_whole(session: Session) -> None:
     session.execute("CREATE OR REPLACE TABLE people AS SELECT i AS age FROM range(100) t(i)")
-    domains = [Listed("age", range(100), ordered=True)]
+    domains = [ListedDomain("age", range(100), ordered=True)]
     for one in drawn(domains, selectivity=1):
         assert (session.row(one.query)[0], one.selectivity) == (100, 1)
 
 
 def test_ranges_are_anywhere_in_their_domain() -> None:
-    domains = [Listed("age", range(10), ordered=True)]
+    domains = [ListedDomain("age", range(10), ordered=True)]
     found = [one.query.find(exp.Between) for one in drawn(domains, count=200)]
     lows = {between.args["low"].name for between in found if between is not None}
     assert lows == {str(i) for i in range(10)}
@@ -134,9 +144,9 @@ def test_ranges_are_anywhere_in_their_domain() -> None:
 def test_odd_names_and_values_are_quoted(session: Session) -> None:
     days = [date(2001, 1, 30) + timedelta(days=i) for i in range(5)]
     domains = [
-        Listed(ODD, [ODD, "O'Hara", "\n", ""], ordered=False),
-        Listed("select", days, ordered=True),
-        Listed("n", range(-9, -4), ordered=True),
+        ListedDomain(ODD, [ODD, "O'Hara", "\n", ""], ordered=False),
+        ListedDomain("select", days, ordered=True),
+        ListedDomain("n", range(-9, -4), ordered=True),
     ]
     session.execute(
         'CREATE OR REPLACE TABLE people ("{}" VARCHAR, "select" DATE, n INT)'.format(

@@ -60,6 +60,7 @@ def document(
             "kl": round(4.146 * (1 - i / last) ** 1.6, 12),
             "policy": policy,
             "classes": 3 * i + 1,
+            "smallest_class": 1,
         }
         for i, policy in enumerate(policies)
     ]

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from frontiers import document
 from records import full, render
 
-from dbdeid.methods.policy.choose import kept
+from dbdeid.methods.policy.frontier_figures import FrontierFigures, FrontierPoint, kept
+
+
+def figures(told: Mapping[str, Any]) -> FrontierFigures:
+    known = {f.name: told[f.name] for f in fields(FrontierFigures)}
+    return FrontierFigures(**known | {"points": tuple(FrontierPoint(**p) for p in told["points"])})
 
 
 def record() -> Any:
-    found = kept(document(chosen=14))
+    found = kept(figures(document(chosen=14)))
     risk = next(p["risk"] for p in document()["points"] if p["point"] == 14)
     weighed = {"measure": "population", "population": "people.parquet", "risk": risk}
     changed: Any = full()

@@ -16,6 +16,7 @@ from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.cli.text.release.verdict import checked
 from dbdeid.commands.check import check
+from dbdeid.data.json import plain
 from dbdeid.lattice.exploration import exhaustive, explore
 from dbdeid.methods.common.searching import Ground, lattice_of
 from dbdeid.prepare.prepare import prepare
@@ -370,4 +371,4 @@ def test_a_draft_is_compared_on_the_rows_it_was_drafted_from(tmp_path: Path) -> 
     text = json.dumps(drafted | {"source": "nowhere.parquet"})
     with opened(Path(given["database"]), "wide") as (session, query):
         found = of_draft(text, session, query)
-    assert [m.to_dict() for m in found.methods] == check(given)["methods"]
+    assert plain(found.methods) == check(given)["methods"]

@@ -14,7 +14,7 @@ import numpy as np
 from dbdeid.engine import arrow
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 # Of a label: what it stands for; of numbers pairs of ends, the upper one past the last.
 Pieces = Mapping[Any, Sequence[Any]]
@@ -48,7 +48,7 @@ def compared(**columns: Both) -> Iterator[tuple[Session, Sides]]:
         labelled = both.pieces is not None
         sources[f"c{i}"] = _column(both.source, numbers=both.number)
         labels[f"c{i}"] = _column(both.released, numbers=both.number and not labelled)
-        found.append(Compared(name, i, both.number, both.whole, labelled))
+        found.append(ColumnPair(name, i, both.number, both.whole, labelled))
     labels["weight"] = np.array(first.weights or [1.0] * len(first.released), np.float64)
     released = session.upload("released", labels)
     pieces = _pieces(session, [*columns.values()])

@@ -17,12 +17,12 @@ from scipy.stats.contingency import crosstab
 from tiers import examples
 
 from dbdeid.utility.fidelity.association import association, cramers_v
-from dbdeid.utility.fidelity.levels import coded
+from dbdeid.utility.fidelity.levels import coded_sides
 
 
 def changes(**columns: Both) -> dict[tuple[str, str], float]:
     with compared(**columns) as (session, sides):
-        return association(coded(session, sides))
+        return association(coded_sides(session, sides))
 
 
 def expected(one: Sequence[Any], other: Sequence[Any]) -> float:

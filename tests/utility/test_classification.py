@@ -13,19 +13,19 @@ from tiers import examples
 
 from dbdeid.utility.fidelity import classification as module
 from dbdeid.utility.fidelity.classification import Classified, Learned, classification
-from dbdeid.utility.fidelity.levels import CATEGORIES, Coded, Ints
-from dbdeid.utility.fidelity.sides import Compared
+from dbdeid.utility.fidelity.levels import CATEGORIES, CodedSides, Ints
+from dbdeid.utility.fidelity.sides import ColumnPair
 
 SIZES = (32, 5, 4)
 ALL = ("c0", "c1", "c2")
 
 
-def sides(source: Ints, released: Ints, **more: Any) -> Coded:
+def sides(source: Ints, released: Ints, **more: Any) -> CodedSides:
     sizes = more.get("sizes", SIZES)
-    columns = tuple(Compared(f"c{i}", i, False, False, False) for i in range(len(sizes)))
+    columns = tuple(ColumnPair(f"c{i}", i, False, False, False) for i in range(len(sizes)))
     spreads = more.get("spreads", tuple(np.eye(size) for size in sizes))
     weights = more.get("weights", np.ones(len(released)))
-    return Coded(columns, sizes, source, released, spreads, weights)
+    return CodedSides(columns, sizes, source, released, spreads, weights)
 
 
 def people(number: int, seed: int = 1) -> Ints:

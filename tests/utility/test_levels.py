@@ -10,12 +10,12 @@ from both_sides import Both, Pieces, compared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdeid.utility.fidelity.levels import BINS, CATEGORIES, Coded, coded, indicators
+from dbdeid.utility.fidelity.levels import BINS, CATEGORIES, CodedSides, coded_sides, indicators
 
 
-def levels(**columns: Both) -> Coded:
+def levels(**columns: Both) -> CodedSides:
     with compared(**columns) as (session, sides):
-        return coded(session, sides)
+        return coded_sides(session, sides)
 
 
 def bins_of(values: list[float]) -> list[int]:

@@ -12,12 +12,12 @@ import pytest
 
 from dbdeid.utility.model_fit import (
     INTERCEPT,
-    Compared,
     Comparison,
     Design,
     Estimate,
     Fit,
     Kind,
+    ModelComparison,
     Records,
     Unfitted,
     compare,
@@ -199,7 +199,9 @@ def test_changes_are_counted_by_hand() -> None:
     assert rows["fades"] == (True, False, False, True)
     assert rows["stays"] == (False, False, False, False)
     assert rows["gone"] == (True, True, True, False)
-    model = Compared("linear", "y", None, None, (), Records(9, 0), Records(8, 0), found, None)
+    model = ModelComparison(
+        "linear", "y", None, None, (), Records(9, 0), Records(8, 0), found, None
+    )
     told = model.summary
     assert (told.coefficients, told.significant, told.unfitted, told.near) == (4, 3, 1, 1)
     assert told.changed_significance == 2 / 4

@@ -15,7 +15,7 @@ from tiers import examples
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.utility.mutual_information import Told, told
+from dbdeid.utility.mutual_information import MutualInformation, mutual_information
 
 Row = tuple[Any, ...]  # two quasi-identifiers and the sensitive value
 # Names that a query of ours could mistake for its own.
@@ -28,7 +28,7 @@ def session() -> Iterator[Session]:
         yield opened
 
 
-def measured(session: Session, source: Sequence[Row], released: Sequence[Row]) -> Told:
+def measured(session: Session, source: Sequence[Row], released: Sequence[Row]) -> MutualInformation:
     for table, rows in (("source", source), ("released", released)):
         columns = ", ".join(f'"{name}" VARCHAR' for name in NAMES)
         session.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
@@ -38,7 +38,9 @@ def measured(session: Session, source: Sequence[Row], released: Sequence[Row]) -
                 for row in rows
             )
             session.execute(f"INSERT INTO {table} VALUES {cells}")
-    return told(session, Relation("source"), Relation("released"), NAMES[:2], NAMES[2])
+    return mutual_information(
+        session, Relation("source"), Relation("released"), NAMES[:2], NAMES[2]
+    )
 
 
 def entropy(things: Sequence[Any]) -> float:
@@ -77,7 +79,7 @@ def test_what_is_a_function_of_the_classes_never_tells_more(session: Session) ->
 
 def test_a_constant_column_has_nothing_to_tell(session: Session) -> None:
     rows = [("1", "a", None), ("2", "b", None)]
-    assert measured(session, rows, rows) == Told(0, 0, 0)
+    assert measured(session, rows, rows) == MutualInformation(0, 0, 0)
     assert measured(session, rows, rows).gain == 0
 
 

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from dbdeid.utility.fidelity import propensity as module
-from dbdeid.utility.fidelity.levels import Coded, Ints, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, Ints, indicators
 from dbdeid.utility.fidelity.propensity import propensity
-from dbdeid.utility.fidelity.sides import Compared
+from dbdeid.utility.fidelity.sides import ColumnPair
 
 SIZES = (6, 5, 4)
 
 
-def sides(source: Ints, released: Ints, sizes: tuple[int, ...] = SIZES) -> Coded:
-    columns = tuple(Compared(f"c{i}", i, False, False, False) for i in range(len(sizes)))
+def sides(source: Ints, released: Ints, sizes: tuple[int, ...] = SIZES) -> CodedSides:
+    columns = tuple(ColumnPair(f"c{i}", i, False, False, False) for i in range(len(sizes)))
     spreads = tuple(np.eye(size) for size in sizes)
-    return Coded(columns, sizes, source, released, spreads, np.ones(len(released)))
+    return CodedSides(columns, sizes, source, released, spreads, np.ones(len(released)))
 
 
 def people(rng: np.random.Generator, number: int) -> Ints:

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.utility.query_error import AggregateError, Compared, QueryError, Workload, compare
+from dbdeid.utility.query_error import (
+    AggregateColumn,
+    AggregateError,
+    QueryError,
+    Workload,
+    compare,
+)
 
 Key = tuple[Any, ...]
 Values = dict[Key, Any]
@@ -40,7 +46,7 @@ def compared(
     for key, found in estimate.items():
         session.execute_with("INSERT INTO estimate VALUES (?, ?, ?, ?, ?)", [*key, *found])
     tables = session.relation("truth"), session.relation("estimate")
-    return compare(session, ASKED, *tables, ["a", "b c"], [Compared("x", kind, "n")])
+    return compare(session, ASKED, *tables, ["a", "b c"], [AggregateColumn("x", kind, "n")])
 
 
 def counts(estimate: Values) -> Estimates:
@@ -229,7 +235,7 @@ def test_several_aggregates_of_one_answer(session: Session) -> None:
         "CREATE OR REPLACE TABLE estimate AS SELECT 0 AS k, 4.0 AS n, 4 AS n_lower, 6 AS n_upper, "
         "DATE '2001-02-01' AS d, DATE '2000-01-01' AS d_lower, DATE '2001-12-31' AS d_upper"
     )
-    asked = [Compared("records", "count", "n"), Compared("first", "min", "d")]
+    asked = [AggregateColumn("records", "count", "n"), AggregateColumn("first", "min", "d")]
     tables = session.relation("truth"), session.relation("estimate")
     found = compare(session, ASKED, *tables, ["k"], asked)
     assert found.relative_error == pytest.approx(0.2)
@@ -245,5 +251,5 @@ def test_names_of_the_answers_are_theirs(session: Session) -> None:
                 f'5 AS "{name}_lower", 5 AS "{name}_upper"'
             )
         tables = Relation("truth", session.relation("truth").columns), Relation("estimate")
-        found = compare(session, ASKED, *tables, ["k"], [Compared("n", "count", name)])
+        found = compare(session, ASKED, *tables, ["k"], [AggregateColumn("n", "count", name)])
         assert (found.relative_error, found.within_bounds) == (0, 1)

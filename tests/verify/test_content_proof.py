@@ -13,7 +13,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared
 from dbdeid.verify.files.content import EARLIER
-from dbdeid.verify.files.content_proof import Proven, proven, unchanged
+from dbdeid.verify.files.content_proof import ContentProof, content_proof, unchanged
 
 COLUMNS = (Column("age", "VARCHAR"), Column("dx", "VARCHAR"))
 DECLARED = Declared(
@@ -48,12 +48,12 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def now(con: duckdb.DuckDBPyConnection, declared: Declared = DECLARED) -> Proven:
+def now(con: duckdb.DuckDBPyConnection, declared: Declared = DECLARED) -> ContentProof:
     with Session.over(con, None, read_only=True) as session:
-        return proven(session, PUBLIC, declared, SOURCE)
+        return content_proof(session, PUBLIC, declared, SOURCE)
 
 
-def changed(con: duckdb.DuckDBPyConnection, then: Proven) -> str:
+def changed(con: duckdb.DuckDBPyConnection, then: ContentProof) -> str:
     with Session.over(con, None, read_only=True) as session:
         promise = unchanged(session, PUBLIC, DECLARED, SOURCE, then)
     assert promise.model == "truthfulness"
@@ -62,7 +62,7 @@ def changed(con: duckdb.DuckDBPyConnection, then: Proven) -> str:
 
 
 def test_what_is_kept_is_read_again(con: duckdb.DuckDBPyConnection) -> None:
-    assert Proven.of_dict(now(con).to_dict()) == now(con)
+    assert ContentProof.of_dict(now(con).to_dict()) == now(con)
     sides = now(con).to_dict()
     assert [sides[name]["rows"] for name in ("source", "release")] == [3, 3]
     assert len({sides[name]["sha256"] for name in sides}) == 2
@@ -73,7 +73,7 @@ def test_what_an_earlier_version_kept_is_not_believed(
     con: duckdb.DuckDBPyConnection, then: dict[str, object] | None
 ) -> None:
     for kept in ({"source": then, "release": then}, now(con).to_dict() | {"source": then}):
-        assert changed(con, Proven.of_dict(kept)) == EARLIER
+        assert changed(con, ContentProof.of_dict(kept)) == EARLIER
 
 
 def test_rows_of_the_same_sum_of_hashes_are_told(con: duckdb.DuckDBPyConnection) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared, Harbor, Promise
-from dbdeid.verify.harbor import ages, kept
+from dbdeid.verify.harbor import ages, safe_harbor_checks
 
 COLUMNS = {"age": "age", "seen": "date", "zip": "zip", "city": "withheld"}
 GOOD = [
@@ -44,7 +44,7 @@ def judged(rows: list[Any], declared: Declared = DECLARED, more: str = "") -> Pr
     if more:
         con.execute(f"ALTER TABLE public ADD COLUMN {more}")
     with Session.over(con, None, read_only=True) as session:
-        (promise,) = kept(session, session.relation("public"), declared)
+        (promise,) = safe_harbor_checks(session, session.relation("public"), declared)
     return promise
 
 
@@ -115,7 +115,10 @@ def test_nothing_is_promised_without_the_preset() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE public(age INTEGER)")
     with Session.over(con, None, read_only=True) as session:
-        assert kept(session, session.relation("public"), replace(DECLARED, harbor=None)) == []
+        assert (
+            safe_harbor_checks(session, session.relation("public"), replace(DECLARED, harbor=None))
+            == []
+        )
 
 
 @settings(deadline=None)

@@ -15,7 +15,7 @@ from tiers import examples
 
 from dbdeid.data import dates, intervals
 from dbdeid.data.hierarchy import Hierarchy, Order, as_rows, from_rows
-from dbdeid.data.ordered import Ordered, with_intervals
+from dbdeid.data.ordered_domain import OrderedDomain, with_intervals
 from dbdeid.engine.session import Session
 from dbdeid.verify.hierarchies.levels import Ladder, Misfit, Rule, ladder
 
@@ -132,7 +132,7 @@ def test_neighbours(session: Session, data: st.DataObject) -> None:
     numbers = tuple(map(Fraction, values)) if style == "range" else ()
     order = Order(numbers, tuple(values)) if numbers else None
     whole = from_rows("x", "", [[v] for v in values], declared=True, order=order, fixed_top=True)
-    ordered = Ordered(tuple(values), style, "")  # type: ignore[arg-type]
+    ordered = OrderedDomain(tuple(values), style, "")  # type: ignore[arg-type]
     made = with_intervals(whole, ordered, np.array([0, *sorted(cuts)]))
     middle = made.levels[1]
     told = {v: middle.labels[g] for v, g in zip(values, middle.groups, strict=True)}

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dbdeid.commands.plan import Plan
+    from dbdeid.commands.plan import DbtPlan
 
 
-def planned(plan: Plan) -> str:
+def planned(plan: DbtPlan) -> str:
     """Where the policy is, and what it does."""
     return "\n".join(_lines(plan))
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: DbtPlan) -> Iterator[str]:
     levels = ", ".join(f"{name} {level}" for name, level in plan.transformation.items())
     yield f"{plan.release}: nothing was released; policy written to {plan.seed}"
     yield f"  levels       {levels}"
@@ -25,11 +25,10 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"a model that applies it, as models/{plan.release}.sql:"
 
 
-def model(plan: Plan) -> str:
+def model(plan: DbtPlan) -> str:
     """A model for dbt that makes the planned release of its source."""
     policy = plan.seed.stem if plan.seed else f"{plan.release}_policy"
-    gate = dict(plan.gate)
-    names = gate["quasi_identifiers"]
+    gate, names = plan.gate, list(plan.transformation)
     columns = ",\n".join(f"    {_column(c, names, policy)}" for c in plan.columns)
     diverse = f", l_diversity={_python(gate['l_diversity'])}" if "l_diversity" in gate else ""
     declared = ",\n".join(f"  {json.dumps(k)}: {_python(v)}" for k, v in gate.items())

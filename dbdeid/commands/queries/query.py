@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, existing
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import sql as text_of
@@ -21,13 +22,13 @@ from dbdeid.errors import DataError
 from dbdeid.external import foreign_release
 from dbdeid.external.foreign_release import Foreign
 from dbdeid.external.metrics import count
-from dbdeid.publish import exported_file
+from dbdeid.publish import queryable_file
 from dbdeid.publish.queryable import answerable
 from dbdeid.query.dialects.dialects import Dialect, transpiled
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import answered, answering
-from dbdeid.query.rewrite.rewrite import Missing
+from dbdeid.query.rewrite.rewrite import SuppressedRecords
 from dbdeid.record.border import record_of
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.release.reuse_levels import require_same
@@ -37,7 +38,6 @@ from dbdeid.workspace.standing import unpublishable
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = str | Path | Mapping[str, Any]
 ROWS_SHOWN = 100
 
 
@@ -59,7 +59,7 @@ class Result:
     notes: tuple[str, ...]
     suppressed: int | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The answer as JSON shows it: numbers as numbers, dates as text, NaN as null."""
         return {
             "columns": list(self.columns),
@@ -88,7 +88,7 @@ class Result:
         return answer_html(self.columns, self.rows, self.notes)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float):
@@ -197,7 +197,7 @@ class _Asked:
     def suppressed(self) -> int | None:
         return None if self.records is None else self.records - self.released
 
-    def missing(self, *, spread: bool) -> Missing | None:
+    def missing(self, *, spread: bool) -> SuppressedRecords | None:
         """The suppressed records, where they are to be spread."""
         if not spread:
             return None
@@ -207,7 +207,7 @@ class _Asked:
                 "exported file, nor from a release made elsewhere whose `source` is missing",
                 hint="ask the spec of the release, or leave --spread-suppressed out",
             )
-        return Missing(self.suppressed, self.records)
+        return SuppressedRecords(self.suppressed, self.records)
 
     def of_suppressed(self, *, spread: bool) -> Iterator[str]:
         """What suppression means for the answer."""
@@ -243,7 +243,7 @@ def _asked(
             raise DataError(
                 f"{path}: --database goes with a spec", hint="leave it out for an exported file"
             )
-        with exported_file.opened(path, sql, connection, settings) as (session, found):
+        with queryable_file.opened(path, sql, connection, settings) as (session, found):
             yield _Asked(session, found.target, found.notes, found.views)
         return
     file = read(source, connection, database, trial=trial)
@@ -262,7 +262,7 @@ def _exported(source: Source) -> Path | None:
     if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
         return None
     path = Path(source)
-    return path if path.suffix.lower() in exported_file.KINDS else None
+    return path if path.suffix.lower() in queryable_file.KINDS else None
 
 
 def _of_spec(found: Existing) -> _Asked:

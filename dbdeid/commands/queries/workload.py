@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
+from dbdeid.bind.read import Source, read
 from dbdeid.commands.queries.workload_domains import askable
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import identifier
 from dbdeid.engine.session import Settings
 from dbdeid.engine.sqltext import sql
@@ -67,11 +67,11 @@ class Written:
     left_out: Mapping[str, str]
     reached: tuple[float, float]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The workload as JSON shows it."""
         return {
             "directory": str(self.directory),
-            **asdict(self.drawing),
+            **plain(self.drawing),
             "columns": list(self.columns),
             "left_out": dict(self.left_out),
             "reached": list(self.reached),
@@ -79,7 +79,7 @@ class Written:
 
 
 def write(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     directory: Path,
     drawing: Drawing,
     *,

@@ -11,13 +11,13 @@ from sqlglot import exp
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data import classes, interval_label
 from dbdeid.data.hierarchy import Hierarchy
-from dbdeid.data.ordered import is_code
+from dbdeid.data.ordered_domain import is_code
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.relation import MEASURED, NUMBERS, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.prepare import domains, populations
 from dbdeid.prepare.hierarchies import coding_of
-from dbdeid.query.workload.ranges import Domain, Listed, Period, Span, Value
+from dbdeid.query.workload.ranges import Domain, ListedDomain, Period, Span, Value
 
 # Lists of categories and codes that are longer would be no queries that a person asks.
 MOST_CATEGORIES = 1_000
@@ -38,7 +38,7 @@ def askable(bound: Bound, session: Session) -> tuple[list[Domain], dict[str, str
     Raises:
         SpecError, HierarchyError, DataError: the spec does not fit its data.
     """
-    bound = domains.with_domains(bound, session, populations.found(bound, session))
+    bound = domains.with_domains(bound, session, populations.population_tables(bound, session))
     generalized = [c for c in bound.quasi_identifiers if c.spec.hierarchy or c.domain]
     staged = tuple(classes.Staged(c.column, c.released_type or "VARCHAR") for c in generalized)
     found: list[Domain] = []
@@ -104,7 +104,7 @@ def _listed(c: BoundColumn, leaves: Sequence[str]) -> Domain:
     ordered = _ordered(c) or codes
     if not ordered and len(values) > MOST_CATEGORIES:
         raise _LeftOut(f"it has more than {MOST_CATEGORIES:,} values without an order")
-    return Listed(c.name, values, ordered)
+    return ListedDomain(c.name, values, ordered)
 
 
 # -- columns released as their own values ------------------------------------------------------
@@ -142,9 +142,9 @@ def _between(c: BoundColumn, low: Value, high: Value) -> Domain:
         return Period(c.name, low, high)
     if isinstance(low, date) and isinstance(high, date):
         days = [low + timedelta(days=n) for n in range((high - low).days + 1)]
-        return Listed(c.name, days, ordered=True)
+        return ListedDomain(c.name, days, ordered=True)
     if isinstance(low, int) and isinstance(high, int):
-        return Listed(c.name, range(low, high + 1), ordered=True)
+        return ListedDomain(c.name, range(low, high + 1), ordered=True)
     assert isinstance(low, Decimal)
     assert isinstance(high, Decimal)
     return Span(c.name, low, high)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dbdeid.data.shelf import countries, icd, zips
 
@@ -15,7 +14,7 @@ from dbdeid.data.shelf import countries, icd, zips
 OTHER = "other"
 
 # Hierarchies that are short for a rule that a specification could also write out.
-RULES: Mapping[str, Mapping[str, Any]] = {
+RULES: Mapping[str, Mapping[str, object]] = {
     "age": {"intervals": (1, 5, 10, 30), "lower": 0, "upper": 90},
     "dates": {"dates": ("month", "quarter", "year", "decade")},
 }

@@ -20,7 +20,7 @@ _AREA, _DIGIT = re.compile(r"([0-9]{3})\*\*"), re.compile(r"([0-9])\*{4}")
 
 
 @cache
-def told() -> frozenset[str]:
+def named_areas() -> frozenset[str]:
     """The areas that may be told: more than 20,000 people by the census of 2010, and not among
     those that were small by that of 2000."""
     return frozenset(
@@ -40,7 +40,7 @@ def path(value: str) -> tuple[str, ...] | None:
     if found is None:
         return None
     area = found[1]
-    return (f"{area}**", f"{area[0]}****") if area in told() else (SMALL, SMALL)
+    return (f"{area}**", f"{area[0]}****") if area in named_areas() else (SMALL, SMALL)
 
 
 def level(label: str) -> int | None:
@@ -49,9 +49,9 @@ def level(label: str) -> int | None:
         return 1
     area = _AREA.fullmatch(label)
     if area is not None:
-        return 1 if area[1] in told() else None
+        return 1 if area[1] in named_areas() else None
     digit = _DIGIT.fullmatch(label)
-    return 2 if digit is not None and any(a[0] == digit[1] for a in told()) else None
+    return 2 if digit is not None and any(a[0] == digit[1] for a in named_areas()) else None
 
 
 def shortened(values: Sequence[str]) -> list[str]:

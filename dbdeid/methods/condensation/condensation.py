@@ -7,7 +7,7 @@ back as tables: the release, and the private table of which record is of which c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.data.json import JsonObject
 from dbdeid.data.records import Attribute, Condensed, Records
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
@@ -31,7 +32,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CondensationPlan:
     """Synthetic records, and where they come from.
 
     Attributes:
@@ -46,7 +47,7 @@ class Plan:
     values: tuple[Floats, ...]
     condensed: Condensed
     synthetic: Synthetic
-    search: Mapping[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -55,7 +56,7 @@ def plan(
     parameters: Parameters,
     progress: Callable[[Any], None] | None = None,
     offer: Any = None,
-) -> Plan:
+) -> CondensationPlan:
     """Cluster the staged source, and draw as many synthetic records from each cluster.
 
     Args:
@@ -116,7 +117,7 @@ def plan(
         trial=tried,
         shadows=attacked,
     )
-    search = {
+    search: JsonObject = {
         "name": recipe.variant,
         "lattice_size": None,
         "checked": 1,
@@ -126,7 +127,7 @@ def plan(
         "clusters": synthetic.clusters,
         "seconds_of": seconds,
     }
-    return Plan(codes, values, condensed, synthetic, search)
+    return CondensationPlan(codes, values, condensed, synthetic, search)
 
 
 def coded(session: Session, synthesis: Synthesis) -> Codes:
@@ -277,7 +278,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: CondensationPlan,
     parameters: Parameters,
 ) -> Written:
     """The release as a temporary table, sorted and ready to be verified, and its clusters.

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
@@ -48,7 +48,7 @@ REAL_ROWS = "deid_real_rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CounterfeitPlan:
     """Where counterfeit records go, with the tables that say so staged.
 
     Attributes:
@@ -63,7 +63,7 @@ class Plan:
     shown: tuple[Values, ...]
     padded: Padded
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -72,7 +72,7 @@ def plan(
     parameters: Parameters,
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> CounterfeitPlan:
     """The best transformation under the ceiling whose counterfeit records can be placed.
 
     Args:
@@ -99,7 +99,7 @@ def plan(
 
 def _full_domain(
     ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
-) -> Plan:
+) -> CounterfeitPlan:
     """One transformation of all records, the best whose counterfeit records can be placed."""
     padding, session = _padding(parameters), ground.session
     limit = padding.limit(ground.tuples.records)
@@ -125,7 +125,7 @@ def _full_domain(
 
 def _borrowed(
     ground: Ground, names: Names, parameters: Parameters, progress: Follow | None
-) -> Plan:
+) -> CounterfeitPlan:
     """Classes made one by one under the ceiling, with records borrowed from large ones.
 
     What cannot be placed under the ceiling is tried with a record more in each padded class, then
@@ -153,7 +153,7 @@ def _borrowed(
             padded = _padded(ground, parameters, size, h, recoded.degree, drawn)
             search = _found_by("borrow", ground.lattice.size, len(nodes), recoded.looked_at)
             metrics = {"loss": recoded.loss}
-            return Plan(None, recoded.shown, padded, metrics, search)
+            return CounterfeitPlan(None, recoded.shown, padded, metrics, search)
     least = min([n for n in (first.fewest, *fewest) if n is not None], default=None)
     raise _unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
 
@@ -197,7 +197,7 @@ def _plan(
     found: Ceiled,
     size: int,
     drawn: Drawn,
-) -> Plan:
+) -> CounterfeitPlan:
     padding, need = _padding(parameters), found.best
     assert need is not None
     assert found.h is not None
@@ -206,7 +206,9 @@ def _plan(
         for q, level in zip(names.quasi_identifiers, need.node, strict=True)
     )
     padded = _padded(ground, parameters, size, found.h, need.degree, drawn)
-    return Plan(need.node, shown, padded, {"loss": need.loss}, _described(found, padding))
+    return CounterfeitPlan(
+        need.node, shown, padded, {"loss": need.loss}, _described(found, padding)
+    )
 
 
 def _padded(
@@ -229,7 +231,7 @@ def _padded(
     )
 
 
-def _described(found: Ceiled, padding: Padding) -> dict[str, Any]:
+def _described(found: Ceiled, padding: Padding) -> JsonObject:
     """How the transformation was found, in plain values."""
     need = found.best
     assert need is not None
@@ -249,7 +251,7 @@ def _described(found: Ceiled, padding: Padding) -> dict[str, Any]:
     }
 
 
-def _found_by(name: str, lattice_size: int, within: int, checked: int) -> dict[str, Any]:
+def _found_by(name: str, lattice_size: int, within: int, checked: int) -> JsonObject:
     """How a search ended that proves nothing, in plain values."""
     return {
         "name": name,
@@ -312,7 +314,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: CounterfeitPlan,
     parameters: Parameters,
 ) -> Written:
     """The release, its catalog and dictionary as temporary tables, ready to be verified.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.data.classes import CODED
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.lattice.check import Check
@@ -43,7 +44,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FullDomainPlan:
     """The transformation found, and what is known of it.
 
     `metrics` are those that every check finds, and the objective; `kept` is what stays, as
@@ -54,7 +55,7 @@ class Plan:
     node: Node
     check: Check
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
     kept: dict[str, NDArray[Any]] | None = None
     readings: tuple[Reading, ...] = ()
     downcoded: Downcoded | None = None
@@ -66,7 +67,7 @@ def plan(
     parameters: Parameters,
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> FullDomainPlan:
     """The best transformation that satisfies the models, or the one that was given.
 
     Args:
@@ -114,7 +115,7 @@ def plan(
         and parameters.objective in ADDED_UP,
         starred=parameters.keep,
     )
-    return Plan(found.node, found.check, scores, how, kept, readings, downcoded)
+    return FullDomainPlan(found.node, found.check, scores, how, kept, readings, downcoded)
 
 
 def _readings(
@@ -138,7 +139,9 @@ def _readings(
     )
 
 
-def _kept(tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters) -> dict[str, Any]:
+def _kept(
+    tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters
+) -> dict[str, NDArray[Any]]:
     """The subjects or tuples that stay, as `KeptRows` joins them."""
     if parameters.rule.linked:
         assert tuples.subjects is not None
@@ -168,7 +171,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: FullDomainPlan,
     parameters: Parameters,
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
@@ -192,7 +195,7 @@ def write(
 
 
 def outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: FullDomainPlan, parameters: Parameters
 ) -> Outcome:
     """What is known of a release of a plan."""
     keeps = parameters.keep and plan.check.suppressed > 0

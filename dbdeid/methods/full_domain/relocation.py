@@ -37,7 +37,7 @@ MOVES = Relation("deid_moves", schema="main", catalog="temp")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RelocationPlan:
     """The transformation, and the tuples whose records move.
 
     Attributes:
@@ -47,7 +47,7 @@ class Plan:
         to: for each of them the row whose quasi-identifiers it gets.
     """
 
-    found: full_domain.Plan
+    found: full_domain.FullDomainPlan
     tuples: Tuples
     moved: Ints
     to: Ints
@@ -59,7 +59,7 @@ def plan(
     parameters: Parameters,
     progress: Callable[[Progress], None] | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> RelocationPlan:
     """The transformation of least loss that leaves no more records in small classes than may move.
 
     Raises:
@@ -70,7 +70,7 @@ def plan(
     tuples = Ground.of(session, lattice, parameters).tuples
     kept = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
     moved = np.flatnonzero(~kept)
-    return Plan(found, tuples, moved, _nearest(lattice, tuples, found.node, kept, moved))
+    return RelocationPlan(found, tuples, moved, _nearest(lattice, tuples, found.node, kept, moved))
 
 
 def _nearest(
@@ -103,7 +103,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: RelocationPlan,
     parameters: Parameters,
 ) -> Written:
     """The release and its dictionary as temporary tables, sorted and ready to be verified.
@@ -160,7 +160,7 @@ def moved_step(quasi_identifiers: Sequence[str], released: Sequence[str]) -> Ste
 
 
 def _outcome(
-    quasi_identifiers: Sequence[QuasiIdentifier], plan: Plan, parameters: Parameters
+    quasi_identifiers: Sequence[QuasiIdentifier], plan: RelocationPlan, parameters: Parameters
 ) -> Outcome:
     """What is known of the release, its metrics those of the records where they are now."""
     tuples = plan.tuples

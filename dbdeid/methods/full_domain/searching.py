@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.errors import DbdeidError, NothingFound
 from dbdeid.lattice.exploration import Exploration, Found, Interrupted, Problem, Progress, explore
 from dbdeid.lattice.lattice import Lattice
@@ -74,7 +74,7 @@ def best_so_far(ground: Ground, parameters: Parameters, found: Found) -> BestSoF
     )
 
 
-def described(found: Found, parameters: Parameters, *, interrupted: bool = False) -> dict[str, Any]:
+def described(found: Found, parameters: Parameters, *, interrupted: bool = False) -> JsonObject:
     """How a search ended, in plain values; what found nothing has no bound and no gap."""
     return {
         "name": parameters.search,

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Unsatisfiable
@@ -37,7 +37,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecodingPlan:
     """The blocks, whose records are staged.
 
     Attributes:
@@ -52,7 +52,7 @@ class Plan:
     blocks: Blocks
     columns: tuple[Mixed, ...]
     metrics: dict[str, float]
-    search: dict[str, Any]
+    search: JsonObject
     readings: tuple[minimality.Reading, ...]
     downcoded: downcoding.Downcoded
 
@@ -63,7 +63,7 @@ def plan(
     parameters: Parameters,
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> RecodingPlan:
     """Blocks of records in which every declared model holds.
 
     Args:
@@ -127,7 +127,7 @@ def plan(
             taxonomy, demands, parameters.sensitive, blocks, regions, recoding.algorithm
         )
     downcoded = downcoding.of_blocks(taxonomy, units, blocks, regions)
-    return Plan(blocks, columns, found_metrics, search, readings, downcoded)
+    return RecodingPlan(blocks, columns, found_metrics, search, readings, downcoded)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
@@ -270,9 +270,7 @@ def _metrics(
     }
 
 
-def _described(
-    lattice: Lattice, recoding: Recoding, found: Blocks, blocks: Blocks
-) -> dict[str, Any]:
+def _described(lattice: Lattice, recoding: Recoding, found: Blocks, blocks: Blocks) -> JsonObject:
     """How the blocks were made, in plain values."""
     return {
         "name": recoding.algorithm,
@@ -297,7 +295,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: RecodingPlan,
     parameters: Parameters,
 ) -> Written:
     """The release, its dictionary and the private crosswalk as temporary tables.

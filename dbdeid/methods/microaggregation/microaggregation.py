@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -30,7 +30,7 @@ from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MicroaggregationPlan:
     """The groups, whose records are staged.
 
     Attributes:
@@ -43,7 +43,7 @@ class Plan:
     masks: Masks
     masked: Masked
     metrics: Mapping[str, float]
-    search: Mapping[str, Any]
+    search: JsonObject
 
 
 def plan(
@@ -52,7 +52,7 @@ def plan(
     parameters: Parameters,
     progress: Follow | None = None,
     offer: Offer | None = None,
-) -> Plan:
+) -> MicroaggregationPlan:
     """Groups of at least k records each.
 
     Args:
@@ -107,7 +107,7 @@ def plan(
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
     )
-    search = {
+    search: JsonObject = {
         "name": masking.algorithm,
         "lattice_size": None,
         "checked": 1,
@@ -116,7 +116,7 @@ def plan(
         "gap": None,
         "groups": masked.groups,
     }
-    return Plan(masks, masked, metrics, search)
+    return MicroaggregationPlan(masks, masked, metrics, search)
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters) -> Names:
@@ -133,7 +133,7 @@ def write(
     session: Session,
     quasi_identifiers: Sequence[QuasiIdentifier],
     released: Sequence[Column],
-    plan: Plan,
+    plan: MicroaggregationPlan,
     parameters: Parameters,
 ) -> Written:
     """The release and the private crosswalk as temporary tables, sorted and ready to be verified.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dbdeid.data.classes import TUPLES
-from dbdeid.data.ordered import Labels, Ordered
+from dbdeid.data.ordered_domain import Labels, OrderedDomain
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Unsatisfiable
 from dbdeid.methods.policy.search.frontier import Log, Point, Search, Weighed, dominates, explore
@@ -82,7 +82,7 @@ class Explored:
     name: str
     gauge: Gauge
     log: Log
-    domains: tuple[Ordered, ...]
+    domains: tuple[OrderedDomain, ...]
     reference: Bits | None
     unlike: tuple[str, ...]
 
@@ -207,7 +207,7 @@ def _require_people(records: Ints, people: Ints) -> None:
 
 def explored(
     gauge: Gauge,
-    domains: Sequence[Ordered],
+    domains: Sequence[OrderedDomain],
     demand: Demand,
     progress: Callable[[Weighed], None] | None = None,
 ) -> Explored:
@@ -259,7 +259,7 @@ def _search(demand: Demand, risk: float | None) -> Search:
 
 
 def _safe_harbor(
-    cells: Cells, domains: Sequence[Ordered], demand: Demand
+    cells: Cells, domains: Sequence[OrderedDomain], demand: Demand
 ) -> tuple[Bits | None, tuple[str, ...]]:
     """Safe Harbor as a policy, and in which ways it is not the rule."""
     if demand.ages is None and demand.zips is None:
@@ -289,7 +289,7 @@ def _safe_harbor(
     return cells.space.of_starts(starts), tuple(unlike)
 
 
-def _ages(name: str, domain: Ordered) -> list[float]:
+def _ages(name: str, domain: OrderedDomain) -> list[float]:
     try:
         if domain.style == "range":
             return [float(value) for value in domain.values]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import dist
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.common.searching import Ground, lattice_of
@@ -18,17 +17,14 @@ from dbdeid.methods.policy.cells import Demand, Explored, cells_of, explored
 from dbdeid.methods.policy.search.frontier import Point, Weighed
 from dbdeid.methods.policy.search.monotone import violations
 from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge, merged
-from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
 from dbdeid.prepare.prepare import Prepared, key_of, with_policy
 from dbdeid.prepare.problem import acceptable
 from dbdeid.privacy import KMap, MaxRisk, population_of
-from dbdeid.report.charts.frontier_charts import drawn
 from dbdeid.spec.method_spec import Choice, Policy
 from dbdeid.verify.base.declaration import PolicyRisk
 
 Starts = Sequence[NDArray[np.int64]]
 MUCH = 0.5  # share of the risk that Safe Harbor leaves, from which it is told that it does
-AGREEMENT = 1e-9  # between the search and the database
 DEFAULTS = Policy(name="policy")
 THRESHOLD = 0.25  # of the sublattice search: the paper gives none
 
@@ -321,7 +317,7 @@ def decide(
     return Decided(found, choose(prepared, session, found))
 
 
-def searched(found: Explored, chosen: Chosen) -> dict[str, Any]:
+def searched(found: Explored, chosen: Chosen) -> JsonObject:
     """How the policy of a release was found, as the record of a run tells it.
 
     There are too many policies for their number to be told as a number.
@@ -337,125 +333,3 @@ def searched(found: Explored, chosen: Chosen) -> dict[str, Any]:
         "proven_optimal": False,
         "lower_bound": None,
     }
-
-
-# -- telling ------------------------------------------------------------------------------------
-
-
-def told(prepared: Prepared, found: Explored, chosen: Chosen | None) -> dict[str, Any]:
-    """The frontier in plain values, as `dbdeid frontier --json` gives it."""
-    method, log = method_of(prepared), found.log
-    reference = found.safe_harbor
-    return {
-        "release": prepared.bound.spec.release,
-        "source_rows": prepared.rows,
-        "population": method.population,
-        "people": int(found.gauge.cells.people.sum()) if method.population else None,
-        "risk": method.risk,
-        "utility": method.utility,
-        "search": method.search,
-        "budget": log.budget,
-        "evaluated": len(log.risks),
-        "spent": log.spent,
-        "area": log.frontier.area,
-        "columns": [
-            {"name": q.name, "values": len(domain.values), "bits": len(domain.values) - 1}
-            for q, domain in zip(prepared.quasi_identifiers, found.domains, strict=True)
-        ],
-        "points": list(_points(found)),
-        "equal": log.frontier.policies - len(found.points),
-        "reference": {}
-        if found.reference is None
-        else {"safe_harbor": described(found, found.reference, reference or (0.0, 0.0))},
-        "not_representable": list(found.unlike),
-        "dominating_safe_harbor": None if reference is None else len(found.dominating),
-        "distance": _distances(found),
-        "chosen": chosen.number if chosen else None,
-        "choose": method.choose.model_dump(exclude_none=True) if method.choose else None,
-    }
-
-
-def kept(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the record of a release keeps of the frontier: its points, and the chosen policy."""
-    points = told["points"]
-    return {
-        **{key: value for key, value in told.items() if key not in ("points", "release")},
-        "found": len(points),
-        "points": [{key: p[key] for key in ("point", "risk", "loss")} for p in drawn(told)],
-        "policy": points[told["chosen"] - 1]["policy"],
-    }
-
-
-def _points(found: Explored) -> Iterator[dict[str, Any]]:
-    for number, point in enumerate(found.points, start=1):
-        bits = found.space.unpack(point.policy)
-        yield {"point": number, **described(found, bits, (point.risk, point.loss))}
-
-
-def described(found: Explored, bits: Bits, at: tuple[float, float]) -> dict[str, Any]:
-    """One policy: risk, loss, KL divergence in nats, and its intervals as they are released."""
-    gauge, (risk, loss) = found.gauge, at
-    records, _ = merged(gauge.cells.of_records, found.space.groups(bits))
-    return {
-        "risk": risk,
-        "loss": loss,
-        # the loss by `kl` is a share of the nats of the top
-        "kl": loss * found.most_nats if gauge.loss.name == "kl" else gauge.nats(bits),
-        "classes": len(records),
-        "smallest_class": int(records.min()),
-        "policy": intervals(found, bits),
-    }
-
-
-def intervals(found: Explored, bits: Bits) -> dict[str, list[str]]:
-    """What the intervals of a policy are released as, by quasi-identifier."""
-    starts = zip(found.gauge.cells.domains, found.labels, found.space.starts(bits), strict=True)
-    return {domain.name: list(labels(own)) for domain, labels, own in starts}
-
-
-def _distances(found: Explored) -> dict[str, float | None]:
-    """How far the dominating policies are from Safe Harbor, in the plane of risk and loss."""
-    reference = found.safe_harbor
-    far = [dist((p.risk, p.loss), reference) for p in found.dominating] if reference else []
-    if not far:
-        return {"mean": None, "least": None}
-    return {"mean": float(np.mean(far)), "least": min(far)}
-
-
-def neighbours(session: Session, found: Explored, chosen: Chosen | None) -> list[dict[str, Any]]:
-    """What merging any two neighbouring intervals of the chosen policy would do.
-
-    Of Safe Harbor, where none is chosen. The database finds it, a statement for each
-    quasi-identifier.
-    """
-    space = found.space
-    bits = space.unpack(chosen.point.policy) if chosen else found.reference
-    if bits is None:
-        return []
-    searched = found.gauge
-    cells = upload_cells(session, searched.cells)
-    gauge = SqlGauge(session, cells, searched.cells.domains, searched.risk.name, searched.loss.name)
-    _require_agreement(gauge, searched, bits)
-    merges = []
-    for near in gauge.neighbours(bits):
-        labels = found.labels[near.attribute]
-        starts = [*space.starts(bits)[near.attribute].tolist(), space.sizes[near.attribute]]
-        at = starts.index(near.cut + 1)  # where the second of the two begins
-        first, middle, end = starts[at - 1 : at + 2]
-        merges.append(
-            {
-                "column": searched.cells.domains[near.attribute].name,
-                "from": [labels.of(first, middle), labels.of(middle, end)],
-                "merged": labels.of(first, end),
-                "risk": near.risk,
-                "loss": near.loss,
-            }
-        )
-    return merges
-
-
-def _require_agreement(gauge: SqlGauge, searched: Gauge, bits: Bits) -> None:
-    """What the search says of a policy is what the database finds."""
-    for one, other in zip(gauge(bits), searched(bits), strict=True):
-        if abs(one - other) > AGREEMENT:
-            raise AssertionError(f"the database finds {one}, the search {other}")

@@ -63,7 +63,7 @@ def measure(
     rows = session.arrays(
         exp.select("records", "class_size", "weight").from_(found.subquery("weighted"))
     )
-    return summed(
+    return summary(
         rows["records"].astype("int64"),
         rows["class_size"].astype("int64"),
         rows["weight"].astype("float64"),
@@ -100,7 +100,7 @@ def individual_risk(
     return risk
 
 
-def summed(
+def summary(
     records: NDArray[np.int64], frequency: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> IndividualRisk:
     """The individual risks of all records.

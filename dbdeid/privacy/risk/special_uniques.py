@@ -78,7 +78,7 @@ def measure(
         )
     )
     codes = np.stack([found[key].astype(np.int64) for key in keys], axis=1)
-    return summed(codes, found["records"].astype(np.int64), largest_set, sampling_fraction)
+    return summary(codes, found["records"].astype(np.int64), largest_set, sampling_fraction)
 
 
 def _number(key: str, counting: Counting) -> exp.Expr:
@@ -91,7 +91,7 @@ def _number(key: str, counting: Counting) -> exp.Expr:
     return exp.Case().when(unknown, exp.Literal.number(-1)).else_(number)
 
 
-def summed(
+def summary(
     codes: NDArray[np.int64],
     records: NDArray[np.int64],
     largest_set: int,

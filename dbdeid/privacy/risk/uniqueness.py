@@ -57,7 +57,7 @@ class PopulationUniqueness:
         return plain(self)
 
 
-def estimated(histogram: Sequence[SizeCount], fraction: float) -> PopulationUniqueness:
+def estimate(histogram: Sequence[SizeCount], fraction: float) -> PopulationUniqueness:
     """The uniqueness of a population by the class histogram of a sample of it.
 
     The models are of people with one record each, in classes that do not overlap.

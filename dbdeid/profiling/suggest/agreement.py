@@ -11,7 +11,7 @@ from dbdeid.data.shelf import tables
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
-from dbdeid.profiling.detect import SURE, Found
+from dbdeid.profiling.detect import SURE, DetectedColumn
 from dbdeid.profiling.suggest import column_groups, hierarchies
 
 OFTEN = 5  # records to a value: fewer are not repeated over many people
@@ -40,7 +40,7 @@ class Values:
 NOTHING = Values()
 
 
-def values_of(session: Session, table: Relation, found: Found) -> Values:
+def values_of(session: Session, table: Relation, found: DetectedColumn) -> Values:
     """What the values of a column of texts say; nothing where there are many, or rare ones."""
     family = found.column.family
     if family not in ("text", "enum") or found.kind in ("free_text", "other"):
@@ -57,7 +57,7 @@ def values_of(session: Session, table: Relation, found: Found) -> Values:
     return Values(agree, listed, listed in column_groups.OF_PERSONS, countries)
 
 
-def numbers(found: Found) -> bool:
+def numbers(found: DetectedColumn) -> bool:
     """Whether a column numbers persons or records, by its name or the shape of its values."""
     name = found.name
     if found.column.family in ("text", "enum"):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.data import shelf
+from dbdeid.data.json import Json
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.profiling.detect import Found, Kind
+from dbdeid.profiling.detect import DetectedColumn, Kind
 from dbdeid.profiling.suggest import column_groups
 
 FEW_RECORDS = 20
@@ -29,12 +29,12 @@ KNOWN = 0.8  # of the values the shelf must know
 class Ladder:
     """A hierarchy as a spec writes it, the level it starts at, and what a reader should know."""
 
-    hierarchy: Any
+    hierarchy: Json
     why: str = ""
     min_level: int = 0
 
 
-def of(session: Session, table: Relation, found: Found) -> Ladder:
+def of(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
     """The hierarchy of one column, by what it is."""
     kind, family = found.kind, found.column.family
     if family in ("date", "timestamp"):
@@ -68,14 +68,14 @@ def known(values: list[str], name: str) -> bool:
     return found >= KNOWN * len(values)
 
 
-def _on_shelf(session: Session, table: Relation, found: Found, name: str) -> bool:
+def _on_shelf(session: Session, table: Relation, found: DetectedColumn, name: str) -> bool:
     return known([value for value, _ in values_of(session, table, found)], name)
 
 
 _LEADING = "as text of five digits (lpad in `source: {sql: …}`) it could be {shelf: zip}"
 
 
-def values_of(session: Session, table: Relation, found: Found) -> list[tuple[str, int]]:
+def values_of(session: Session, table: Relation, found: DetectedColumn) -> list[tuple[str, int]]:
     """The values of a column as text with their records, the most frequent first."""
     value = cast(column(found.name), "VARCHAR")
     counted = (
@@ -91,7 +91,7 @@ def values_of(session: Session, table: Relation, found: Found) -> list[tuple[str
 # -- intervals ---------------------------------------------------------------------------------
 
 
-def _intervals(session: Session, table: Relation, found: Found) -> Ladder:
+def _intervals(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
     if found.low is None or found.high is None or found.distinct < 2:
         return Ladder("suppress", "its numbers are not finite" if found.known else "")
     share = {"share": BEYOND}
@@ -135,7 +135,7 @@ def _plain(number: float) -> int | float:
 # -- groups ------------------------------------------------------------------------------------
 
 
-def _groups(session: Session, table: Relation, found: Found) -> Ladder:
+def _groups(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
     """Like values joined where it is known which are alike; or else the rare ones pooled."""
     counted = values_of(session, table, found)
     values = [value for value, _ in counted]

@@ -10,13 +10,13 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.profiling.detect import Found
+from dbdeid.profiling.detect import DetectedColumn
 
 MOST_RECORDS = 1_000_000  # looked at, in whole classes of the quasi-identifiers
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Distinctness:
     """How far the values of a column tell persons apart.
 
     Attributes:
@@ -42,9 +42,12 @@ class Uniqueness:
     joined: dict[str, float]
 
 
-def telling(
-    session: Session, table: Relation, found: Sequence[Found], subject: Found | None
-) -> dict[str, Telling]:
+def distinctness(
+    session: Session,
+    table: Relation,
+    found: Sequence[DetectedColumn],
+    subject: DetectedColumn | None,
+) -> dict[str, Distinctness]:
     """How far each column tells persons apart by itself, by name.
 
     Args:
@@ -58,7 +61,7 @@ def telling(
     who = None if subject is None else column(subject.name)
     groups = [_group(table.table, place, [f.name], who) for place, f in enumerate(found)]
     return {
-        found[place].name: Telling(float(alone), float(most))
+        found[place].name: Distinctness(float(alone), float(most))
         for place, alone, most in session.rows(_telling(groups))
     }
 
@@ -66,9 +69,9 @@ def telling(
 def uniqueness(
     session: Session,
     table: Relation,
-    quasi_identifiers: Sequence[Found],
-    open_ones: Sequence[Found],
-    subject: Found | None,
+    quasi_identifiers: Sequence[DetectedColumn],
+    open_ones: Sequence[DetectedColumn],
+    subject: DetectedColumn | None,
 ) -> Uniqueness | None:
     """How many records are unique on the quasi-identifiers, and with each of some columns more.
 

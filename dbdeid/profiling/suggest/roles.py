@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
-from dbdeid.profiling.detect import IDENTIFYING, Found
-from dbdeid.profiling.found_dates import date_differences
+from dbdeid.profiling.date_precision import date_differences
+from dbdeid.profiling.detect import IDENTIFYING, DetectedColumn
 from dbdeid.profiling.possible_identifiers import BIRTHS, INSIDE, direct, doubts, look
 from dbdeid.profiling.suggest import agreement, hierarchies, role_costs, subject_columns
 from dbdeid.profiling.suggest.agreement import Values
-from dbdeid.profiling.suggest.role_costs import Telling, Uniqueness
+from dbdeid.profiling.suggest.role_costs import Distinctness, Uniqueness
 
 Role = Literal["identifier", "drop", "quasi_identifier", "sensitive", "insensitive", "undecided"]
 
@@ -58,19 +59,19 @@ class Proposal:
         telling: how far it tells persons apart; None of a column that is withheld for certain.
     """
 
-    found: Found
+    found: DetectedColumn
     role: Role
     why: str
-    hierarchy: Any = None
+    hierarchy: Json = None
     min_level: int = 0
     diverse: bool = False
     questions: tuple[str, ...] = ()
-    telling: Telling | None = None
+    telling: Distinctness | None = None
 
     @property
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> JsonObject:
         """The column as a spec writes it."""
-        entry: dict[str, Any] = {"role": self.role}
+        entry: JsonObject = {"role": self.role}
         if self.role == "quasi_identifier":
             family = self.found.column.family
             if family in NUMBERS and self.found.kind == "code":
@@ -96,11 +97,11 @@ class Proposals:
     """
 
     columns: tuple[Proposal, ...]
-    subjects: tuple[Found, ...] = ()
+    subjects: tuple[DetectedColumn, ...] = ()
     uniqueness: Uniqueness | None = None
 
     @property
-    def subject(self) -> Found | None:
+    def subject(self) -> DetectedColumn | None:
         """The column that tells whose record a record is; None: there is none, or several may."""
         return self.subjects[0] if len(self.subjects) == 1 else None
 
@@ -120,13 +121,13 @@ class _Known:
     """What is known of one column beside what it is."""
 
     values: Values
-    telling: Telling
+    telling: Distinctness
     doubt: str
     subject: bool
     difference: str
 
 
-def propose(session: Session, table: Relation, found: Sequence[Found]) -> Proposals:
+def propose(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> Proposals:
     """A role for every column of a table of which something is known, and what the others cost."""
     seen = look(session, table, found)
     found = direct(session, table, found, seen)
@@ -134,14 +135,14 @@ def propose(session: Session, table: Relation, found: Sequence[Found]) -> Propos
     subject = subjects[0] if len(subjects) == 1 else None
     doubtful = doubts(found, seen)
     looked_at = [f for f in found if f.kind != "other"]
-    told = role_costs.telling(session, table, looked_at, subject)
+    told = role_costs.distinctness(session, table, looked_at, subject)
     spans = {
         name: f"the time from {one} to {other}, which tells both"
         for name, (one, other) in date_differences(session, table, found).items()
     }
     first = []
     for f in found:
-        tells = told.get(f.name, Telling(0.0, 1.0))
+        tells = told.get(f.name, Distinctness(0.0, 1.0))
         values = agreement.values_of(session, table, f)
         mine = any(f.name == one.name for one in subjects)
         known = _Known(values, tells, doubtful.get(f.name, ""), mine, spans.get(f.name, ""))
@@ -167,10 +168,10 @@ def _asked(p: Proposal, known: _Known) -> Proposal:
 
 
 def _tells(known: _Known) -> str:
-    return f"{shown(known.telling.alone)} of the records have a value nobody else has"
+    return f"{per_cent(known.telling.alone)} of the records have a value nobody else has"
 
 
-def _first(found: Found, known: _Known) -> Proposal:
+def _first(found: DetectedColumn, known: _Known) -> Proposal:
     """The role by what the column is, what its name says, and whether its values agree."""
     for rule in (_withheld, _by_kind, _by_list, _by_name):
         proposal = rule(found, known)
@@ -179,7 +180,7 @@ def _first(found: Found, known: _Known) -> Proposal:
     return _open(found, known)
 
 
-def _withheld(found: Found, known: _Known) -> Proposal | None:
+def _withheld(found: DetectedColumn, known: _Known) -> Proposal | None:
     """What leads to a person directly, and what nothing can be made of."""
     kind = found.kind
     if kind in IDENTIFYING and (kind != "unique" or agreement.numbers(found)):
@@ -202,7 +203,7 @@ def _withheld(found: Found, known: _Known) -> Proposal | None:
     return None
 
 
-def _by_kind(found: Found, known: _Known) -> Proposal | None:
+def _by_kind(found: DetectedColumn, known: _Known) -> Proposal | None:
     """What others know by what it is: dates, ages, places; and diagnoses, which they must not."""
     kind = found.kind
     if kind in _KNOWN_KINDS and _agrees_with_kind(found, known):
@@ -226,7 +227,7 @@ def _by_kind(found: Found, known: _Known) -> Proposal | None:
 _KNOWN_KINDS = ("date", "timestamp", "year", "zip", "postcode", "place", "age", "country")
 
 
-def _agrees_with_kind(found: Found, known: _Known) -> bool:
+def _agrees_with_kind(found: DetectedColumn, known: _Known) -> bool:
     """Whether values may be what a name says: texts of ages are bands, of countries on a list."""
     if found.column.family not in ("text", "enum"):
         return True
@@ -237,7 +238,7 @@ def _agrees_with_kind(found: Found, known: _Known) -> bool:
     return found.kind != "country" or repeated or known.values.agree or known.values.countries
 
 
-def _by_list(found: Found, known: _Known) -> Proposal | None:
+def _by_list(found: DetectedColumn, known: _Known) -> Proposal | None:
     """What its values say by themselves, as those of marital status do."""
     values = known.values
     if values.list is None or not values.agree:
@@ -253,7 +254,7 @@ def _by_list(found: Found, known: _Known) -> Proposal | None:
     return None
 
 
-def _by_name(found: Found, known: _Known) -> Proposal | None:
+def _by_name(found: DetectedColumn, known: _Known) -> Proposal | None:
     """What its name says, where its values agree."""
     name, number = found.name, found.column.family in NUMBERS
     if not (number or found.column.family == "boolean" or known.values.agree):
@@ -282,13 +283,13 @@ def _by_name(found: Found, known: _Known) -> Proposal | None:
     return None
 
 
-def _fine(found: Found) -> bool:
+def _fine(found: DetectedColumn) -> bool:
     """Whether a number has so many values that it singles records out."""
     number = found.kind == "number"
     return number and found.known > hierarchies.FEW_RECORDS and found.distinct > TELLS * found.known
 
 
-def _open(found: Found, known: _Known) -> Proposal:
+def _open(found: DetectedColumn, known: _Known) -> Proposal:
     """A column that is not decided on, and why."""
     said = [known.doubt] if known.doubt else []
     if known.telling.alone > TELLS:
@@ -334,7 +335,7 @@ def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
     return replace(p, hierarchy=ladder.hierarchy, min_level=ladder.min_level, why=why)
 
 
-def _has_top(session: Session, table: Relation, found: Found) -> bool:
+def _has_top(session: Session, table: Relation, found: DetectedColumn) -> bool:
     if found.column.family not in ("text", "enum"):
         return False
     same = exp.EQ(this=cast(column(found.name), "VARCHAR"), expression=exp.convert(TOP))
@@ -391,20 +392,20 @@ def _to_ask(p: Proposal) -> Proposal:
 
 def costs_of(p: Proposal, unique: Uniqueness | None) -> str:
     """What each role of an undecided column would cost, in one sentence."""
-    told = p.telling or Telling(0.0, 1.0)
+    told = p.telling or Distinctness(0.0, 1.0)
     known = "others may know it"
     if unique is not None:
-        joined = shown(unique.joined[p.found.name])
-        known = f"{joined} of the records are unique ({shown(unique.now)} without it)"
+        joined = per_cent(unique.joined[p.found.name])
+        known = f"{joined} of the records are unique ({per_cent(unique.now)} without it)"
     cost = "can be borne" if told.most < DIVERSE else "costs much"
     return (
         f"as quasi_identifier {known}; as sensitive l = 2 {cost} (most frequent value: "
-        f"{shown(told.most)}); as insensitive it singles out {shown(told.alone)} of the records "
-        "alone; as drop its detail is lost"
+        f"{per_cent(told.most)}); as insensitive it singles out {per_cent(told.alone)} of the "
+        "records alone; as drop its detail is lost"
     )
 
 
-def shown(share: float) -> str:
+def per_cent(share: float) -> str:
     """A share as per cent; what is not nothing is not shown as nothing, nor all that is not."""
     if 0 < share < 0.001:
         return "<0.1%"

@@ -8,13 +8,15 @@ from sqlglot import exp
 
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
-from dbdeid.profiling.detect import Found, Kind, subject_candidates
+from dbdeid.profiling.detect import DetectedColumn, Kind, subject_candidates
 
 # What persons rarely share, and have more than one of: only where nothing numbers them.
 _OTHERWISE: frozenset[Kind] = frozenset(("mail", "phone"))
 
 
-def candidates(session: Session, table: Relation, found: Sequence[Found]) -> tuple[Found, ...]:
+def candidates(
+    session: Session, table: Relation, found: Sequence[DetectedColumn]
+) -> tuple[DetectedColumn, ...]:
     """The columns that may tell whose record a record is, the likeliest first.
 
     Each is an identifier by its name or its shape, repeats, and has a value in every record. Of
@@ -22,14 +24,14 @@ def candidates(session: Session, table: Relation, found: Sequence[Found]) -> tup
     """
     some = [f for f in subject_candidates(found) if f.kind != "person_name"]  # many share one
     numbers = [f for f in some if f.kind not in _OTHERWISE]
-    chosen: list[Found] = []
+    chosen: list[DetectedColumn] = []
     for one in numbers or some:
         if not any(same(session, table, one, other) for other in chosen):
             chosen.append(one)
     return tuple(chosen)
 
 
-def same(session: Session, table: Relation, one: Found, other: Found) -> bool:
+def same(session: Session, table: Relation, one: DetectedColumn, other: DetectedColumn) -> bool:
     """Whether two columns tell the same apart: each value of one goes with one of the other."""
     if one.distinct != other.distinct:
         return False

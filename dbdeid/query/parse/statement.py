@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -109,7 +108,7 @@ def _too_deep() -> DataError:
     return refused("the query is nested too deeply", "ask several simpler queries")
 
 
-def _plainly(error: dict[str, Any]) -> str:
+def _plainly(error: Mapping[str, object]) -> str:
     """What the parser says, without its own classes and without the query's constants."""
     said = str(error.get("description") or "syntax error")
     missing = re.search(r"missing for <class '.*\.(\w+)'>", said)

@@ -17,7 +17,7 @@ from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.records import Records
-from dbdeid.query.rewrite.rewrite import Missing, estimate, parts
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
 from dbdeid.query.rewrite.spread import Spread
 
 # Beyond this many single values an answer is not listed, it would fill the memory.
@@ -45,7 +45,7 @@ class Answer:
 
 
 def answer(
-    session: Session, text: str, target: Answerable, missing: Missing | None = None
+    session: Session, text: str, target: Answerable, missing: SuppressedRecords | None = None
 ) -> Answer:
     """Answer an analyst query that was written for the source.
 
@@ -57,7 +57,10 @@ def answer(
 
 
 def answered(
-    session: Session, question: Question, target: Answerable, missing: Missing | None = None
+    session: Session,
+    question: Question,
+    target: Answerable,
+    missing: SuppressedRecords | None = None,
 ) -> Answer:
     """Answer a question that has been read.
 
@@ -69,7 +72,10 @@ def answered(
 
 
 def answering(
-    session: Session, question: Question, target: Answerable, missing: Missing | None = None
+    session: Session,
+    question: Question,
+    target: Answerable,
+    missing: SuppressedRecords | None = None,
 ) -> exp.Select:
     """The query on the release that answers a question, once it is known to do so.
 

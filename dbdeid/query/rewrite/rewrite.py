@@ -44,7 +44,7 @@ _COUNTS = ("count", "distinct")
 
 
 @dataclass(frozen=True)
-class Missing:
+class SuppressedRecords:
     """Records that were suppressed, to be spread like those that are released.
 
     Attributes:
@@ -56,7 +56,9 @@ class Missing:
     of: int
 
 
-def estimate(question: Question, target: Answerable, missing: Missing | None = None) -> exp.Select:
+def estimate(
+    question: Question, target: Answerable, missing: SuppressedRecords | None = None
+) -> exp.Select:
     """The plain DuckDB query on the release that answers a question on the source.
 
     Counts are DOUBLE and their bounds BIGINT, sums and means DOUBLE, keys have the source's type
@@ -102,7 +104,7 @@ def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Re
 class _Rewriting:
     question: Question
     target: Answerable
-    missing: Missing | None
+    missing: SuppressedRecords | None
     tables: CommonTables
 
     def query(self) -> exp.Select:
@@ -273,7 +275,12 @@ class _Rewriting:
         return value, lower, upper
 
     def _with_missing(
-        self, kind: str, missing: Missing, value: exp.Expr, lower: exp.Expr, upper: exp.Expr
+        self,
+        kind: str,
+        missing: SuppressedRecords,
+        value: exp.Expr,
+        lower: exp.Expr,
+        upper: exp.Expr,
     ) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
         """Spread like what is released; what they are is not known, only how many."""
         if kind in ("count", "sum"):

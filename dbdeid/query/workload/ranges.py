@@ -27,7 +27,7 @@ _EXACT = Context(prec=700)  # whatever a DOUBLE can be
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDomain:
     """A domain of single values.
 
     Attributes:
@@ -59,7 +59,7 @@ class Period:
     upper: datetime
 
 
-Domain = Listed | Span | Period
+Domain = ListedDomain | Span | Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ def _query(
 
 
 def _size(domain: Domain) -> float:
-    return len(domain.values) if isinstance(domain, Listed) else float("inf")
+    return len(domain.values) if isinstance(domain, ListedDomain) else float("inf")
 
 
 def _condition(domain: Domain, wanted: float, draw: _Draw) -> tuple[exp.Expr, float]:
     """A condition that a part of a domain near the one wanted satisfies, and that part."""
     name = column(domain.column)
-    if not isinstance(domain, Listed):
+    if not isinstance(domain, ListedDomain):
         start = draw.share() * (1 - wanted)
         low, high = (_at(domain, share) for share in (start, start + wanted))
         return exp.Between(this=name, low=low, high=high), wanted

@@ -24,7 +24,7 @@ from dbdeid.query.parse.question import (
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import refuse_unanswerable
 from dbdeid.query.rewrite.rewrite import estimate
-from dbdeid.utility.query_error import LOWER, UPPER, Compared, QueryError, Workload, compare
+from dbdeid.utility.query_error import LOWER, UPPER, AggregateColumn, QueryError, Workload, compare
 
 # The source among joined tables, whose aliases are others.
 SOURCE = "source"
@@ -143,7 +143,7 @@ def _measured(place: _Place, name: str, text: str) -> QueryError:
         return QueryError(name, text, refused=str(error))
 
 
-def _all_groups(question: Question) -> tuple[Question, list[Compared]]:
+def _all_groups(question: Question) -> tuple[Question, list[AggregateColumn]]:
     """The question with all its keys and the aggregates it shows, and what those are called."""
     shown: dict[int, str] = {}
     for output in question.outputs:
@@ -161,7 +161,7 @@ def _all_groups(question: Question) -> tuple[Question, list[Compared]]:
         limit=None,
     )
     found = zip(shown.values(), aggregates, values, strict=True)
-    return whole, [Compared(name, one.kind, output.name) for name, one, output in found]
+    return whole, [AggregateColumn(name, one.kind, output.name) for name, one, output in found]
 
 
 def _compared(place: _Place, result: QueryError, question: Question) -> QueryError:
@@ -182,7 +182,7 @@ def _compared(place: _Place, result: QueryError, question: Question) -> QueryErr
 
 
 def _with_suppressed(
-    answer: exp.Select, aggregates: Iterable[Compared], suppressed: int
+    answer: exp.Select, aggregates: Iterable[AggregateColumn], suppressed: int
 ) -> exp.Select:
     """The answer with the bounds that hold whatever the suppressed records are."""
     bounds: list[exp.Expr] = []

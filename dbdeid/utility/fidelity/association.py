@@ -16,10 +16,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from dbdeid.utility.fidelity.levels import Coded, Floats, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, Floats, indicators
 
 
-def association(found: Coded) -> dict[tuple[str, str], float]:
+def association(found: CodedSides) -> dict[tuple[str, str], float]:
     """The change of each pair of columns, in [0, 1], by their names; nothing of one column."""
     from scipy.sparse import block_diag, csr_matrix, diags
 

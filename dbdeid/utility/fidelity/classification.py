@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.utility.fidelity.levels import Coded, Ints, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, Ints, indicators
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,7 +74,7 @@ class Classified:
         return self.source.balanced - self.release.balanced
 
 
-def classification(found: Coded, targets: Sequence[str]) -> dict[str, Classified]:
+def classification(found: CodedSides, targets: Sequence[str]) -> dict[str, Classified]:
     """How well each of some columns is learned from a release, by name.
 
     Args:

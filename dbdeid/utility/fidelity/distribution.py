@@ -23,7 +23,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import all_rows, step
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 
 def distribution(session: Session, sides: Sides) -> dict[str, float]:
@@ -41,7 +41,7 @@ def distribution(session: Session, sides: Sides) -> dict[str, float]:
     return {c.name: float(found[c.number]) for c in sides.columns}
 
 
-def _distances(sides: Sides, columns: Sequence[Compared], *, measured: bool) -> exp.Expr:
+def _distances(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> exp.Expr:
     """The query of the `number` and `distance` of columns of one kind."""
     both = masses(sides, columns, measured=measured)
     return step(
@@ -52,7 +52,7 @@ def _distances(sides: Sides, columns: Sequence[Compared], *, measured: bool) -> 
     )
 
 
-def masses(sides: Sides, columns: Sequence[Compared], *, measured: bool) -> dict[str, exp.Query]:
+def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> dict[str, exp.Query]:
     """How many records of source and of release are where, each label spread over its pieces.
 
     Args:
@@ -79,7 +79,7 @@ def masses(sides: Sides, columns: Sequence[Compared], *, measured: bool) -> dict
     }
 
 
-def _counted(table: Relation, compared: Compared, *, label: bool = False) -> exp.Select:
+def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> exp.Select:
     """The mass of each value of a column, or of each label; the source has no weights."""
     value, mass = column(compared.key), exp.Count(this=exp.Star())
     keys: list[exp.Expr] = [value]

@@ -17,7 +17,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -31,7 +31,7 @@ _VALUES, _LABELS = "deid_compared_values_", "deid_compared_labels_"
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedSides:
     """Source and release by levels.
 
     Attributes:
@@ -43,7 +43,7 @@ class Coded:
         weights: (m,) the probability that a released record is real.
     """
 
-    columns: tuple[Compared, ...]
+    columns: tuple[ColumnPair, ...]
     sizes: tuple[int, ...]
     source: Ints
     labels: Ints
@@ -86,7 +86,7 @@ def indicators(levels: Ints, sizes: tuple[int, ...]) -> csr_matrix:
     return csr_matrix((np.ones(rows * columns), places, ends), shape=(rows, sum(sizes)))
 
 
-def coded(session: Session, sides: Sides) -> Coded:
+def coded_sides(session: Session, sides: Sides) -> CodedSides:
     """The levels of all records of both sides, in an order that does not depend on that of rows."""
     scales = [_scale(session, sides, c, i) for i, c in enumerate(sides.columns)]
     own = [_by_value(scale) for scale in scales]
@@ -106,7 +106,7 @@ def coded(session: Session, sides: Sides) -> Coded:
         session.drop_temp(f"{_VALUES}{i}")
         session.drop_temp(f"{_LABELS}{i}")
     sizes = tuple(scale.size for scale in scales)
-    return Coded(sides.columns, sizes, source, released, tuple(spreads), weights)
+    return CodedSides(sides.columns, sizes, source, released, tuple(spreads), weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class _Scale:
         values: the frequent ones, `value` and `level`; None where values are numbers.
     """
 
-    column: Compared
+    column: ColumnPair
     size: int
     starts: Floats | None
     values: Relation | None
@@ -141,7 +141,7 @@ class _Reading:
     joined: tuple[exp.Expr, exp.Expr] | None
 
 
-def _scale(session: Session, sides: Sides, compared: Compared, number: int) -> _Scale:
+def _scale(session: Session, sides: Sides, compared: ColumnPair, number: int) -> _Scale:
     """Found on the source alone, so that a release has the same levels."""
     rows = exp.select(exp.alias_(column(compared.key), "value")).from_(sides.source.table)
     if compared.measured:
@@ -174,7 +174,7 @@ def _by_label(scale: _Scale, labels: Relation, unknown: int) -> _Reading:
     return _Reading(scale, number, (exp.alias_(labels.table, name, table=True), same))
 
 
-def _pieces(sides: Sides, compared: Compared) -> exp.Select:
+def _pieces(sides: Sides, compared: ColumnPair) -> exp.Select:
     """What the labels of a column stand for."""
     own = exp.column("number").eq(exp.convert(compared.number))
     return exp.select("label", "leaf", "low", "high", "share").from_(sides.pieces.table).where(own)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dbdeid.utility.fidelity.levels import Coded, indicators
+from dbdeid.utility.fidelity.levels import CodedSides, indicators
 
 # Records of each side.
 MOST = 50_000
@@ -38,7 +38,7 @@ class Propensity(NamedTuple):
     ratio: float
 
 
-def propensity(found: Coded) -> Propensity | None:
+def propensity(found: CodedSides) -> Propensity | None:
     """The propensity of a release; None where nothing is released."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

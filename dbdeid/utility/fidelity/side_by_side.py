@@ -12,7 +12,7 @@ from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.fidelity.distribution import masses
-from dbdeid.utility.fidelity.sides import Compared, Sides
+from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 MOST_VALUES = 12
 # Values of fewer records of the source are pooled: they would be those of single people.
@@ -63,7 +63,7 @@ def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> li
     ]
 
 
-def _most_frequent(session: Session, sides: Sides, compared: Compared) -> tuple[Row, ...]:
+def _most_frequent(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:
     both = masses(sides, [compared], measured=False)
     query = step("utility/fidelity/shares_by_value", both, {}, {"most": MOST_VALUES, "few": FEW})
     found = []
@@ -73,7 +73,7 @@ def _most_frequent(session: Session, sides: Sides, compared: Compared) -> tuple[
     return tuple(found)
 
 
-def _binned(session: Session, sides: Sides, compared: Compared, family: str) -> tuple[Row, ...]:
+def _binned(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
     # the ends are found in the query: as constants of it they would stand in a log
     both = masses(sides, [compared], measured=True)
     values = {"whole": compared.whole, "most": MOST_BINS}

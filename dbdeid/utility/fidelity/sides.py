@@ -13,7 +13,7 @@ from dbdeid.engine.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ColumnPair:
     """A column of both sides.
 
     Attributes:
@@ -51,5 +51,5 @@ class Sides:
 
     source: Relation
     released: Relation
-    columns: tuple[Compared, ...]
+    columns: tuple[ColumnPair, ...]
     pieces: Relation

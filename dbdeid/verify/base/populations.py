@@ -17,7 +17,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, Model, population_of
 from dbdeid.verify.base.classes import STAR
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, generalized, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, generalized, names_of, renamed
 from dbdeid.verify.base.sensitive import classless
 
 RAW, PEOPLE, FITTING = "verify_population", "verify_population_people", "verify_population_classes"
@@ -36,7 +36,7 @@ def class_sizes(table: Relation, declared: Declared) -> exp.Select:
     return exp.select(*keys, size).from_(rows).group_by(*(key.copy() for key in keys))
 
 
-def measured(
+def population_promises(
     session: Session,
     table: Relation,
     declared: Declared,

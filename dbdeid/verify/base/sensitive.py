@@ -34,8 +34,8 @@ from dbdeid.privacy.common.shares import (
 )
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
-from dbdeid.verify.base.spelling import Spelled, has_spellings
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
+from dbdeid.verify.base.spelling import Spellings, has_spellings
 
 HELD, WHOLE, NODES = "verify_held", "verify_whole", "verify_nodes"
 VALUES, RECORDS, CLASSES, MEMBERS = (
@@ -49,7 +49,7 @@ Found = Mapping[OfSensitive, Sequence[Promise]]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedValues:
     """Whose values are counted.
 
     Attributes:
@@ -123,7 +123,7 @@ def in_records(
     """The promises over sensitive attributes where every record counts."""
     columns = attributes(table, models)
     if not columns or any(table.find(name) is None for name in declared.quasi_identifiers):
-        return measured(session, table, declared, models, None, hierarchies)
+        return sensitive_promises(session, table, declared, models, None, hierarchies)
     try:
         origin = None
         if source is not None:
@@ -133,8 +133,8 @@ def in_records(
             table.table
         )
         members = session.run(Step(MEMBERS, numbered(session, rows, declared)))
-        counted = Counted(members, origin, by_subject=False)
-        return measured(session, table, declared, models, counted, hierarchies)
+        counted = CountedValues(members, origin, by_subject=False)
+        return sensitive_promises(session, table, declared, models, counted, hierarchies)
     finally:
         for name in (VALUES, RECORDS, CLASSES, MEMBERS):
             session.drop_temp(name)
@@ -183,12 +183,12 @@ def keys_of(quasi_identifiers: Sequence[str]) -> list[exp.Expr]:
     return [exp.alias_(column(name), f"k{i}") for i, name in enumerate(quasi_identifiers)]
 
 
-def measured(
+def sensitive_promises(
     session: Session,
     table: Relation,
     declared: Declared,
     models: Sequence[Model],
-    counted: Counted | None,
+    counted: CountedValues | None,
     hierarchies: Relation | None,
 ) -> Found:
     """A promise for each model over sensitive attributes and each of its attributes.
@@ -205,7 +205,7 @@ def measured(
     wanted = list(dict.fromkeys(m for m in models if isinstance(m, OfSensitive)))
     columns = attributes(table, wanted)
     plain = [declared.counts_as_written(c.name) for c in columns]
-    with Spelled(session, counted.tables if counted else ()) as spelled:
+    with Spellings(session, counted.tables if counted else ()) as spelled:
         for name, c, kept in zip(value_names(columns), columns, plain, strict=True):
             if counted is not None and not kept and has_spellings(c):
                 spelled.read(name)
@@ -217,9 +217,9 @@ def _measured(
     table: Relation,
     declared: Declared,
     wanted: Sequence[SensitiveModel],
-    counted: Counted | None,
+    counted: CountedValues | None,
     hierarchies: Relation | None,
-    spelled: Spelled,
+    spelled: Spellings,
 ) -> Found:
     columns = attributes(table, wanted)
     found: dict[OfSensitive, dict[Target, Any]] = {model: {} for model in wanted}
@@ -254,7 +254,7 @@ class _Value:
     found: Any
 
 
-def _as_spelled(model: OfSensitive, name: str, spelled: Spelled) -> OfSensitive:
+def _as_spelled(model: OfSensitive, name: str, spelled: Spellings) -> OfSensitive:
     """The model with the values that it lists in the spelling that is counted."""
     if not isinstance(model, AlphaK) or model.values is None:
         return model
@@ -296,11 +296,11 @@ def classless(session: Session, table: Relation, declared: Declared) -> int:
 def _shares(
     session: Session,
     declared: Declared,
-    counted: Counted,
+    counted: CountedValues,
     places: Sequence[int],
     columns: Sequence[Column],
     hierarchies: Relation | None,
-    spelled: Spelled,
+    spelled: Spellings,
 ) -> Shares:
     """The counts of one attribute in temporary tables, to be dropped by the caller."""
     value, by_subject = [f"s{i}" for i in places], counted.by_subject

@@ -48,7 +48,7 @@ def has_spellings(written: Column) -> bool:
     return written.family != "boolean" and written.family not in MEASURED
 
 
-class Spelled:
+class Spellings:
     """Columns of sensitive values with one spelling for each value: the first of those that occur.
 
     Args:
@@ -62,7 +62,7 @@ class Spelled:
         self._first: dict[str, dict[str, str]] = {}
         self._spellings: dict[str, Relation] = {}
 
-    def __enter__(self) -> Spelled:
+    def __enter__(self) -> Spellings:
         return self
 
     def __exit__(

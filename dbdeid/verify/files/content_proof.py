@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
@@ -22,7 +21,7 @@ from dbdeid.verify.records.crosswalk import released_rows, source_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class ContentProof:
     """The two sides of a proof, by content.
 
     Attributes:
@@ -38,7 +37,7 @@ class Proven:
         return {"source": self.source.one(), "release": self.release.one()}
 
     @classmethod
-    def of_dict(cls, kept: Mapping[str, Any]) -> Proven:
+    def of_dict(cls, kept: Mapping[str, object]) -> ContentProof:
         """From what was kept; not comparable where an earlier version kept it."""
         return cls(*(Content.of_one(kept.get(name)) for name in ("source", "release")))
 
@@ -48,9 +47,9 @@ class Proven:
         return self.source.comparable and self.release.comparable
 
 
-def proven(
+def content_proof(
     session: Session, table: Relation, declared: Declared, source: exp.Query | Relation
-) -> Proven:
+) -> ContentProof:
     """The content of both sides now.
 
     Args:
@@ -59,7 +58,7 @@ def proven(
         declared: its shape.
         source: the records as released at level 0, with their subject where one is declared.
     """
-    return Proven(
+    return ContentProof(
         _digest(session, source_rows(session, declared, source)),
         _digest(session, released_rows(table, declared)),
     )
@@ -70,10 +69,10 @@ def unchanged(
     table: Relation,
     declared: Declared,
     source: exp.Query | Relation,
-    then: Proven,
+    then: ContentProof,
 ) -> Promise:
     """Whether source and release are what they were when one was proven to be the other."""
-    now = proven(session, table, declared, source)
+    now = content_proof(session, table, declared, source)
     sides = (("source", now.source, then.source), ("release", now.release, then.release))
     changed = [name for name, found, kept in sides if found != kept]
     wanted = {"source_rows": declared.source_rows, "changed_since_proven": "nothing"}

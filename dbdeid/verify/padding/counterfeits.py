@@ -9,7 +9,7 @@ the groups of the paper do not promise them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.declaration import Check, Declared, Padding, Promise
 from dbdeid.verify.base.places import degree
-from dbdeid.verify.padding.padded_release import Counted, Groups
+from dbdeid.verify.padding.padded_release import Groups, PaddedCounts
 
 TOLERANCE = 1e-9  # of a degree, for floating point
 EXACT = 1e-12  # of a probability
@@ -29,7 +29,7 @@ ALWAYS = ("catalog", "lemma_1")
 AGAINST_METHOD = ("candidates", "prosecutor_risk", "possible_counterfeits")
 
 
-def class_ids(session: Session, counted: Counted) -> Check:
+def class_ids(session: Session, counted: PaddedCounts) -> Check:
     """Whether `class_id` is the dense rank of the released quasi-identifiers, NULLs last."""
     wrong = session.row(_count(counted.classes, column("misnumbered")))[0]
     detail = f"{wrong} classes do not carry their rank among the quasi-identifiers"
@@ -40,7 +40,9 @@ def _count(table: Relation, condition: exp.Expr) -> exp.Select:
     return exp.select(exp.Count(this=exp.Star())).from_(table.table).where(condition)
 
 
-def h_ceiling(session: Session, counted: Counted, declared: Declared, places: Relation) -> Promise:
+def h_ceiling(
+    session: Session, counted: PaddedCounts, declared: Declared, places: Relation
+) -> Promise:
     """Whether the mean loss of every class's values is at most h, from the hierarchies' leaves."""
     assert declared.padding is not None
     keys = [c.name for c in counted.classes.columns[: len(declared.quasi_identifiers)]]
@@ -87,8 +89,8 @@ def unmeasured(declared: Declared, reason: str) -> Iterator[Promise]:
         yield Promise(name, _wanted(declared.padding, name), reason, False)
 
 
-def _wanted(padding: Padding, name: str) -> dict[str, Any]:
-    wanted: dict[str, dict[str, Any]] = {
+def _wanted(padding: Padding, name: str) -> Mapping[str, float]:
+    wanted: dict[str, dict[str, float]] = {
         "catalog": {"inconsistencies": 0},
         "lemma_1": {"violations": 0},
         "candidates": {"certain": 0, "exhausted": 0, "known_clean": 0},
@@ -102,7 +104,7 @@ def _wanted(padding: Padding, name: str) -> dict[str, Any]:
 
 def of_catalog(
     session: Session,
-    counted: Counted,
+    counted: PaddedCounts,
     declared: Declared,
 ) -> Iterator[Promise]:
     """What the catalog promises, beside the classes."""

@@ -16,8 +16,8 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import CLASS_ID, Declared, Promise
-from dbdeid.verify.base.generalized import names_of, renamed
-from dbdeid.verify.padding.padded_release import Counted
+from dbdeid.verify.base.generalization import names_of, renamed
+from dbdeid.verify.padding.padded_release import PaddedCounts
 from dbdeid.verify.records.matching import matched
 from dbdeid.verify.records.truthfulness import truthfulness
 
@@ -30,7 +30,7 @@ def promises(
     session: Session,
     table: Relation,
     declared: Declared,
-    counted: Counted,
+    counted: PaddedCounts,
     flagged: Relation,
     dictionary: Relation | None,
 ) -> Iterator[Promise]:
@@ -66,7 +66,7 @@ def _records(table: Relation) -> exp.Select:
 def _of_classes(
     session: Session,
     declared: Declared,
-    counted: Counted,
+    counted: PaddedCounts,
     flagged: Relation,
     dictionary: Relation | None,
 ) -> Iterator[Promise]:
@@ -104,7 +104,7 @@ def _of_classes(
 def _untouched(
     session: Session,
     declared: Declared,
-    counted: Counted,
+    counted: PaddedCounts,
     flags: Relation,
     dictionary: Relation | None,
 ) -> int:

@@ -39,7 +39,7 @@ CLASSES, COUNTS, LISTED, SUSPECTS, MEMBERS, TOLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class PaddedCounts:
     """A padded release in numbers.
 
     Attributes:
@@ -93,13 +93,13 @@ def listable(catalog: Relation) -> bool:
 
 
 @contextmanager
-def counted(
+def padded_counts(
     session: Session,
     table: Relation,
     declared: Declared,
     catalog: Relation | None,
     leaves: exp.Query | None = None,
-) -> Iterator[Counted]:
+) -> Iterator[PaddedCounts]:
     """The numbers of a release that is not `unreadable`.
 
     Args:
@@ -122,7 +122,7 @@ def counted(
             suspects = _suspects(session, classes, keys, declared, leaves)
             groups = _groups(session, counts, catalog, suspects)
             risk = _risk_of_copies(session, table, declared, groups)
-        yield Counted(classes, counts, groups, risk)
+        yield PaddedCounts(classes, counts, groups, risk)
     finally:
         for name in (CLASSES, COUNTS, LISTED, SUSPECTS, MEMBERS, TOLD, CONTAINS):
             session.drop_temp(name)

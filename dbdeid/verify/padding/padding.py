@@ -15,7 +15,7 @@ from dbdeid.verify.padding import counterfeits, flags, padded_release
 Source = exp.Query | Relation
 
 
-def judged(
+def padding_promises(
     session: Session,
     table: Relation,
     declared: Declared,
@@ -42,7 +42,7 @@ def judged(
         return list(counterfeits.unmeasured(declared, reason)), []
     with (
         known_places(session, declared, hierarchies) as known,
-        padded_release.counted(
+        padded_release.padded_counts(
             session, table, declared, catalog, _leaves(declared, known, dictionary)
         ) as counted,
     ):
@@ -86,7 +86,7 @@ def of_owner(
     assert private is not None
     with (
         known_places(session, declared, hierarchies) as known,
-        padded_release.counted(session, table, declared, catalog) as counted,
+        padded_release.padded_counts(session, table, declared, catalog) as counted,
     ):
         kept = list(flags.promises(session, table, declared, counted, private, dictionary))
         if source is None or hierarchies is None or known is None:

@@ -19,9 +19,9 @@ from dbdeid.engine.relation import Column, Relation, cast, column, identifier
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.base.declaration import CLASS_ID, Check, Declared
-from dbdeid.verify.base.generalized import names_of, renamed
+from dbdeid.verify.base.generalization import names_of, renamed
 from dbdeid.verify.padding.counterfeits import EXACT
-from dbdeid.verify.padding.padded_release import Counted, counted, unreadable, value_of
+from dbdeid.verify.padding.padded_release import PaddedCounts, padded_counts, unreadable, value_of
 
 
 def names(release: str) -> tuple[str, str]:
@@ -100,7 +100,7 @@ def rows(session: Session, table: Relation, catalog: Relation, declared: Declare
         return Check("views", False, reason)
     try:
         weights, truths = (session.relation(name) for name in names(table.name))
-        with counted(session, table, declared, catalog) as found:
+        with padded_counts(session, table, declared, catalog) as found:
             wrong = [
                 *_unlike_weights(session, table, weights, declared, found),
                 *_unlike_truth(session, table, truths, declared, found),
@@ -113,7 +113,7 @@ def rows(session: Session, table: Relation, catalog: Relation, declared: Declare
 
 
 def _unlike_weights(
-    session: Session, table: Relation, view: Relation, declared: Declared, found: Counted
+    session: Session, table: Relation, view: Relation, declared: Declared, found: PaddedCounts
 ) -> list[str]:
     assert declared.padding is not None
     assert found.groups is not None
@@ -136,7 +136,7 @@ def _unlike_weights(
 
 
 def _unlike_truth(
-    session: Session, table: Relation, view: Relation, declared: Declared, found: Counted
+    session: Session, table: Relation, view: Relation, declared: Declared, found: PaddedCounts
 ) -> list[str]:
     if view.columns != table.columns:
         return [f"{view.name!r} has other columns"]
@@ -152,7 +152,7 @@ def _tally(rows: Relation, table: Relation) -> exp.Select:
     return exp.select(*columns, total).from_(inner).group_by(*(c.copy() for c in columns))
 
 
-def _true(table: Relation, declared: Declared, found: Counted) -> exp.Query:
+def _true(table: Relation, declared: Declared, found: PaddedCounts) -> exp.Query:
     """The records whose value no counterfeit of their group has; of others, the value alone."""
     padding, groups = declared.padding, found.groups
     assert padding is not None

@@ -20,7 +20,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise, Synthesized
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
 from dbdeid.verify.records import copies
 
 CLUSTER, SIDE, RECORD, RECORDS = "cluster", "side", "record", "records"

@@ -25,7 +25,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import hygiene
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
 from dbdeid.verify.base.places import known_places
 
 SOURCE, RECORD, RECORDS, SUBJECT = "source", "record", "records", "subject"

@@ -20,7 +20,7 @@ from dbdeid.engine.relation import Column, Relation, cast, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import as_written, names_of, renamed
+from dbdeid.verify.base.generalization import as_written, names_of, renamed
 
 RAW, SOURCE, RELEASED = "verify_source", "verify_source_kinds", "verify_released_kinds"
 
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedRecords:
     """How many records there are of the source and of the release, and pairs of one of each."""
 
     source: int
@@ -68,7 +68,7 @@ def counted(
     declared: Declared,
     source: exp.Query | Relation,
     places: Relation,
-) -> Matched:
+) -> MatchedRecords:
     """How many records of the source can stand behind released ones of their own, at once.
 
     Args:
@@ -93,7 +93,7 @@ def counted(
         )
         rows = int(_numbers(session, sources).sum())
         records = int(_numbers(session, released).sum())
-        return Matched(rows, records, flow)
+        return MatchedRecords(rows, records, flow)
     finally:
         for name in (RAW, SOURCE, RELEASED):
             session.drop_temp(name)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dbdeid.engine.relation import Column, Relation, column
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.declaration import Declared, Promise
-from dbdeid.verify.base.generalized import all_starred, generalized, names_of, renamed
+from dbdeid.verify.base.generalization import all_starred, generalized, names_of, renamed
 from dbdeid.verify.base.promises import allowed
 
 SOURCE, BALANCE = "verify_source", "verify_balance"

@@ -17,9 +17,9 @@ from dbdeid.report.content.figures import part
 
 if TYPE_CHECKING:
     from dbdeid.commands.demo import Demo, Rows
-    from dbdeid.commands.risk import Asked, Assessment
+    from dbdeid.commands.risk import Assessment, RiskQuestion
     from dbdeid.engine.console import Table
-    from dbdeid.prepare.fingerprints import Changed
+    from dbdeid.prepare.fingerprints import SourceChange
     from dbdeid.privacy.risk.disclosure import Block, Disclosure
     from dbdeid.privacy.risk.individual_risk import IndividualRisk
     from dbdeid.privacy.risk.special_uniques import SpecialUniques
@@ -93,7 +93,7 @@ def verified(
     found: Verification,
     *,
     alone: bool = False,
-    changed: Changed | None = None,
+    changed: SourceChange | None = None,
     unpublishable: Unpublishable | None = None,
 ) -> str:
     """A verification: every promise and check once, and each failure with its place.
@@ -206,7 +206,7 @@ _NULLS = {
 }
 
 
-def risk(found: Assessment, asked: Asked) -> str:
+def risk(found: Assessment, asked: RiskQuestion) -> str:
     """The risk of a table, with what counts and what a NULL equals."""
     seen, subject = found.risk, asked.counting.subject
     people = [] if subject is None else [(f"subjects ({subject})", f"{seen.subjects:,}")]

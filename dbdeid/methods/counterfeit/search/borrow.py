@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from dbdeid.lattice.lattice import Lattice, Node
 from dbdeid.lattice.rule import Condition
 from dbdeid.lattice.tuples import Tuples
-from dbdeid.methods.counterfeit.search.borrowing import Ground, Work
+from dbdeid.methods.counterfeit.search.borrowing import ClassesByNode, Work
 from dbdeid.methods.counterfeit.search.decoys import Padding
 from dbdeid.methods.counterfeit.search.recoding import Recoding, looked_at
 
@@ -87,7 +87,9 @@ def borrow(
     if not len(tuples.weights):
         none = np.zeros(0, np.int64)
         return Recoding((), none, none, none, none)
-    ground = Ground(lattice, tuples, looked_at(nodes, len(tuples.weights)), tuple(conditions))
+    ground = ClassesByNode(
+        lattice, tuples, looked_at(nodes, len(tuples.weights)), tuple(conditions)
+    )
     work = Work(ground, k, progress or (lambda records: None))
     work.passes()
     work.leftovers()

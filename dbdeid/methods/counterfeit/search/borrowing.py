@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 PASSES = 3  # more cover little, and leave less to borrow from
 
 
-class Ground:
+class ClassesByNode:
     """What does not change: the tuples in an order of their own, and their classes by node."""
 
     def __init__(
@@ -153,7 +153,7 @@ class Around:
 class Work:
     """The classes as they are made."""
 
-    def __init__(self, ground: Ground, k: int, progress: Callable[[int], None]) -> None:
+    def __init__(self, ground: ClassesByNode, k: int, progress: Callable[[int], None]) -> None:
         self.ground = ground
         self.k = k
         self._progress = progress

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dbdeid.methods.local_recoding.search.blocks import LEFT, Blocks, Demands
 from dbdeid.methods.local_recoding.search.growing_block import Growing
 from dbdeid.methods.local_recoding.search.nearness import Diversity, Entropy, Nearness, TableWide
-from dbdeid.methods.local_recoding.search.plans import Plans
+from dbdeid.methods.local_recoding.search.plans import BlockPlans
 from dbdeid.methods.local_recoding.search.pool import Pool
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 
@@ -100,7 +100,7 @@ def grown(
     """
     units = demands.units
     pool = Pool(taxonomy.lattice, demands, places)
-    plans = Plans(demands)
+    plans = BlockPlans(demands)
     unit_of = np.repeat(np.arange(len(units.weights)), units.weights)
     blocks: list[list[int]] = []
     records = 0
@@ -132,7 +132,7 @@ def grown(
 
 
 def _around(
-    taxonomy: Taxonomy, demands: Demands, near: Nearness, plans: Plans, pool: Pool, seed: int
+    taxonomy: Taxonomy, demands: Demands, near: Nearness, plans: BlockPlans, pool: Pool, seed: int
 ) -> Growing | None:
     """The block of a seed, whose records are taken out of the pool; None: there is none that holds.
 

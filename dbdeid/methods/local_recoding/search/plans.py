@@ -21,7 +21,7 @@ REMEMBERED = 10_000  # histograms of blocks that were judged
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BlockPlan:
     """A size of blocks, and the portions of each sensitive attribute."""
 
     size: int
@@ -47,7 +47,7 @@ class Plan:
         return found
 
 
-class Plans:
+class BlockPlans:
     """How large blocks are to be, and how much of each value may be in them."""
 
     def __init__(self, demands: Demands) -> None:
@@ -64,7 +64,7 @@ class Plans:
             self._first += 1
         return False
 
-    def __iter__(self) -> Iterator[Plan]:
+    def __iter__(self) -> Iterator[BlockPlan]:
         """What is tried for a block, in ascending order of size."""
         most = GROWN * self._plans[self._first].size
         for plan in self._plans[self._first :]:
@@ -85,12 +85,12 @@ class Plans:
         return self._held[seen]
 
 
-def _plans(demands: Demands) -> list[Plan]:
+def _plans(demands: Demands) -> list[BlockPlan]:
     """What blocks may be like, the smallest first."""
-    plans = [Plan(max(demands.k, 1), ())]
+    plans = [BlockPlan(max(demands.k, 1), ())]
     for condition in demands.conditions:
         plans = [
-            Plan(portions.size, (*plan.portions, portions))
+            BlockPlan(portions.size, (*plan.portions, portions))
             for plan in plans
             for portions in condition.portions(plan.size)
         ]

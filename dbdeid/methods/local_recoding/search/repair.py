@@ -60,14 +60,14 @@ def settle(
     stay = np.append(demands.hold(tidied) & taxonomy.allowed(regions), False)
     block = np.where(stay[tidied.block], tidied.block, LEFT)
     cost = taxonomy.cost("node_entropy" if objective == "block_entropy" else objective)
-    ground = _Ground(taxonomy, demands, Blocks(tidied.row, block, tidied.records), cost)
+    ground = _ChangingBlocks(taxonomy, demands, Blocks(tidied.row, block, tidied.records), cost)
     _place(ground, objective, diversity_weight, settled)
     while (failing := ground.failing()) is not None:
         ground.grow(failing)
     return ground.blocks()
 
 
-class _Ground:
+class _ChangingBlocks:
     """The blocks as they change: the pieces of each, its region and size.
 
     Attributes:
@@ -236,7 +236,7 @@ class _Ground:
 
 
 def _place(
-    ground: _Ground,
+    ground: _ChangingBlocks,
     objective: Objective,
     diversity_weight: float,
     settled: Callable[[int], None] | None,
@@ -274,7 +274,7 @@ class _Queue:
 
     def __init__(
         self,
-        ground: _Ground,
+        ground: _ChangingBlocks,
         pieces: Ints,
         amounts: Ints,
         nearest: int,

@@ -8,7 +8,6 @@ with the chance 1 / length.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ class Nsga2:
             raise MissingExtra("pymoo", extra="nsga2") from error
 
         class Policies(Problem):  # type: ignore[misc]
-            def _evaluate(self, x: NDArray[np.bool_], out: dict[str, Any]) -> None:
+            def _evaluate(self, x: NDArray[np.bool_], out: dict[str, object]) -> None:
                 out["F"] = np.array([log.evaluate(bits) for bits in x])
 
         space = log.gauge.space

@@ -37,7 +37,7 @@ KINDS = (".duckdb", ".db", ".parquet", ".csv")
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class QueryableFile:
     """An exported release, opened for questions.
 
     Attributes:
@@ -73,7 +73,7 @@ class _Held:
 @contextmanager
 def opened(
     path: Path, text: str, connection: Any = None, settings: Settings | None = None
-) -> Iterator[tuple[Session, Exported]]:
+) -> Iterator[tuple[Session, QueryableFile]]:
     """Open an exported file for one question.
 
     Args:
@@ -99,7 +99,7 @@ def opened(
 
 def _asked(
     session: Session, path: Path, text: str, releases: list[_Held], tables: tuple[Relation, ...]
-) -> Exported:
+) -> QueryableFile:
     """The release that a question means, under the name that the question gives it."""
     named = _names(text)
     own = {held.release.name.lower(): held for held in releases}
@@ -134,7 +134,7 @@ def _asked(
     target = _answerable(session, held, (name, *taken), tables)
     target = replace(target, told=file_kinds.kind(path) != file_kinds.TEXT)
     notes += _notes(held, target)
-    return Exported(target, tuple(held.views), tuple(notes))
+    return QueryableFile(target, tuple(held.views), tuple(notes))
 
 
 def _notes(held: _Held, target: Answerable) -> Iterator[str]:

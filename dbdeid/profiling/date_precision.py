@@ -12,7 +12,14 @@ from sqlglot import exp
 from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
-from dbdeid.profiling.detect import DAYS_OF_A_YEAR, FEW_RECORDS, FEW_VALUES, MOST, SURE, Found
+from dbdeid.profiling.detect import (
+    DAYS_OF_A_YEAR,
+    FEW_RECORDS,
+    FEW_VALUES,
+    MOST,
+    SURE,
+    DetectedColumn,
+)
 from dbdeid.profiling.possible_identifiers import FEW_WORDS, Look, counted_as_days, of_each
 
 LOOKED_AT = 5000  # records that the time between dates is computed of
@@ -25,7 +32,7 @@ Times = NDArray[np.float64]
 
 
 def finer_than_month(
-    session: Session, table: Relation, found: Sequence[Found], seen: Look
+    session: Session, table: Relation, found: Sequence[DetectedColumn], seen: Look
 ) -> dict[str, str]:
     """Why columns tell the day, or nearly, of an event, by name, as clauses without any value.
 
@@ -54,7 +61,9 @@ def finer_than_month(
     return told
 
 
-def _days_vary(session: Session, table: Relation, typed: Sequence[Found]) -> Sequence[bool]:
+def _days_vary(
+    session: Session, table: Relation, typed: Sequence[DetectedColumn]
+) -> Sequence[bool]:
     """Of columns of dates, whether some are not the first of a month."""
     if not typed:
         return ()
@@ -70,7 +79,7 @@ def _days_vary(session: Session, table: Relation, typed: Sequence[Found]) -> Seq
     return [bool(n) for n in session.row(exp.select(*later).from_(table.table))]
 
 
-def _excel(found: Found, seen: Mapping[str, float]) -> bool:
+def _excel(found: DetectedColumn, seen: Mapping[str, float]) -> bool:
     """Days since 1900 under a name that measures nothing, so exact that they are no amounts."""
     measured = names.of_count(found.name) or names.of_secret(found.name)
     known = measured or names.of_weight(found.name) or names.of_money(found.name)
@@ -82,7 +91,7 @@ def _excel(found: Found, seen: Mapping[str, float]) -> bool:
 
 
 def date_differences(
-    session: Session, table: Relation, found: Sequence[Found]
+    session: Session, table: Relation, found: Sequence[DetectedColumn]
 ) -> dict[str, tuple[str, str]]:
     """Numbers that are the time between two columns of dates, by name, with the two.
 
@@ -112,7 +121,10 @@ def date_differences(
 
 
 def _sampled(
-    session: Session, table: Relation, dated: Sequence[Found], counted: Sequence[Found]
+    session: Session,
+    table: Relation,
+    dated: Sequence[DetectedColumn],
+    counted: Sequence[DetectedColumn],
 ) -> tuple[dict[str, Times], dict[str, Times]]:
     """Days of dates and numbers of the same records; NaN where there is none."""
     wanted = [exp.alias_(_day(f), f"d{n}") for n, f in enumerate(dated)]
@@ -132,7 +144,7 @@ _NAN = cast(exp.Literal.string("nan"), "DOUBLE")
 _FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%Y%m%d", "%d-%m-%Y", "%m/%d/%Y")
 
 
-def _day(found: Found) -> exp.Expr:
+def _day(found: DetectedColumn) -> exp.Expr:
     """Days since 1970 of a column of dates, NaN where it has none or cannot be read."""
     day: exp.Expr = column(found.name)
     if found.column.family == "text":

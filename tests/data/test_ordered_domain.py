@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from dbdeid.data.hierarchy import TOP, Order, from_rows
-from dbdeid.data.ordered import Ordered, is_code, labels, with_intervals
+from dbdeid.data.ordered_domain import OrderedDomain, is_code, labels, with_intervals
 from dbdeid.errors import HierarchyError
 from dbdeid.prepare.hierarchies import rank
 
@@ -24,16 +24,16 @@ CODES = st.lists(
 )
 
 
-def ages(last: int) -> Ordered:
-    return Ordered(tuple(map(str, range(last + 1))), "range", "a declared domain")
+def ages(last: int) -> OrderedDomain:
+    return OrderedDomain(tuple(map(str, range(last + 1))), "range", "a declared domain")
 
 
-def codes(*values: str) -> Ordered:
-    return Ordered(tuple(sorted(values, key=str.encode)), "code", "population town")
+def codes(*values: str) -> OrderedDomain:
+    return OrderedDomain(tuple(sorted(values, key=str.encode)), "code", "population town")
 
 
-def listed(*values: str) -> Ordered:
-    return Ordered(values, "listed", "a declared order")
+def listed(*values: str) -> OrderedDomain:
+    return OrderedDomain(values, "listed", "a declared order")
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def listed(*values: str) -> Ordered:
         (ages(9), [0], (TOP,)),
         (ages(0), [0], ("0",)),
         (ages(2), [0, 1, 2], ("0", "1", "2")),
-        (Ordered(("-2", "-1", "0"), "range", ""), [0, 2], ("-2 to -1", "0")),
+        (OrderedDomain(("-2", "-1", "0"), "range", ""), [0, 2], ("-2 to -1", "0")),
         (
-            Ordered(("2020-01-31", "2020-02-01"), "range", ""),
+            OrderedDomain(("2020-01-31", "2020-02-01"), "range", ""),
             [0, 1],
             ("2020-01-31", "2020-02-01"),
         ),
@@ -64,7 +64,7 @@ def listed(*values: str) -> Ordered:
     ],
 )
 def test_what_intervals_read(
-    domain: Ordered, starts: Sequence[int], expected: tuple[str, ...]
+    domain: OrderedDomain, starts: Sequence[int], expected: tuple[str, ...]
 ) -> None:
     assert labels(domain, starts) == expected
     assert labels(domain, np.array(starts)) == expected
@@ -84,14 +84,14 @@ def test_long_lists_read_as_their_ends() -> None:
         (listed("x" * 50, "y" * 50, "x" * 50 + " to " + "y" * 50), [0, 2]),
     ],
 )
-def test_labels_that_would_be_taken_for_others(domain: Ordered, starts: list[int]) -> None:
+def test_labels_that_would_be_taken_for_others(domain: OrderedDomain, starts: list[int]) -> None:
     with pytest.raises(HierarchyError, match="read as another value of its domain") as error:
         labels(domain, starts)
     assert "recode" in error.value.hint
 
 
 @st.composite
-def cut(draw: st.DrawFn) -> tuple[Ordered, list[int]]:
+def cut(draw: st.DrawFn) -> tuple[OrderedDomain, list[int]]:
     """A domain of any style, and where its intervals start."""
     values, style = draw(
         st.one_of(
@@ -101,12 +101,12 @@ def cut(draw: st.DrawFn) -> tuple[Ordered, list[int]]:
         )
     )
     starts = draw(st.lists(st.integers(1, len(values)), unique=True).map(sorted))
-    return Ordered(tuple(values), style, "any"), [0, *(s for s in starts if s < len(values))]
+    return OrderedDomain(tuple(values), style, "any"), [0, *(s for s in starts if s < len(values))]
 
 
 @settings(max_examples=examples(300))
 @given(cut())
-def test_a_label_stands_for_one_interval(drawn: tuple[Ordered, list[int]]) -> None:
+def test_a_label_stands_for_one_interval(drawn: tuple[OrderedDomain, list[int]]) -> None:
     """No two intervals read alike, a single value reads as itself, and no interval as a value."""
     domain, starts = drawn
     found = labels(domain, starts)
@@ -144,7 +144,7 @@ def test_what_is_a_code(value: str, code: bool) -> None:
 
 @settings(max_examples=examples(100))
 @given(cut())
-def test_intervals_are_a_level(drawn: tuple[Ordered, list[int]]) -> None:
+def test_intervals_are_a_level(drawn: tuple[OrderedDomain, list[int]]) -> None:
     domain, starts = drawn
     if len(starts) == 1 or len(starts) == len(domain.values):
         return  # never a level of their own: these are the top and the values themselves

@@ -17,7 +17,7 @@ from dbdeid.engine.session import Session
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.kl_divergence import kl_divergence
 from dbdeid.utility.nonuniform_entropy import nonuniform_entropy
-from dbdeid.utility.sizes import Sized, sized_classes
+from dbdeid.utility.sizes import ClassSizes, sized_classes
 
 COLUMN = "records"  # as a query of ours calls its own
 
@@ -40,7 +40,7 @@ def session() -> Iterator[Session]:
         yield opened
 
 
-def classes(name: str) -> Sized:
+def classes(name: str) -> ClassSizes:
     return sized_classes(Relation(name), {COLUMN: Relation("sizes")}, domain=3)
 
 

@@ -18,7 +18,7 @@ LISTED = 80  # characters up to which an interval of a listed order names all it
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class OrderedDomain:
     """A domain in its order.
 
     Attributes:
@@ -41,7 +41,7 @@ class Labels:
     `a to c`. Intervals that were asked for are remembered: policies share most of theirs.
     """
 
-    def __init__(self, domain: Ordered) -> None:
+    def __init__(self, domain: OrderedDomain) -> None:
         self.domain = domain
         self._values = {*domain.values, TOP}
         self._known = {(i, i + 1): value for i, value in enumerate(domain.values)}
@@ -85,12 +85,12 @@ def _ambiguous() -> HierarchyError:
     )
 
 
-def labels(domain: Ordered, starts: Sequence[int] | Ints) -> tuple[str, ...]:
+def labels(domain: OrderedDomain, starts: Sequence[int] | Ints) -> tuple[str, ...]:
     """What each interval of one policy is released as; see `Labels`."""
     return Labels(domain)(starts)
 
 
-def _label(domain: Ordered, start: int, end: int) -> str:
+def _label(domain: OrderedDomain, start: int, end: int) -> str:
     values = domain.values
     if domain.style == "listed":
         together = " | ".join(values[start:end])
@@ -132,7 +132,7 @@ def is_code(value: str) -> bool:
     return any(sign.isdigit() for sign in value) and value.isascii() and " " not in value
 
 
-def with_intervals(hierarchy: Hierarchy, domain: Ordered, starts: Ints) -> Hierarchy:
+def with_intervals(hierarchy: Hierarchy, domain: OrderedDomain, starts: Ints) -> Hierarchy:
     """The hierarchy of a domain with the intervals of a policy as its level 1.
 
     The loss of an interval of w of D values is (w - 1)/(D - 1) (Iyengar 2002).

@@ -13,7 +13,7 @@ from specs import PEOPLE, small
 
 import dbdeid
 from dbdeid.errors import DataError
-from dbdeid.publish import exported_file
+from dbdeid.publish import queryable_file
 
 Release = Callable[[str], dict[str, Any]]
 BY_AGE = (
@@ -101,8 +101,8 @@ def made(file: str, *statements: str) -> str:
     return file
 
 
-def opened(file: str, text: str = "SELECT COUNT(*) FROM people") -> exported_file.Exported:
-    with exported_file.opened(Path(file), text) as (_, found):
+def opened(file: str, text: str = "SELECT COUNT(*) FROM people") -> queryable_file.QueryableFile:
+    with queryable_file.opened(Path(file), text) as (_, found):
         return found
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from dbdeid.bind.any_table import opened
 from dbdeid.engine.session import Step
+from dbdeid.profiling.date_precision import date_differences, finer_than_month
 from dbdeid.profiling.detect import detect
-from dbdeid.profiling.found_dates import date_differences, finer_than_month
 from dbdeid.profiling.possible_identifiers import look
 
 FIRST, LAST = "(DATE '2001-01-01' + (i * 7 % 3000)::INTEGER)", "(i * 13 % 900)::INTEGER"
