@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "lattice": set(),
     "privacy": {"data", "engine"},
     "utility": {"data", "engine"},
-    "report": {"utility", "privacy", "data", "engine"},
+    "report": {"record", "utility", "privacy", "data", "engine"},
     "query": {"utility", "data", "engine"},
     "profiling": {"data", "engine"},
     "verify": {"privacy", "data", "engine"},
@@ -35,24 +35,26 @@ ROOMS: dict[str, set[str]] = {
     "analyses": {"bind", "query", "utility", "engine"},
     "prepare": {
         *("analyses", "bind", "spec", "verify", "profiling", "query"),
-        *("utility", "privacy", "lattice", "data", "engine", "udfs"),
+        *("record", "utility", "privacy", "lattice", "data", "engine", "udfs"),
     },
     "methods": {
         *("prepare", "analyses", "bind", "spec", "verify", "report", "query", "privacy"),
         *("lattice", "data", "engine"),
     },
-    "workspace": {"methods", "bind", "spec", "report", "privacy", "lattice", "data", "engine"},
+    "workspace": {
+        *("methods", "bind", "spec", "report", "record", "privacy", "lattice", "data", "engine"),
+    },
     "publish": {
         *("workspace", "methods", "prepare", "bind", "spec", "verify", "query", "report"),
-        *("privacy", "data", "engine"),
+        *("record", "privacy", "data", "engine"),
     },
     "rerelease": {
         *("workspace", "methods", "prepare", "bind", "spec", "verify"),
-        *("privacy", "lattice", "data", "engine"),
+        *("record", "privacy", "lattice", "data", "engine"),
     },
     "evaluation": {
         *("rerelease", "publish", "methods", "prepare", "analyses", "bind", "spec", "verify"),
-        *("query", "utility", "privacy", "data", "engine"),
+        *("query", "record", "utility", "privacy", "data", "engine"),
     },
     "review": {
         *("workspace", "methods", "prepare", "bind", "spec", "profiling", "query", "report"),
@@ -60,26 +62,26 @@ ROOMS: dict[str, set[str]] = {
     },
     "external": {
         *("review", "evaluation", "publish", "workspace", "prepare", "bind", "spec", "verify"),
-        *("query", "report", "utility", "privacy", "data", "engine", "version"),
+        *("query", "report", "record", "utility", "privacy", "data", "engine", "version"),
     },
     "release": {
         *("external", "review", "evaluation", "rerelease", "publish", "workspace", "methods"),
-        *("prepare", "bind", "spec", "verify", "report", "utility", "privacy", "data", "engine"),
-        "version",
+        *("prepare", "bind", "spec", "verify", "record", "privacy", "data", "engine"),
+        *("report", "version"),
     },
     "install": {"udfs", "engine"},
     "commands": {
         *("release", "external", "review", "evaluation", "rerelease", "publish", "workspace"),
         *("methods", "prepare", "bind", "spec", "verify", "profiling", "query", "report"),
-        *("utility", "privacy", "lattice", "data", "engine", "version"),
+        *("record", "utility", "privacy", "lattice", "data", "engine", "version"),
     },
     "project": {
         *("commands", "release", "external", "evaluation", "workspace", "prepare", "bind"),
-        *("spec", "report", "privacy", "data", "engine", "version"),
+        *("spec", "report", "record", "privacy", "data", "engine", "version"),
     },
     "cli": {
         *("project", "commands", "install", "release", "publish", "workspace", "prepare", "bind"),
-        *("spec", "verify", "report", "privacy", "data", "engine", "version"),
+        *("spec", "verify", "report", "record", "privacy", "data", "engine", "version"),
     },
     "api": {"project", "commands", "install", "release", "workspace"},
     "dbt": {"install"},

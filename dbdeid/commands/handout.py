@@ -19,6 +19,7 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.publish import export
+from dbdeid.record.border import record_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.verify import Twin
 from dbdeid.workspace.atomic_files import Finished, Stage, put_in_place, staging
@@ -102,7 +103,7 @@ def hand_out(
             files = [*_files(found, file, folder, stage)]
             final = folder / f"{found.entry.release}{PAGE}"
             told = {one.final.name: one.sha256 for one in files}
-            files += pages(stage, final, found.entry.record, "public", told)
+            files += pages(stage, final, record_of(found.entry), "public", told)
             with uninterrupted():
                 put_in_place(files)
         _require_only(folder, files)
@@ -138,7 +139,7 @@ def require_verified(
         )
     if now.source_changed is None:
         return ""
-    if "content" not in entry.record:
+    if record_of(entry).content is None:
         raise DataError(
             f"{now.source_changed.message}, and an earlier version of dbdeid made it, which kept "
             "nothing to tell whether the release is as it was",

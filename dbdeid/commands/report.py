@@ -11,8 +11,9 @@ from dbdeid.commands.verify_evaluate_export import verify
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.external import record as external_record
+from dbdeid.record.border import record_of
 from dbdeid.release.reuse_levels import require_same
-from dbdeid.report.content.record import Audience
+from dbdeid.report.content.audience import Audience
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import is_external
 from dbdeid.workspace.atomic_files import remembered
@@ -58,13 +59,14 @@ def write_report(
         files = digests(work, file)
     require_same(file, entry)
     require_place(path, file, database)
+    record = record_of(entry)
     if audience == "public":
         require_verified(source, entry, database, settings, "there is no public report of it")
-        return write_record(path, entry.record, audience, files)
+        return write_record(path, record, audience, files)
     objections = [why.message] if why and why.state == "withdrawn" else []
-    if entry.record["verified"]:
+    if record.verified:
         objections += _now(source, database, settings, trial=trial)
-    return write_record(path, {**entry.record, "objections": objections}, audience, files)
+    return write_record(path, record.objected(*objections), audience, files)
 
 
 def _now(

@@ -27,6 +27,7 @@ from dbdeid.prepare import fingerprints, populations, pseudonyms
 from dbdeid.publish import export, hierarchy_rules
 from dbdeid.publish.promises import declare
 from dbdeid.publish.tables import Public
+from dbdeid.record.border import damaged, record_of
 from dbdeid.release.reuse_levels import require_same
 from dbdeid.spec.file import SpecFile, read_text
 from dbdeid.spec.metric_spec import kept_metrics
@@ -80,25 +81,23 @@ class Existing:
         Raises:
             DataError: the private book does not tell how the release was made.
         """
-        record = self.entry.record
+        record = record_of(self.entry)
+        known = {c.name: c for c in record.columns if c.height is not None}
+        if record.source_rows is None:
+            raise damaged(self.entry.release, "source_rows")
         try:
-            known = {c["name"]: c for c in record["columns"] if c["height"] is not None}
             return declare(
                 bound,
                 self.entry.transformation,
-                {name: c["height"] for name, c in known.items()},
-                int(record["source_rows"]),
-                unchanged=[name for name, c in known.items() if c["released_type"] != "VARCHAR"],
-                padded=record.get("padding"),
-                weighed=record.get("weighed"),
-                synthetic=record.get("synthetic"),
+                {name: c.height for name, c in known.items() if c.height is not None},
+                record.source_rows,
+                unchanged=[name for name, c in known.items() if c.released_type != "VARCHAR"],
+                padded=record.padding.to_dict() if record.padding else None,
+                weighed=record.weighed.to_dict() if record.weighed else None,
+                synthetic=record.synthetic.to_dict() if record.synthetic else None,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"the private book's record of release {self.entry.release!r} is damaged "
-                f"({type(error).__name__})",
-                hint="run the spec again, or put a copy of the private book back",
-            ) from None
+            raise damaged(self.entry.release, type(error).__name__) from None
 
 
 @contextmanager
@@ -167,7 +166,7 @@ def verify(
         # a target's content is looked at in the file, reopened
         kept = None if target else _kept(found)
         table = _verified(found, bound, declared, kept)
-        changed = fingerprints.source_change(found.entry.record, bound, session)
+        changed = fingerprints.source_change(record_of(found.entry), bound, session)
         if changed is not None and (changed.rows_then != changed.rows_now or not table.verified):
             then = _verified_alone(found, declared, kept)
             known = {promise.model for promise in then.promises}
@@ -181,7 +180,7 @@ def verify(
             seen = verify_views(session, public.released, declared, public.catalog)
             table = replace(table, hygiene=(*table.hygiene, seen))
         if public.dictionary is not None:
-            book, record = found.book.of_release(found.entry.release), found.entry.record
+            book, record = found.book.of_release(found.entry.release), record_of(found.entry)
             again = hierarchy_rules.checks(
                 bound, session, declared, record, book, public.dictionary
             )
@@ -228,8 +227,8 @@ def expected_content(found: Existing, declared: Declared) -> Content | None:
 
 def _kept(found: Existing) -> Content | None:
     """The content that was verified when the release was made, if any was kept."""
-    then = found.entry.record.get("content")
-    return None if then is None else Content.of_dict(then)
+    then = record_of(found.entry).content
+    return None if then is None else Content.of_dict(then.to_dict())
 
 
 def _verified(
@@ -237,7 +236,7 @@ def _verified(
 ) -> Verification:
     """The released table held against its source."""
     session, book, release = found.work.session, found.book, found.entry.release
-    then = found.entry.record.get("proven")
+    then = record_of(found.entry).proven
     return verify_table(
         session,
         found.public.released,
@@ -245,7 +244,7 @@ def _verified(
         dictionary=found.public.dictionary,
         catalog=found.public.catalog,
         flagged=book.counterfeits_of(release) if declared.padding else None,
-        then=ContentProof.of_dict(then) if then else None,
+        then=ContentProof.of_dict(then.to_dict()) if then else None,
         same_as=kept,
         source=pseudonyms.replaced(bound, session),
         hierarchies=book.of_release(release) if declared.explained else None,
@@ -346,7 +345,7 @@ def evaluate(
         compared = models.to_dict() if models else {"models": [], "overall": None}
         return Evaluated(
             {
-                "recoding": found.entry.record.get("recoding", "global"),
+                "recoding": record_of(found.entry).recoding,
                 "metrics": metrics,
                 "queries": workload.to_dict() if workload else None,
                 "models": compared["models"],

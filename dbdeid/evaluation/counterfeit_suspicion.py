@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from sqlglot import exp
@@ -121,9 +120,9 @@ def metrics_of(found: Suspected | None) -> dict[str, float]:
     return {METRIC: found.auc, **parts}
 
 
-def bound(padded: Mapping[str, Any], found: Suspected | None) -> float:
+def bound(padded: Padded, found: Suspected | None) -> float:
     """The prosecutor risk to be told: the method's own, or what was measured where that is more."""
-    risk = float(padded["risk"])
+    risk = padded.risk
     return risk if found is None else max(risk, found.success, found.surest)
 
 

@@ -7,8 +7,7 @@ single people out; a class whose members share one sensitive value gives it away
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -18,94 +17,11 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.prepare.spellings import by_meaning
 from dbdeid.privacy.common.shares import class_sizes, class_values, members, value_names
+from dbdeid.record.findings import AsItIs, Certain, Remains, Singled
 
 # Columns are counted one by one as long as that many cells are looked at; each has a GROUP BY.
 MOST_CELLS = 60_000_000
 MOST_COLUMNS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Singled:
-    """Who is told apart by the values of some columns, NULL being a value of its own.
-
-    Attributes:
-        records: released records that no other equals in these columns.
-        people: who have a record that nobody else has the like of; None where records count.
-    """
-
-    records: int
-    people: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AsItIs:
-    """A released column that no privacy model covers as a quasi-identifier.
-
-    Attributes:
-        column: its name.
-        role: sensitive or insensitive.
-        alone: who is singled out by it alone; None where there were too many to count each.
-    """
-
-    column: str
-    role: str
-    alone: Singled | None
-
-
-@dataclass(frozen=True, slots=True)
-class Certain:
-    """A sensitive column, and whose value is certain to anyone who knows the quasi-identifiers.
-
-    Attributes:
-        column: its name.
-        classes: classes in which one value is that of every member.
-        records: records in classes whose records all have one value.
-        people: who have a record in a class in which one value is everybody's; None where records
-            count.
-    """
-
-    column: str
-    classes: int
-    records: int
-    people: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """What a release does not promise.
-
-    Attributes:
-        records: released records; of a release with counterfeits, these too.
-        people: whose records they are; None where each record counts as a person.
-        subject: the column that tells whose they are; None where each record counts as a person.
-        quasi_identifiers: how many columns the models cover.
-        covered: who is singled out by these columns alone; None without any, and where a missing
-            value is like any other.
-        columns: how many released columns `everything` compares: all but pseudonyms.
-        bounds: how many of them are the ends of an interval that another one holds.
-        as_they_are: the columns that leave as they are.
-        together: who is singled out by all of them together; None without any.
-        everything: who is singled out by all released columns.
-        certain: of each sensitive column, whose value is certain.
-        pseudonyms: columns that link the records of a person, and are not compared.
-    """
-
-    records: int
-    people: int | None
-    subject: str | None
-    quasi_identifiers: int
-    covered: Singled | None
-    columns: int
-    bounds: int
-    as_they_are: tuple[AsItIs, ...]
-    together: Singled | None
-    everything: Singled
-    certain: tuple[Certain, ...]
-    pseudonyms: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What remains, as JSON shows it."""
-        return asdict(self)
 
 
 def remains(
@@ -148,7 +64,11 @@ def remains(
         columns=len(names),
         bounds=sum(name not in named for name in names) if bound.spec.output.bounds else 0,
         as_they_are=tuple(
-            AsItIs(c.name, c.spec.role, counted.singled([spelled[c.name]]) if i < each else None)
+            AsItIs(
+                column=c.name,
+                role=c.spec.role,
+                alone=counted.singled([spelled[c.name]]) if i < each else None,
+            )
             for i, c in enumerate(open_)
         ),
         together=counted.singled(together) if together else None,
@@ -184,11 +104,10 @@ class _Counted:
         rows = {"rel": self.table}
         records = int(self.session.row(step("verify/unique_records", rows, {"cols": names}))[0])
         if self.subject is None:
-            return Singled(records, None)
+            return Singled(records=records, people=None)
         columns = {"cols": names, "subject": [self.subject]}
-        return Singled(
-            records, int(self.session.row(step("evaluation/singled_people", rows, columns))[0])
-        )
+        people = int(self.session.row(step("evaluation/singled_people", rows, columns))[0])
+        return Singled(records=records, people=people)
 
     def certain(self, bound: Bound, keys: Sequence[str], name: str, spelled: str) -> Certain:
         """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
@@ -197,7 +116,7 @@ class _Counted:
         people = None
         if self.subject is not None:
             classes, _, people = self._homogeneous(table, keys, spelled, self.subject)
-        return Certain(name, classes, records, people)
+        return Certain(column=name, classes=classes, records=records, people=people)
 
     def _homogeneous(
         self, table: exp.Query, keys: Sequence[str], name: str, subject: str | None

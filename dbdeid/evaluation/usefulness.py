@@ -7,7 +7,6 @@ before anything else.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -16,6 +15,7 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.methods.common.outcome import Outcome
 from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
+from dbdeid.record.making import Column
 from dbdeid.utility.query_error import Workload
 
 ALL_LOST = 0.99  # of a column's detail: what is left answers no question
@@ -25,7 +25,7 @@ LOOK = "`dbdeid check` says which model and which column cost most"
 def useless(
     prepared: Prepared,
     outcome: Outcome,
-    columns: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
     workload: Workload | None,
 ) -> tuple[str, ...]:
     """Sentences on what nobody can use, each with why it is so and what to change.
@@ -33,11 +33,11 @@ def useless(
     Args:
         prepared: the prepared spec.
         outcome: how the release was made.
-        columns: of the written table, as a record has them: `name`, `labels`, `loss`.
+        columns: of the written table.
         workload: what is asked of it; None where the spec has no queries.
     """
     names = [q.name for q in prepared.quasi_identifiers]
-    of = {c["name"]: c for c in columns}
+    of = {c.name: c for c in columns}
     blank = [name for name in names if _blank(of[name], prepared, name)]
     if names and blank == names:
         less = f"Ask for less of a model, or drop a quasi-identifier: {LOOK}"
@@ -50,20 +50,20 @@ def useless(
     return tuple(_asked_in_vain(names, blank, of, workload))
 
 
-def _blank(column: Mapping[str, Any], prepared: Prepared, name: str) -> bool:
+def _blank(column: Column, prepared: Prepared, name: str) -> bool:
     """Whether all records read the same, though not because the source does."""
     coding = next(q.coding for q in prepared.quasi_identifiers if q.name == name)
-    return _star(column) or (len(column["labels"]) == 1 and len(coding.leaf) > 1)
+    return _star(column) or (len(column.labels) == 1 and len(coding.leaf) > 1)
 
 
-def _star(column: Mapping[str, Any]) -> bool:
-    return list(column["labels"]) == [TOP]
+def _star(column: Column) -> bool:
+    return column.labels == (TOP,)
 
 
 def _asked_in_vain(
     names: Sequence[str],
     blank: Collection[str],
-    of: Mapping[str, Mapping[str, Any]],
+    of: Mapping[str, Column],
     workload: Workload | None,
 ) -> Iterator[str]:
     """Columns that the workload asks about, and of which nothing is left to answer with."""
@@ -72,7 +72,7 @@ def _asked_in_vain(
     asking = [asked(query.sql, names) for query in workload.queries]
     for name in names:
         number = sum(name in columns for columns in asking)
-        loss = of[name]["loss"]
+        loss = of[name].loss
         if not number:
             continue
         if name in blank:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from dbdeid.data.json import Json
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import NUMBERS, Relation, column
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
@@ -29,7 +29,10 @@ from dbdeid.spec.file import SpecFile
 from dbdeid.spec.metric_spec import kept_metrics, metrics_of
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
 from dbdeid.utility.common.sizes import SizedClasses, sized_classes
+from dbdeid.utility.fidelity.side_by_side import SideBySide
+from dbdeid.utility.model_fit import Comparison
 from dbdeid.utility.mutual_information import MutualInformation, mutual_information
+from dbdeid.utility.query_error import Workload
 from dbdeid.verify.base.declaration import Declared
 
 
@@ -39,7 +42,7 @@ def evaluate(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Utility of a release made elsewhere, as `existing.evaluate`; its recoding is not known.
 
     Raises:
@@ -53,13 +56,14 @@ def evaluate(
                 hint="name the original in `source`, or ask and verify the release without it",
             )
         worth = evaluated(found)
+        models = worth.models.to_dict() if worth.models else {"models": [], "overall": None}
         return {
             "recoding": "unknown",
             "metrics": worth.metrics,
             "not_measured": _unmeasured(found, worth.metrics),
-            "queries": worth.queries,
-            "models": worth.models,
-            "models_overall": worth.models_overall,
+            "queries": worth.queries.to_dict() if worth.queries else None,
+            "models": models["models"],
+            "models_overall": models["overall"],
         }
 
 
@@ -116,16 +120,14 @@ class Evaluated:
     Attributes:
         metrics: by name.
         queries: of the workload; None without one.
-        models: of the recipient.
-        models_overall: what changed over all of them.
+        models: of the recipient; None where none are declared.
         distributions: each column before and after.
     """
 
     metrics: dict[str, float]
-    queries: dict[str, Any] | None
-    models: Json
-    models_overall: Json
-    distributions: tuple[dict[str, Any], ...]
+    queries: Workload | None
+    models: Comparison | None
+    distributions: tuple[SideBySide, ...]
 
 
 def evaluated(found: Foreign) -> Evaluated:
@@ -141,15 +143,13 @@ def evaluated(found: Foreign) -> Evaluated:
     compared = recipients.compared(
         bound, session, recipients.originals(bound, session), public, hidden, promised
     )
-    models = compared.to_dict() if compared else {"models": [], "overall": None}
     asked = kept_metrics(bound.spec.evaluate.metrics)
     like = fidelity(found.of_original, session, public, hidden, promised, asked)
     return Evaluated(
         metrics=_metrics(found, asked, like.metrics),
-        queries=workload.to_dict() if workload else None,
-        models=models["models"],
-        models_overall=models["overall"],
-        distributions=tuple(drawn.to_dict() for drawn in like.distributions),
+        queries=workload,
+        models=compared,
+        distributions=like.distributions,
     )
 
 

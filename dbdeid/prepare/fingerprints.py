@@ -5,10 +5,9 @@ They are private: the fingerprint of a small table can be found by trying.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 
@@ -21,6 +20,7 @@ from dbdeid.engine.relation import identifier
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.privacy import population_of
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located, query_files
 
@@ -131,17 +131,17 @@ class SourceChange:
         }
 
 
-def source_change(record: Mapping[str, Any], bound: Bound, session: Session) -> SourceChange | None:
+def source_change(record: ReleaseRecord, bound: Bound, session: Session) -> SourceChange | None:
     """How the source differs from what a run was made of; None where nothing tells that it does.
 
     Other versions of the engine hash otherwise, and then only the number of rows tells.
     """
-    then = (record.get("fingerprints") or {}).get("source")
+    then = (record.fingerprints or {}).get("source")
     if then is None:
         return None
     now = of_rows(session, bound.source)
     found = SourceChange(_rows(then), _rows(now))
-    alike = record.get("engine", version := engine(session)) == version
+    alike = record.engine is None or record.engine == engine(session)
     return found if found.rows_then != found.rows_now or (alike and then != now) else None
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dbdeid.bind.read import read
+from dbdeid.commands.results import Verified
 from dbdeid.commands.verify_evaluate_export import evaluate, verify
+from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, Failure, VerificationError
 from dbdeid.evaluation.expectations import judged
 from dbdeid.external import record as external_record
 from dbdeid.project.runner import Done
+from dbdeid.record.border import record_of
+from dbdeid.record.findings import Verification
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.usefulness import Expectation, Workload
 from dbdeid.spec.expect_spec import OF_QUERIES
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import is_external
@@ -28,33 +32,36 @@ def check_release(
         DataError: there is no verifiable release of this spec.
     """
     file = read(path, database=database)
+    expectations: tuple[Expectation, ...] = ()
+    why, changed = None, None
     if is_external(file):
-        record: Mapping[str, Any] = external_record.record(
-            file, database=database, settings=settings
-        )
-        found = record["verification"]
+        record = external_record.record(file, database=database, settings=settings)
+        assert record.verification is not None
+        found: Verification | Verified = record.verification
+        expectations = judged(file.spec.expect, record)
     else:
-        found = verify(path, database=database, settings=settings).to_dict()
-        record = _measured(file, path, database, settings) if file.spec.expect else {}
-    failed = [p["model"] for p in found["promises"] if not p["holds"]]
-    failed += [check["check"] for check in found["hygiene"] if not check["holds"]]
-    expectations = judged(file.spec.expect, record) if file.spec.expect else ()
+        found = verify(path, database=database, settings=settings)
+        why, changed = found.unpublishable, found.source_changed
+        if file.spec.expect:
+            record = _measured(file, path, database, settings)
+            expectations = judged(file.spec.expect, record)
+    failed = [p.model for p in found.promises if not p.holds]
+    failed += [check.check for check in found.hygiene if not check.holds]
     missed = [str(expectation) for expectation in expectations if not expectation.holds]
-    details = {
-        "verified": found["verified"],
+    details: JsonObject = {
+        "verified": found.verified,
         "failed": failed,
         "expectations": [expectation.to_dict() for expectation in expectations],
     }
     told = [f"verification failed: {', '.join(failed)}"] if failed else []
     told += [f"it misses what the spec expects: {'; '.join(missed)}"] if missed else []
-    if not told and (why := found.get("unpublishable")):
-        details["unpublishable"] = why
+    if not told and why is not None:
+        details["unpublishable"] = plain(why.to_dict())
         do = "run the spec again before anything of it is given away"
-        return Done(details, Failure(f"{why['message']}\n  Hint: {do}", DataError.exit_code))
-    changed = found.get("source_changed")
-    if not told and changed:
-        details["source_changed"] = changed
-        again = f"{changed['message']}\n  Hint: run it again; the release itself is as it was"
+        return Done(details, Failure(f"{why.message}\n  Hint: {do}", DataError.exit_code))
+    if not told and changed is not None:
+        details["source_changed"] = changed.to_dict()
+        again = f"{changed.message}\n  Hint: run it again; the release itself is as it was"
         return Done(details, Failure(again, DataError.exit_code))
     if not told:
         return Done(details)
@@ -65,7 +72,7 @@ def check_release(
 
 def _measured(
     file: SpecFile, path: Path, database: Path | None, settings: Settings | None
-) -> Mapping[str, Any]:
+) -> ReleaseRecord:
     """The record of the last run, with what the spec expects now and was not measured then.
 
     The workload is asked again: its queries may have changed.
@@ -74,11 +81,16 @@ def _measured(
         entry = work.last(file.spec)
     if entry is None:
         raise never_run(file, work)
-    record: dict[str, Any] = dict(entry.record)
-    then = {name.partition(".")[0] for name in record.get("metrics") or ()}
+    record = record_of(entry)
+    then = {name.partition(".")[0] for name in record.metrics}
     kinds = {name.partition(".")[0] for name in file.spec.expect}
     asked = {*(file.spec.evaluate.metrics or ())}
     if kinds & {*OF_QUERIES} or kinds & asked - then:
         found = evaluate(path, database=database, settings=settings)
-        record |= {"metrics": found["metrics"], "queries": found["queries"]}
+        queries = found["queries"]
+        update = {
+            "metrics": found["metrics"],
+            "queries": None if queries is None else Workload.told_by(queries),
+        }
+        return record.model_copy(update=update)
     return record

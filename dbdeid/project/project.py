@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from dbdeid.engine.scratch import sweep
 from dbdeid.engine.session import Settings
@@ -18,7 +17,7 @@ from dbdeid.project.results import Results
 from dbdeid.project.runner import Attempt, Done, Runner, attempt
 from dbdeid.project.selection import Selector
 from dbdeid.release.run import run as run_release
-from dbdeid.report.content.record import Audience
+from dbdeid.report.content.audience import Audience
 from dbdeid.spec.project_file import NAME, ProjectFile, find, read_project
 from dbdeid.workspace.progress import Notify, Offer
 from dbdeid.workspace.release_files import require_lasting
@@ -245,7 +244,7 @@ class Project:
         return state.modified(release, database=self.database, settings=self.settings)
 
     def _statuses(self) -> Mapping[str, str]:
-        found: Mapping[str, Mapping[str, Any]] = results.last(self.results_file)
+        found = results.last(self.results_file)
         if not found:
             raise DataError(
                 f"{self.results_file}: there are no results of a run", hint="run the project first"

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.process import uninterrupted
 from dbdeid.errors import DataError
 from dbdeid.report.manifest import plain
@@ -43,9 +44,9 @@ class Result:
     message: str | None = None
     exit_code: int | None = None
     seconds: float = 0.0
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The result as JSON shows it."""
         return {
             "release": self.release,
@@ -86,7 +87,7 @@ class Results:
         found = {result.exit_code for result in self.results}
         return next((code for code in _WORST if code in found), 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The document as it is written and printed."""
         return {
             "schema": f"dbdeid.{self.command}_results/{VERSION}",
@@ -116,7 +117,7 @@ class Results:
             write_page(path, text + "\n")
 
 
-def last(path: Path, command: Command = "run") -> dict[str, dict[str, Any]]:
+def last(path: Path, command: Command = "run") -> dict[str, JsonObject]:
     """The results of the last run or test by release, each with when it `started`; empty where
     there is none.
 

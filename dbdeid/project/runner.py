@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.errors import DbdeidError, Failure, failure_of
 from dbdeid.project.releases import Release
 from dbdeid.project.results import INTERRUPTED, Command, Result, Results
@@ -24,7 +24,7 @@ Attempt = Callable[[Callable[[], "Done"]], "Done | Failure"]
 class Done:
     """What was found of a release, and what is wrong with it all the same, if anything."""
 
-    details: dict[str, Any]
+    details: JsonObject
     failure: Failure | None = None
 
 

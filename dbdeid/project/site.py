@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dbdeid.commands.handout import require_verified
 from dbdeid.commands.report import digests
+from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.catalog import Entry, State
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.external import record as external_record
 from dbdeid.project.releases import Release
+from dbdeid.record.border import record_of
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.usefulness import Expectation
 from dbdeid.release.reuse_levels import require_same
 from dbdeid.report import site_page
-from dbdeid.report.content.record import Audience
+from dbdeid.report.content.audience import Audience
+from dbdeid.report.site_page import Listed
 from dbdeid.spec.files import relative
 from dbdeid.workspace.report_files import is_page, write_page, write_record
 from dbdeid.workspace.standing import unpublishable
@@ -28,8 +32,8 @@ INDEX = "index.html"
 def write(
     folder: Path,
     releases: Sequence[Release],
-    last: Mapping[str, Mapping[str, Any]],
-    tests: Mapping[str, Mapping[str, Any]],
+    last: Mapping[str, JsonObject],
+    tests: Mapping[str, JsonObject],
     audience: Audience,
     *,
     database: Path | None = None,
@@ -58,38 +62,38 @@ def write(
     """
     # all is read before anything is written
     found = [_record(release, database, settings) for release in releases]
-    rows: list[dict[str, Any]] = []
+    rows: list[Listed] = []
     for release, made in zip(releases, found, strict=True):
         record, state = made.record, made.state
         result, tested = last.get(release.name, {}), _tested(record, tests.get(release.name))
-        verified = record is not None and bool(record["verified"]) and tested.get("verified", True)
+        verified = record is not None and record.verified and bool(tested.get("verified", True))
         given = verified and state == "published"
         if audience == "public" and given and made.entry is not None:
             left = f"there are no public pages with {release.name}"
             require_verified(release.path, made.entry, database, settings, left)
         shown = record is not None and (audience == "internal" or given)
         rows.append(
-            {
-                "release": release.name,
-                "page": f"{release.name}.html" if shown else None,
-                "record": record,
-                "spec": release.label,
-                "upstream": release.upstream,
-                "tags": release.tags,
-                "changed": made.changed,
-                "state": state,
-                "status": result.get("status"),
-                "message": result.get("message"),
-                "verified": verified,
-                "tested": tested,
-                "files": made.files,
-            }
+            Listed(
+                release=release.name,
+                page=f"{release.name}.html" if shown else None,
+                record=record,
+                spec=release.label,
+                upstream=release.upstream,
+                tags=release.tags,
+                changed=made.changed,
+                state=state,
+                status=_text(result.get("status")),
+                message=_text(result.get("message")),
+                verified=verified,
+                failed_test=str(tested["message"]) if tested.get("status") == "failed" else None,
+                expectations=_expectations(record, tested),
+            )
         )
-    pages = {row["page"] for row in rows if row["page"]} | {INDEX}
+    pages = {row.page for row in rows if row.page is not None} | {INDEX}
     _make(folder, pages)
-    for row in rows:
-        if row["page"] is not None:
-            write_record(folder / row["page"], row["record"], audience, row["files"])
+    for row, made in zip(rows, found, strict=True):
+        if row.page is not None and row.record is not None:
+            write_record(folder / row.page, row.record, audience, made.files)
     write_page(folder / INDEX, site_page.render(rows, audience))
     for path in folder.glob("*.html"):  # of releases that are gone
         if path.name not in pages and is_page(path):
@@ -110,18 +114,30 @@ class _Made:
         files: SHA-256 of the files of the release by name.
     """
 
-    record: Mapping[str, Any] | None
+    record: ReleaseRecord | None
     changed: bool = False
     state: State = "published"
     entry: Entry | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def _tested(record: Mapping[str, Any] | None, found: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _tested(record: ReleaseRecord | None, found: JsonObject | None) -> JsonObject:
     """What the last test found of a release, if it was of the last run; empty where it was not."""
-    if record is None or found is None or found["started"] < str(record["created"]):
+    if record is None or found is None or str(found["started"]) < record.created:
         return {}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _expectations(record: ReleaseRecord | None, tested: JsonObject) -> Sequence[Expectation]:
+    """What became of what is expected: when it was tested last, or else when it was made."""
+    found = tested.get("expectations")
+    if isinstance(found, list) and "verified" in tested:
+        return tuple(map(Expectation.told_by, found))
+    return record.expectations if record is not None else ()
+
+
+def _text(value: Json) -> str | None:
+    return None if value is None else str(value)
 
 
 def _record(release: Release, database: Path | None, settings: Settings | None) -> _Made:
@@ -138,7 +154,8 @@ def _record(release: Release, database: Path | None, settings: Settings | None) 
             return _Made(None)
         (entry, state), files = last, digests(work, file)
         why = unpublishable(work.book, entry) if state == "withdrawn" else None
-    record = {**entry.record, "objections": [why.message]} if why else entry.record
+    record = record_of(entry)
+    record = record.objected(why.message) if why else record
     try:
         require_same(file, entry)
     except DbdeidError:

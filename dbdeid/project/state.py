@@ -9,6 +9,7 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.prepare import fingerprints
 from dbdeid.project.releases import Release
+from dbdeid.record.border import record_of
 from dbdeid.spec.file import read_text
 from dbdeid.workspace.release_files import companions
 from dbdeid.workspace.workplace import workplace
@@ -44,5 +45,5 @@ def _modified(release: Release, database: Path | None, settings: Settings | None
             return True
         if work.places.target is None and work.session.exists(entry.release) is None:
             return True
-        known = entry.record.get("fingerprints")
-        return bool(known != fingerprints.fingerprints_of(bind(file, work.session), work.session))
+        known = record_of(entry).fingerprints
+        return known != fingerprints.fingerprints_of(bind(file, work.session), work.session)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.data import hierarchy_file
@@ -15,6 +14,7 @@ from dbdeid.prepare import fingerprints, populations
 from dbdeid.prepare.domains import with_domains
 from dbdeid.prepare.hierarchies import table_rows
 from dbdeid.privacy import TCloseness
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.spec.files import located
 from dbdeid.verify import Check, Declared, rebuilt
 from dbdeid.verify.hierarchies.levels import Rule
@@ -24,7 +24,7 @@ def checks(
     bound: Bound,
     session: Session,
     declared: Declared,
-    record: Mapping[str, Any],
+    record: ReleaseRecord,
     hierarchies: Relation,
     dictionary: Relation,
 ) -> tuple[Check, ...]:
@@ -44,7 +44,7 @@ def checks(
     try:
         if bound.spec.method.can.ordered:
             bound = with_domains(bound, session, populations.population_tables(bound, session))
-        found = tuple(_rules(bound, session, record.get("fingerprints") or {}))
+        found = tuple(_rules(bound, session, record.fingerprints or {}))
     except (DataError, HierarchyError) as error:
         return (Check("hierarchies", False, f"no longer to be read: {error.message}"),)
     except SpecError as error:

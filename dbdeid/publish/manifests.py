@@ -16,7 +16,6 @@ from dbdeid.engine.relation import Column
 from dbdeid.errors import DataError
 from dbdeid.privacy import MODELS, MaxRisk, Model
 from dbdeid.privacy.common.counting import NullPolicy
-from dbdeid.report.content.commands import pseudonym_of
 from dbdeid.report.manifest import SCHEMA
 from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.verify import Content, Declared
@@ -57,6 +56,7 @@ class _Content(_Part):
 class _Column(_Part):
     name: str
     role: str
+    pseudonym: bool = False
     released_type: str | None = None
     level: int | None = None
     height: int | None = None
@@ -195,7 +195,7 @@ def read(path: Path, text: bytes) -> Manifest:
     return Manifest(
         path,
         text,
-        _declared(told, columns, pseudonym_of(found)),
+        _declared(told, columns, next((c.name for c in told.columns if c.pseudonym), None)),
         Content.of_dict(found["content"]),
         tuple(p.model for p in told.verification.promises),
         told.counted == "subjects",

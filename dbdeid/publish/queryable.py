@@ -16,6 +16,7 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.publish.tables import Public
 from dbdeid.query.parse.answerable import Answerable
+from dbdeid.record.border import record_of
 from dbdeid.spec.names import dictionary_name, frontier_of, objects_of
 from dbdeid.verify import Declared
 
@@ -134,7 +135,7 @@ def _booked(session: Session, catalog: str) -> Iterator[Place]:
     """What runs have written into a database, by the book in it."""
     book = Book(session, catalog)
     for entry in book.entries():
-        beside = entry.record.get("companions", ["dictionary"])
+        beside = record_of(entry).companions
         names = [entry.release, *(f"{entry.release}_{what}" for what in beside)]
         names += book.frontier_of(entry.release)
         yield from (("main", name.lower()) for name in names)

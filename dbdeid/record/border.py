@@ -40,10 +40,15 @@ def from_json(kept: Mapping[str, Json]) -> ReleaseRecord:
         return ReleaseRecord.model_validate(_upgraded(kept) if version < VERSION else kept)
     except ValidationError as error:
         where = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
-        raise DataError(
-            f"the private book's record of release {kept.get('release')!r} is damaged ({where})",
-            hint="run the spec again, or put a copy of the private book back",
-        ) from None
+        raise damaged(str(kept.get("release")), where) from None
+
+
+def damaged(release: str, where: str) -> DataError:
+    """The refusal of a record that cannot be read."""
+    return DataError(
+        f"the private book's record of release {release!r} is damaged ({where})",
+        hint="run the spec again, or put a copy of the private book back",
+    )
 
 
 def record_of(entry: Entry) -> ReleaseRecord:
@@ -76,6 +81,8 @@ def _upgraded(kept: Mapping[str, Json]) -> JsonObject:
         parameters = found.get("method_parameters")
         borrowed = isinstance(parameters, Mapping) and parameters.get("recoding") == "borrow"
         found["recoding"] = "local" if borrowed else "global"
+    if isinstance(models := found.get("models"), Mapping) and not models.get("models"):
+        del found["models"]
     if "content" in found:
         found["content"] = _comparable(found["content"], "release", "dictionary", "catalog")
     if "proven" in found:

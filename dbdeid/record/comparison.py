@@ -184,7 +184,7 @@ class Rerelease(Part):
     k: int
     places: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    sample: dict[str, tuple[int, ...]] | None = None
+    sample: dict[str, list[int]] | None = None
     identifiers: tuple[tuple[str, ...], ...] = ()
     found: tuple[Beside, ...] = ()
     together: Together | None = None

@@ -95,8 +95,8 @@ class ReleaseRecord(Part):
     source: str
     source_rows: int | None = None
     source_subjects: int | None = None
-    counterfeit_rows: int = 0
-    relocated_rows: int = 0
+    counterfeit_rows: int | None = None
+    relocated_rows: int | None = None
     recoding: Recoding = "global"
     padding: Padding | None = None
     weighed: PolicyRisk | None = None
@@ -148,6 +148,11 @@ class ReleaseRecord(Part):
     def by_subject(self) -> bool:
         """Whether people count, not records."""
         return self.source_subjects is not None
+
+    @property
+    def measured(self) -> dict[str, float]:
+        """The metrics that have a value."""
+        return {name: value for name, value in self.metrics.items() if value is not None}
 
     def objected(self, *objections: str) -> ReleaseRecord:
         """The same with what speaks against it by now."""

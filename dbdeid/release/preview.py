@@ -12,8 +12,7 @@ from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
 from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
 from dbdeid.engine.session import Step
-from dbdeid.evaluation.fidelity import Fidelity
-from dbdeid.evaluation.remains import remains
+from dbdeid.evaluation import measurement
 from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
@@ -54,18 +53,20 @@ def publish(
             outcome = full_domain.outcome(
                 prepared.quasi_identifiers, plan, levels_of(prepared.parameters)
             )
+            written = Written(released, released, counted, outcome, released)
             kept = record.record_of(
                 prepared,
-                Written(released, released, counted, outcome, released),
-                session,
-                None,
-                None,
-                Fidelity({}, ()),
+                written,
+                measurement.of_view(prepared, written, session),
                 (*warnings, "a preview view is internal: it is neither verified nor exported"),
                 clock.seconds,
+                verification=None,
+                engine=None,
+                content=None,
+                rerelease=None,
+                proven=None,
+                frontier=None,
             )
-            left = remains(prepared.bound, session, counted, prepared.parameters.subject)
-            kept |= {"remains": left.to_dict()}
             book.add(record.entry_of(work, prepared, kept))
     return record.result_of(
         kept, clock.seconds, spec.release, Reader(work.places, spec.release, work.connection)

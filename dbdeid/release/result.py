@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
+from dbdeid.record.release_record import ReleaseRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,15 +101,15 @@ class RunResult:
     seconds: Mapping[str, float]
     table: str = field(metadata={"json": False})
     _reader: Reader = field(repr=False, metadata={"json": False})
-    _record: Mapping[str, Any] = field(repr=False, metadata={"json": False})
+    _record: ReleaseRecord = field(repr=False, metadata={"json": False})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The result as JSON shows it."""
         shown = (f.name for f in fields(self) if f.metadata.get("json", True))
         return {name: _plain(getattr(self, name)) for name in shown}
 
     @property
-    def record(self) -> Mapping[str, Any]:
+    def record(self) -> ReleaseRecord:
         """All that is known of the release, as its report takes it; private."""
         return self._record
 

@@ -10,6 +10,7 @@ from dbdeid.engine.catalog import Entry
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, NothingFound, SpecError, Unsatisfiable
 from dbdeid.prepare.prepare import Prepared, upload_hierarchies
+from dbdeid.record.border import record_of
 from dbdeid.spec.file import SpecFile, read_text
 from dbdeid.workspace.workplace import Workplace
 
@@ -87,7 +88,7 @@ def drawing_as_before(prepared: Prepared, last: Entry | None) -> Prepared:
     Who has two releases that differ in their draws alone knows what is real: it is in both.
     """
     parameters, drawing = prepared.parameters, prepared.parameters.drawing
-    key = last.record.get("draws") if last else None
+    key = record_of(last).draws if last else None
     if drawing is None or key is None or prepared.bound.spec.seed is not None:
         return prepared
     return replace(prepared, parameters=parameters.under(replace(drawing, key=key)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,8 @@ from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Unsatisfiable, VerificationError
-from dbdeid.evaluation import expectations, recipients
-from dbdeid.evaluation.evaluate import evaluate_workload
-from dbdeid.evaluation.fidelity import fidelity
-from dbdeid.evaluation.remains import remains
+from dbdeid.evaluation import measurement, recipients
+from dbdeid.evaluation.expectations import held
 from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
@@ -36,10 +34,9 @@ from dbdeid.release import reuse_levels as reusing
 from dbdeid.release.frontier_tables import require_free
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.reuse_levels import drawing_as_before
-from dbdeid.rerelease import joint_classes, rerelease
+from dbdeid.rerelease import rerelease
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
-from dbdeid.spec.metric_spec import kept_metrics
 from dbdeid.spec.names import catalog_name, dictionary_name, refuse
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.spec.release_spec import ReleaseSpec
@@ -53,7 +50,6 @@ from dbdeid.verify import (
     verify_table,
 )
 from dbdeid.workspace.atomic_files import Finished, Stage, booked, put_in_place, staging
-from dbdeid.workspace.earlier_releases import KEY
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import companions
 from dbdeid.workspace.workplace import (
@@ -181,18 +177,8 @@ def _release(
             *findings.linked(prepared, written.counted, session),
         )
     with clock.phase("evaluate"):
-        workload = evaluate_workload(prepared.bound, session, public, declared)
-        compared = recipients.compared(
-            prepared.bound, session, models, public, hierarchies, declared
-        )
-        asked = kept_metrics(spec.evaluate.metrics)
-        alike = fidelity(prepared.bound, session, public, hierarchies, declared, asked)
-        left = remains(
-            prepared.bound,
-            session,
-            written.counted,
-            prepared.parameters.subject,
-            synthetic=synthetic,
+        measured = measurement.of_release(
+            prepared, written, session, public, declared, hierarchies, models
         )
     with clock.phase("compare"):
         again = rerelease.compare(work, prepared, written)
@@ -200,30 +186,25 @@ def _release(
     with clock.phase("publish"), staging(work.home) as stage:
         as_written = contents(session, declared, *public.tables)
         files = _write_files(work, stage, spec, declared, public, as_written)
-        kept = record.record_of(
-            prepared, written, session, verification, workload, alike, warnings, clock.seconds
-        )
-        kept |= {"remains": left.to_dict()}
-        kept |= {"models": compared.to_dict() if compared else None}
-        kept |= {"trial": True} if prepared.bound.file.trial else {}
-        kept |= {"engine": fingerprints.engine(session)}
-        if as_written:
-            shape = [asdict(c) for c in declared.columns]
-            kept |= {"content": {**as_written.to_dict(), "columns": shape}}
-        judged = expectations.judged(spec.expect, kept)
-        expectations.require(judged)
-        kept |= {"expectations": [expectation.to_dict() for expectation in judged]}
-        if again is not None:
-            both = again.together.told() if again.together else None
-            told_of = {"found": joint_classes.told(again.found), "together": both}
-            kept |= {KEY: {**again.kept, **told_of, "words": list(again.words)}}
+        of, rows, frontier = None, None, None
         if written.crosswalk is not None:
             of = content_proof(session, public.released, declared, prepared.bound.source)
-            kept |= {"proven": of.to_dict()}
-        rows = None
         if planned.frontier is not None:
-            kept |= {"frontier": planned.frontier.kept}
-            rows = planned.frontier.tables(session)
+            rows, frontier = planned.frontier.tables(session), planned.frontier.kept
+        kept = record.record_of(
+            prepared,
+            written,
+            measured,
+            warnings,
+            clock.seconds,
+            verification=verification,
+            engine=fingerprints.engine(session),
+            content=record.content_of(as_written, declared),
+            rerelease=again.record if again else None,
+            proven=of,
+            frontier=frontier,
+        )
+        kept = held(kept, spec.expect)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
         _commit(work, stage, spec, entry, files, public, private, declared, as_written)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dbdeid.data.figures import count, part, share
+from dbdeid.data.json import Json, JsonObject
+from dbdeid.record.findings import Promise, RiskChange
+from dbdeid.record.public_record import PublicPromise, Shown
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.report.content.audience import Audience
 from dbdeid.report.content.padding import padding_of
-from dbdeid.report.content.record import Audience
 
 
 class Card(NamedTuple):
@@ -18,26 +22,26 @@ class Card(NamedTuple):
     note: str
 
 
-def by_class(record: Mapping[str, Any]) -> bool:
+def by_class(record: Shown) -> bool:
     """Whether a declared model asks how many share a class of the release.
 
     Models over a population do not: under them a class may hold one person. Of a record that tells
     no models nothing else is known.
     """
-    models = record.get("privacy")
-    return models is None or any(_of_class(model) for model in models)
+    return record.privacy is None or any(map(_of_class, record.privacy))
 
 
-def _of_class(model: Mapping[str, Any]) -> bool:
+def _of_class(model: JsonObject) -> bool:
     name = model.get("model")
     if name in ("k_anonymity", "alpha_k", "cluster_size"):
-        return int(model.get("k", 1)) > 1
+        k = model.get("k", 1)
+        return isinstance(k, int) and k > 1
     if name == "max_risk":
         return model.get("attacker") != "journalist" and not model.get("population")
     return name == "l_diversity"
 
 
-def cards(record: Mapping[str, Any], audience: Audience) -> list[Card]:
+def cards(record: Shown, audience: Audience) -> list[Card]:
     """The cards of a record, as far as the audience may know it."""
     return [
         *_protection(record, audience),
@@ -46,18 +50,18 @@ def cards(record: Mapping[str, Any], audience: Audience) -> list[Card]:
     ]
 
 
-def _protection(record: Mapping[str, Any], audience: Audience) -> Iterator[Card]:
-    internal, synthetic = audience == "internal", record.get("synthetic")
-    released = count(record["released_rows"])
+def _protection(record: Shown, audience: Audience) -> Iterator[Card]:
+    internal, synthetic = audience == "internal", record.synthetic
+    released = count(record.released_rows)
     if synthetic:
         least = "" if internal else "at least "
         note = "real records behind each synthetic one"
-        yield Card("Smallest cluster", f"{least}{count(record['smallest_class'])}", note)
-        clusters = f" from {count(record['classes'])} clusters" if internal else ""
+        yield Card("Smallest cluster", f"{least}{count(record.smallest_class)}", note)
+        clusters = f" from {count(record.classes)} clusters" if internal else ""
         yield Card("Released", released, f"synthetic records{clusters}")
         return
     yield from _of_models(record)
-    by_subject = record["source_subjects"] is not None
+    by_subject = record.by_subject
     padding = padding_of(record)
     counting = ", counting counterfeits" if padding else ""
     promised = by_class(record)
@@ -65,83 +69,89 @@ def _protection(record: Mapping[str, Any], audience: Audience) -> Iterator[Card]
     who = "subjects" if by_subject else "records"
     yield Card(
         "Smallest class" if promised else "Smallest class, not promised",
-        f"{least}{count(record['smallest_class'])}",
+        f"{least}{count(record.smallest_class)}",
         f"{who} share every quasi-identifier{counting}",
     )
-    yield Card("Released", released, f"records in {count(record['classes'])} classes")
-    risk = record.get("risk") or {}
-    if risk.get("after"):
-        before = risk.get("before")
-        was = f"; {share(before['highest_risk'])} before" if before else ""
+    yield Card("Released", released, f"records in {count(record.classes)} classes")
+    if record.risk is not None and record.risk.after is not None:
+        before = record.risk.before if isinstance(record.risk, RiskChange) else None
+        was = f"; {share(before.highest_risk)} before" if before is not None else ""
         yield Card(
             "Highest risk" if promised else "Highest risk in the table, not promised",
-            share(risk["after"]["highest_risk"]),
+            share(record.risk.after.highest_risk),
             ("of re-identifying a record" if promised else "if a person is known to be in it")
             + f"{counting}{was}",
         )
     if padding:
         note = "for whoever knows how counterfeit records are made"
-        yield Card("Prosecutor risk", padding["counted"].split("risk ")[-1], note)
+        yield Card("Prosecutor risk", padding.counted.split("risk ")[-1], note)
 
 
-def _of_models(record: Mapping[str, Any]) -> Iterator[Card]:
+def _of_models(record: Shown) -> Iterator[Card]:
     """Figures of the models over a population, and of chances of re-identification."""
-    promises = (record.get("verification") or {}).get("promises") or ()
-    models = [*(record.get("privacy") or ())]
-    for model in models:
-        known = [p["found"] for p in promises if p["model"] == model["model"] and _same(p, model)]
+    promises: Sequence[Promise | PublicPromise] = ()
+    if record.verification is not None:
+        promises = record.verification.promises
+    for model in record.privacy or ():
+        known = [p.found for p in promises if p.model == model["model"] and _same(p, model)]
         found = next((value for value in known if value is not None), None)
         if model["model"] == "k_map":
             people = found if isinstance(found, int) and not isinstance(found, bool) else None
-            text = count(people) if people is not None else f"at least {count(model.get('k'))}"
+            k = _number(model.get("k"))
+            text = count(people) if people is not None else f"at least {count(k)}"
             yield Card("Smallest population class", text, "people fit each class of the release")
-            text = share(1 / people) if people else f"at most {share(1 / model['k'])}"
+            text = share(1 / people) if people else f"at most {share(1 / (k or 1))}"
             yield Card("Highest journalist risk", text, "of finding someone of the population")
         elif model["model"] == "delta_presence":
-            least, most = model.get("min", 0.0), model.get("max")
+            ends = model
             if isinstance(found, Mapping) and found.get("max") is not None:
-                least, most = found["min"], found["max"]
+                ends = {**found}
+            least, most = _number(ends.get("min", 0.0)), _number(ends.get("max"))
             note = "of the people who fit a class are in it, at least and at most"
             yield Card("Presence", f"{share(least)} to {share(most)}", note)
         elif model["model"] == "max_risk":
             text = share(found) if isinstance(found, int | float) else ""
-            limit = f"at most {share(model.get('threshold'))}"
+            limit = f"at most {share(_number(model.get('threshold')))}"
             note = f"{limit} declared" if text else "declared"
             yield Card(f"Risk by {model.get('attacker')}", text or limit, note)
 
 
-def _same(promise: Mapping[str, Any], model: Mapping[str, Any]) -> bool:
+def _number(value: Json) -> float | None:
+    return value if isinstance(value, int | float) else None
+
+
+def _same(promise: Promise | PublicPromise, model: JsonObject) -> bool:
     """Whether a promise is of this declaration of the model."""
-    declared = promise["declared"]
+    declared = promise.declared
     if not isinstance(declared, Mapping):
         return False
     return all(declared.get(key) == value for key, value in model.items() if key != "model")
 
 
-def _unique(record: Mapping[str, Any]) -> Iterator[Card]:
-    left = record.get("remains")
-    if left:
-        people = left["everything"]["people"]
-        singled, whole = left["everything"]["records"], left["records"]
+def _unique(record: Shown) -> Iterator[Card]:
+    left = record.remains
+    if left is not None:
+        people = left.everything.people
+        singled, whole = left.everything.records, left.records
         if people is not None:
-            singled, whole = people, left["people"]
+            singled, whole = people, left.people or 0
         who = "people" if people is not None else "records"
         yield Card(
             "Unique over all columns",
             part(singled, whole),
-            f"of the {'synthetic ' if record.get('synthetic') else ''}{who}, by all "
-            f"{left['columns']} released columns: not promised",
+            f"of the {'synthetic ' if record.synthetic else ''}{who}, by all "
+            f"{left.columns} released columns: not promised",
         )
 
 
-def _worth(record: Mapping[str, Any], audience: Audience) -> Iterator[Card]:
-    internal, loss = audience == "internal", record.get("loss")
+def _worth(record: Shown, audience: Audience) -> Iterator[Card]:
+    internal, loss = audience == "internal", record.loss
     if loss is not None:
         text = f"{loss:.3f}" if internal else f"about {loss:.2f}"
         yield Card("Information loss", text, "from 0, unchanged, to 1, nothing left")
-    workload = record.get("queries") or {}
-    if internal and workload.get("mean_relative_error") is not None:
-        asked = workload["queries"]
-        answered = sum(query.get("relative_error") is not None for query in asked)
+    workload = record.queries if internal and isinstance(record, ReleaseRecord) else None
+    if workload is not None and workload.mean_relative_error is not None:
+        asked = workload.queries
+        answered = sum(query.relative_error is not None for query in asked)
         note = f"mean over {answered} of {len(asked)} {'query' if len(asked) == 1 else 'queries'}"
-        yield Card("Query error", share(workload["mean_relative_error"]), note)
+        yield Card("Query error", share(workload.mean_relative_error), note)

@@ -9,20 +9,29 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, get_type_hints
+from typing import Any
 
-from dbdeid.report.content.audience import public
+from dbdeid.data.json import JsonObject
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.report.content.audience import Audience, public
 from dbdeid.report.content.commands import commands
-from dbdeid.report.content.record import Audience, Record
 from dbdeid.report.content.remains import sentences
 
 SCHEMA = "dbdeid.manifest/1"
-# What a page shows of a record; nothing is passed on because it happens to be there.
-_SHOWN = tuple(get_type_hints(Record))
+# What a page shows of a record, in this order; nothing is passed on because it happens to be there.
+_SHOWN = (
+    *("release", "method", "version", "created", "source", "source_rows", "source_subjects"),
+    *("released_rows", "suppressed_rows", "classes", "smallest_class", "verified", "warnings"),
+    *("objections", "columns", "privacy", "null_policy", "accept", "method_parameters"),
+    *("transformation", "loss", "metrics", "column_loss", "search", "verification", "remains"),
+    *("readings", "downcoded", "suppressed_subjects", "counterfeit_rows", "relocated_rows"),
+    *("recoding", "padding", "masked", "risk", "histogram", "queries", "models"),
+    *("distributions", "seconds", "exports", "content", "useless", "spec_text"),
+)
 
 
 def manifest(
-    record: Mapping[str, Any] | Record, audience: Audience, files: Mapping[str, str] | None = None
+    record: ReleaseRecord, audience: Audience, files: Mapping[str, str] | None = None
 ) -> str:
     """The manifest of one release as JSON text, the same for the same record.
 
@@ -32,19 +41,20 @@ def manifest(
         files: SHA-256 of what lies with it, by name: the files of the release, and its page. None
             where the release is in no file.
     """
-    shown = dict(record) if audience == "internal" else public(record)
-    if not isinstance(shown.get("content"), Mapping):  # an earlier version kept a sum of hashes
-        shown.pop("content", None)
+    private = record if audience == "internal" else None
+    shown = private or public(record)
+    told = shown.to_dict()
+    if shown.content is None or shown.content.release is None:  # once it was a sum of hashes
+        told.pop("content", None)
     elif files:
-        shown["content"] = {**shown["content"], "files": dict(sorted(files.items()))}
-    counted = "records" if shown.get("source_subjects") is None else "subjects"
-    if audience == "public":  # which only says whether rows or people are counted
-        shown.pop("source_subjects", None)
-    parts = {key: shown[key] for key in _SHOWN if shown.get(key) not in (None, [], {}, "")}
-    lead = {"trial": True} if parts.pop("trial", False) else {}
-    document = {"schema": SCHEMA, "audience": audience, **lead, **parts, "counted": counted}
-    document["sentences"] = sentences(shown, audience).to_dict()
-    document["verify"] = commands(shown)
+        told["content"] = {**shown.content.to_dict(), "files": dict(sorted(files.items()))}
+    parts = {key: told[key] for key in _SHOWN if told.get(key) not in (None, [], {}, "")}
+    document: JsonObject = {"schema": SCHEMA, "audience": audience}
+    if private and private.trial:
+        document["trial"] = True
+    document |= {**parts, "counted": "subjects" if shown.by_subject else "records"}
+    document["sentences"] = plain(sentences(shown, audience).to_dict())
+    document["verify"] = plain(commands(shown))
     return json.dumps(plain(document, _short), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.notebook_charts import coloured, verdict
@@ -29,23 +30,23 @@ PAIRS_SHOWN = 5  # of columns whose association changed, those that changed most
 DECIMALS = 4
 
 
-def run_html(record: Mapping[str, Any]) -> str:
+def run_html(record: ReleaseRecord) -> str:
     """A release: how many records, what was promised and found, what was lost, and how large
     classes are.
 
     Args:
-        record: as the book keeps it.
+        record: of the release.
     """
-    rows = bars(record.get("histogram") or (), k_of(record))
-    checks = (record.get("verification") or {}).get("promises") or ()
+    rows = bars(record.histogram, k_of(record))
+    checks = record.verification.promises if record.verification is not None else ()
     return _rendered(
         "run",
         r=record,
         told=sentences(record),
         verdict=verdict_of(record),
         beside=briefly(record),
-        promises=sorted(checks, key=lambda check: bool(check["holds"])),
-        levels=_levels(record["transformation"]),
+        promises=sorted(checks, key=lambda check: bool(check.holds)),
+        levels=_levels(record.transformation),
         plot=coloured(bar_chart(rows, "records")) if rows else None,
         question=MEASURES["records"],
     )

@@ -6,18 +6,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbdeid.data.figures import count, number, share
+from dbdeid.data.json import Json, JsonObject
+from dbdeid.record.findings import Check, Promise, Risk, RiskChange
+from dbdeid.record.making import Column
+from dbdeid.record.public_record import (
+    PublicCheck,
+    PublicColumn,
+    PublicPromise,
+    PublicRisk,
+    Shown,
+)
+from dbdeid.record.release_record import LABELS_SHOWN, ReleaseRecord
+from dbdeid.record.usefulness import Query, Share
 from dbdeid.report.cards import by_class, cards
-from dbdeid.report.charts.charts import MEASURES, bar_chart, bars
+from dbdeid.report.charts.charts import MEASURES, Bar, bar_chart, bars
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.recipients import recipients
 from dbdeid.report.content import terms
-from dbdeid.report.content.audience import about, public
+from dbdeid.report.content.audience import Audience, about, public
 from dbdeid.report.content.commands import commands, k_of, pseudonym_of
 from dbdeid.report.content.landmarks import chosen
 from dbdeid.report.content.metric_terms import metric_words
@@ -25,7 +38,6 @@ from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import moved_of, padding_of
 from dbdeid.report.content.policies import pieces
 from dbdeid.report.content.proof import apart, at_least, briefly
-from dbdeid.report.content.record import Audience, Record
 from dbdeid.report.content.remains import briefly as briefly_unique
 from dbdeid.report.content.remains import sentences, verdict
 from dbdeid.utility.common.metric import Words
@@ -33,6 +45,7 @@ from dbdeid.utility.common.metric import Words
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_Checked = TypeVar("_Checked", bound=Promise | PublicPromise | Check | PublicCheck)
 _HERE = Path(__file__).parent
 # A workload of more queries is told by those with the greatest errors; the rest is folded.
 LONG_WORKLOAD, WORST = 15, 10
@@ -40,11 +53,11 @@ LONG_WORKLOAD, WORST = 15, 10
 _WHOLE = ("local_recoding", "policy", "condensation", "microaggregation")
 
 
-def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") -> str:
+def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
     """The page of one release as HTML.
 
     Args:
-        record: a `Record` as the catalog keeps it; sections without values are left out.
+        record: of the release; sections without values are left out.
         audience: `internal` shows everything; `public` what `audience.public` lets through.
 
     Raises:
@@ -52,65 +65,70 @@ def render(record: Mapping[str, Any] | Record, audience: Audience = "internal") 
     """
     if audience not in ("internal", "public"):
         raise ValueError(f"audience is internal or public, not {audience!r}")
-    shown = dict(record) if audience == "internal" else public(record)
+    private = record if audience == "internal" else None
+    shown = private or public(record)
     padding, moved = padding_of(shown), moved_of(shown)
     # no record is taken out
-    whole = padding or moved or record["method"] in _WHOLE
+    whole = padding is not None or moved is not None or record.method in _WHOLE
     limit = 0.0 if whole else _parameters(record).get("suppression_limit")
-    suppressed = record["suppressed_rows"]
-    queries = _queries(shown)
-    told = _suppressed(suppressed, limit, audience)
+    told = _suppressed(record.suppressed_rows, limit, audience)
+    queries = private.queries.queries if private and private.queries else ()
+    promises: Sequence[Promise | PublicPromise] = ()
+    hygiene: Sequence[Check | PublicCheck] = ()
+    if shown.verification is not None:
+        promises, hygiene = shown.verification.promises, shown.verification.hygiene
     view = {
         "r": shown,
         "audience": audience,
         "suppressed": told,
-        "sentences": sentences(shown, audience, None if audience == "internal" else told),
+        "sentences": sentences(shown, audience, None if private else told),
         "verdict": verdict(shown),
         "beside": briefly_unique(shown),
         "cards": cards(shown, audience),
         "by_class": by_class(shown),
         "padding": padding,
-        "synthetic": shown.get("synthetic"),
+        "synthetic": shown.synthetic,
         "moved": moved,
         "whole": whole,
         "local": _local(shown),
-        "models": [model_words(model) for model in shown.get("privacy") or ()],
+        "models": [model_words(model) for model in shown.privacy or ()],
         "model_terms": _model_terms(shown),
-        "columns": [_column(column, shown) for column in shown.get("columns") or ()],
+        "columns": [_column(column, shown) for column in shown.columns],
         "parameters": _parameters(shown),
         "losses": _losses(shown),
         "metrics": _metrics(shown),
         "risks": _risks(shown),
         "charts": _charts(shown),
-        "promises": _failing_first((shown.get("verification") or {}).get("promises")),
-        "hygiene": _failing_first((shown.get("verification") or {}).get("hygiene")),
-        "search": _search(shown),
-        "frontier": _frontier(shown),
+        "promises": _failing_first(promises),
+        "hygiene": _failing_first(hygiene),
+        "search": private.search if private else None,
+        "frontier": _frontier(private.frontier) if private and private.frontier else None,
         "queries": queries,
         "worst": _worst(queries),
-        "distributions": _distributions(shown),
-        "recipients": recipients(shown),
+        "distributions": _distributions(private) if private else [],
+        "recipients": recipients(private) if private else None,
         "longest": _longest(queries),
         "commands": commands(shown),
         "pseudonym": pseudonym_of(shown),
         "terms": terms,
         "promise_names": _promise_names(shown),
     }
-    view["sections"] = _sections(view)
+    view["sections"] = _sections(view, private.spec_text if private else None)
     return environment().get_template("page.html.j2").render(view)
 
 
-def _suppressed(records: int | None, limit: float | None, audience: Audience) -> str | None:
+def _suppressed(records: int | None, limit: Json, audience: Audience) -> str | None:
     """How many records were suppressed, as far as the audience may know; None: nobody knows."""
     if records is None:
         return None
-    return count(records) if audience == "internal" else about(records, limit)
+    known = limit if isinstance(limit, int | float) else None
+    return count(records) if audience == "internal" else about(records, known)
 
 
-def _sections(view: Mapping[str, Any]) -> dict[str, str]:
+def _sections(view: Mapping[str, Any], specification: str | None) -> dict[str, str]:
     """The sections that have something to show, by id, with their titles."""
-    record, risks = view["r"], view["risks"]
-    compared = risks and len(risks[0]["cells"]) > 1
+    risks = view["risks"]
+    compared = risks and len(risks[0].cells) > 1
     searched = (view["search"] and not view["synthetic"]) or not terms.SEARCH_PARAMETERS.isdisjoint(
         view["parameters"]
     )
@@ -132,7 +150,7 @@ def _sections(view: Mapping[str, Any]) -> dict[str, str]:
             ("queries", "Query errors", view["queries"]),
             ("verify", "Verify it yourself", view["commands"]),
             ("glossary", "Terms", True),
-            ("specification", "Specification", record.get("spec_text")),
+            ("specification", "Specification", specification),
         )
         if present
     }
@@ -156,11 +174,12 @@ def environment() -> Environment:
     return env
 
 
-def proven(search: Mapping[str, Any], objective: str) -> str:
+def proven(optimal: bool, objective: str, gap: float | None, bound: float | None) -> str:
     """What is proven of what a search found, in words."""
-    if search.get("proven_optimal"):
+    if optimal:
         return "proven: no other choice of levels within the limits is better"
-    return f"not proven: a better choice of levels may exist{apart(search, objective)}"
+    known = apart(gap, bound, objective)
+    return f"not proven: a better choice of levels may exist{known}"
 
 
 def plain(value: Any) -> str:
@@ -183,24 +202,24 @@ def plain(value: Any) -> str:
             return str(value)
 
 
-def _model_terms(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _model_terms(record: Shown) -> tuple[tuple[str, str], ...]:
     """The declared models for the glossary, each once."""
-    names = dict.fromkeys(model.get("model") for model in record.get("privacy") or ())
+    names = dict.fromkeys(str(model.get("model")) for model in record.privacy or ())
     return tuple(kind.words for name in names if (kind := model_called(name)))
 
 
-def _promise_names(record: Mapping[str, Any]) -> dict[str, str]:
+def _promise_names(record: Shown) -> dict[str, str]:
     """What each promise is called that was verified."""
     found = {}
-    for promise in (record.get("verification") or {}).get("promises") or ():
-        name = promise["model"]
+    for promise in record.verification.promises if record.verification is not None else ():
+        name = promise.model
         kind = model_called(name)
         named = kind.words.name if kind else terms.PROMISES.get(name, name.replace("_", " "))
         found[name] = named
     return found
 
 
-def model_words(model: Mapping[str, Any]) -> str:
+def model_words(model: JsonObject) -> str:
     """A privacy model in words: `k-anonymity (k = 5)`."""
     model_name = str(model.get("model", ""))
     kind = model_called(model_name)
@@ -209,66 +228,103 @@ def model_words(model: Mapping[str, Any]) -> str:
     return f"{name} ({values})" if values else name
 
 
-def _parameters(record: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(record: Shown) -> JsonObject:
     """The method's parameters that are set, with the defaults that decide on protection."""
-    given = record.get("method_parameters")
-    defaults: dict[str, Any] = {}
-    if given is not None and record["method"] == "full_domain":
+    given = record.method_parameters
+    defaults: JsonObject = {}
+    if given is not None and record.method == "full_domain":
         defaults = {"suppression_limit": 0.0, "suppressed": "drop"}
-    if given is not None and record["method"] == "counterfeit":
+    if given is not None and record.method == "counterfeit":
         given = {**given, "h": given.get("h") or "auto"}
     return defaults | {name: value for name, value in (given or {}).items() if value is not None}
 
 
-def _local(record: Mapping[str, Any]) -> bool:
-    """Whether each class has levels of its own; records of older runs tell by the method."""
-    borrowed = _parameters(record).get("recoding") == "borrow"
-    return bool(record.get("recoding", "local" if borrowed else "global") == "local")
+def _local(record: Shown) -> bool:
+    """Whether each class has levels of its own."""
+    return record.recoding == "local"
 
 
-def _column(column: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """One row of the table of columns.
+
+    Attributes:
+        name: of the column.
+        role: in words.
+        released: whether it leaves.
+        type: in the release, or else in the source.
+        from_type: in the source.
+        level: of its hierarchy, or that it differs class by class.
+        height: the top level, where the level is a number.
+        labels: those that occur most.
+        hierarchy: in a line.
+        weight: of its loss.
+        reason: the owner's words.
+        accept: what the owner accepts of it.
+    """
+
+    name: str
+    role: str
+    released: bool
+    type: str | None
+    from_type: str | None
+    level: int | str | None
+    height: int | None
+    labels: tuple[str, ...]
+    hierarchy: str | None
+    weight: float
+    reason: str | None
+    accept: str | None
+
+
+def _column(column: Column | PublicColumn, record: Shown) -> ColumnRow:
     """One row of the table of columns; only quasi-identifiers show labels."""
-    role = str(column.get("role", ""))
-    quasi, pseudonym = role == "quasi_identifier", bool(column.get("pseudonym"))
-    level = column.get("level", (record.get("transformation") or {}).get(column["name"]))
-    labels = list(column.get("labels") or ())[:8] if quasi else []
+    role, pseudonym = column.role, column.pseudonym
+    quasi = role == "quasi_identifier"
+    level: int | str | None = column.level
+    if level is None and isinstance(record, ReleaseRecord):
+        level = record.transformation.get(column.name)
     if level is None and _local(record):
         level = "class by class"
-    return {
-        "name": column["name"],
-        "role": terms.ROLES.get(role, role) + (", as a pseudonym" if pseudonym else ""),
-        "released": pseudonym or role not in ("identifier", "drop"),
-        "type": column.get("released_type") or column.get("type"),
-        "from_type": column.get("type"),
-        "level": level if quasi else None,
-        "height": column.get("height") if quasi and isinstance(level, int) else None,
-        "labels": ["(missing)" if label is None else label for label in labels],
-        "hierarchy": column.get("hierarchy"),
-        "weight": column.get("weight", 1),
-        "reason": column.get("reason"),
-        "accept": column.get("accept"),
-    }
+    private = column if isinstance(column, Column) else None
+    return ColumnRow(
+        name=column.name,
+        role=terms.ROLES.get(role, role) + (", as a pseudonym" if pseudonym else ""),
+        released=pseudonym or role not in ("identifier", "drop"),
+        type=column.released_type or column.type,
+        from_type=column.type,
+        level=level if quasi else None,
+        height=column.height if quasi and isinstance(level, int) else None,
+        labels=tuple(
+            "(missing)" if label is None else label
+            for label in (column.labels[:LABELS_SHOWN] if quasi else ())
+        ),
+        hierarchy=private.hierarchy if private else None,
+        weight=private.weight if private else 1,
+        reason=column.reason,
+        accept=column.accept,
+    )
 
 
-def _losses(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _losses(record: Shown) -> list[tuple[str, float]]:
     """Loss of each column, greatest first."""
-    losses = record.get("column_loss") or {
-        column["name"]: column.get("loss") for column in record.get("columns") or ()
-    }
+    losses = record.column_loss
+    if not losses and isinstance(record, ReleaseRecord):
+        losses = {column.name: column.loss for column in record.columns}
     known = [(name, loss) for name, loss in losses.items() if loss is not None]
     return sorted(known, key=lambda pair: -pair[1])
 
 
 def _metrics(
-    record: Mapping[str, Any],
+    record: Shown,
 ) -> list[tuple[Words, float | None, dict[str, float | None]]]:
     """The metrics with their definitions, loss first, and what they are by column, if anything.
 
     One that has no figure of its own has a row for each column, which names it.
     """
-    values = dict(record.get("metrics") or {})
-    if record.get("loss") is not None:
-        values = {"loss": record["loss"]} | values
+    values = record.metrics
+    if record.loss is not None:
+        values = {"loss": record.loss, **values}
     rows = [name for name in values if "." not in name or name.partition(".")[0] not in values]
     return [
         (
@@ -284,56 +340,82 @@ def _part(name: str, whole: str) -> bool:
     return name.startswith(f"{whole}.")
 
 
-def _risks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row for each measure of risk: its words, and a cell for each known table."""
-    risk = record.get("risk") or {}
-    tables = [table for table in ("before", "after") if risk.get(table)]
+@dataclass(frozen=True, slots=True)
+class RiskCell:
+    """A measure of risk of one table, and the share of 1 that its bar shows; None: no bar."""
+
+    text: str
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RiskRow:
+    """A measure of risk: its words, and a cell for each known table."""
+
+    title: str
+    meaning: str
+    cells: dict[str, RiskCell]
+
+
+def _risks(record: Shown) -> list[RiskRow]:
+    """One row for each measure of risk."""
+    tables: dict[str, Risk | PublicRisk] = {}
+    if isinstance(record.risk, RiskChange) and record.risk.before is not None:
+        tables["before"] = record.risk.before
+    if record.risk is not None and record.risk.after is not None:
+        tables["after"] = record.risk.after
     return [
-        {
-            "title": title,
-            "meaning": meaning,
-            "cells": {table: _risk(risk[table], key) for table in tables},
-        }
+        RiskRow(title, meaning, {table: _risk(risk, key) for table, risk in tables.items()})
         for key, title, meaning in terms.RISK
         # below a class of 1 nobody is at risk, whoever is unique
         if tables and (key != "records_at_risk" or by_class(record))
     ]
 
 
-def _risk(risk: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """One cell: its text, and the share of 1 that its bar shows (None: no bar)."""
-    value = risk.get(key)
+def _risk(risk: Risk | PublicRisk, key: str) -> RiskCell:
+    value = getattr(risk, key)
     if key in ("records", "classes", "k"):
-        return {"text": count(value), "share": None}
+        return RiskCell(count(value), None)
     if key in ("highest_risk", "average_risk"):
-        return {"text": share(value), "share": value or 0.0}
-    part = (value or 0) / risk["records"] if risk.get("records") else 0.0
-    return {"text": f"{count(value)} ({share(part)})" if part else count(value), "share": part}
+        return RiskCell(share(value), value or 0.0)
+    part = (value or 0) / risk.records if risk.records else 0.0
+    return RiskCell(f"{count(value)} ({share(part)})" if part else count(value), part)
 
 
-def _charts(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The class-size histogram: its ranges, and one chart each of classes and records."""
-    rows = bars(record.get("histogram") or (), k_of(record))
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The class-size histogram: its ranges, and one chart each of classes and records.
+
+    Attributes:
+        rows: the ranges.
+        low: whether some classes are smaller than k.
+        titles: of the charts.
+        classes: the chart of classes.
+        records: the chart of records.
+    """
+
+    rows: list[Bar]
+    low: bool
+    titles: Mapping[str, str]
+    classes: str
+    records: str
+
+
+def _charts(record: Shown) -> Sizes | None:
+    """The class-size histogram, drawn; None where it is not known."""
+    rows = bars(record.histogram, k_of(record))
     if not rows:
         return None
-    return {
-        "rows": rows,
-        "low": any(row.low and row.classes for row in rows),
-        "titles": MEASURES,
-        "classes": bar_chart(rows, "classes"),
-        "records": bar_chart(rows, "records"),
-    }
+    low = any(row.low and row.classes for row in rows)
+    return Sizes(rows, low, MEASURES, bar_chart(rows, "classes"), bar_chart(rows, "records"))
 
 
-def _failing_first(checks: list[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
-    return sorted(checks or (), key=lambda check: bool(check["holds"]))
+def _failing_first(checks: Sequence[_Checked]) -> list[_Checked]:
+    return sorted(checks, key=lambda check: bool(check.holds))
 
 
-def _frontier(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _frontier(found: Mapping[str, Any]) -> Mapping[str, Any]:
     """The frontier that a policy was chosen from, drawn, and the policy."""
-    found = record.get("frontier")
-    if not found:
-        return None
     point = chosen(found)
     assert point is not None
     columns = [
@@ -349,49 +431,50 @@ def _frontier(record: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _search(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The search as recorded, with every key present."""
-    keys = ("lattice_size", "checked", "proven_optimal", "lower_bound", "gap", "interrupted")
-    search = record.get("search")
-    return dict.fromkeys(keys) | search if search else None
-
-
-def _queries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The workload's queries as declared, with every key present."""
-    keys = ("sql", "groups", "lost", "invented", "relative_error", "mean_group_error", "refused")
-    blank = dict.fromkeys((*keys, "within_bounds", "seconds_source", "seconds_release"))
-    return [
-        blank | {"aggregates": []} | query
-        for query in (record.get("queries") or {}).get("queries") or ()
-    ]
-
-
-def _worst(queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _worst(queries: Sequence[Query]) -> Sequence[Query]:
     """Of a long workload what is read first: refusals, and the greatest errors; else all of it."""
     if len(queries) <= LONG_WORKLOAD:
         return queries
-    order = sorted(queries, key=lambda q: (q["refused"] is None, -(q["relative_error"] or 0.0)))
+    order = sorted(queries, key=lambda q: (q.refused is None, -(q.relative_error or 0.0)))
     return order[:WORST]
 
 
-def _distributions(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A column before and after.
+
+    Attributes:
+        name: of the column.
+        rows: its values.
+        longest: what a full bar is.
+        distance: between the two; None where it was not measured.
+        open: whether it is a quasi-identifier, whose values are shown at once.
+    """
+
+    name: str
+    rows: Sequence[Share]
+    longest: float
+    distance: float | None
+    open: bool
+
+
+def _distributions(record: ReleaseRecord) -> list[Drawn]:
     """The columns before and after, each with the length of a full bar and its distance."""
-    metrics = record.get("metrics") or {}
-    roles = {c["name"]: c.get("role") for c in record.get("columns") or ()}
+    roles = {c.name: c.role for c in record.columns}
     return [
-        {
-            "name": drawn["column"],
-            "rows": drawn["rows"],
-            "longest": max(max(row["source"], row["released"]) for row in drawn["rows"]) or 1.0,
-            "distance": metrics.get(f"distribution.{drawn['column']}"),
-            "open": roles.get(drawn["column"]) == "quasi_identifier",
-        }
-        for drawn in record.get("distributions") or ()
-        if drawn["rows"]
+        Drawn(
+            name=drawn.column,
+            rows=drawn.rows,
+            longest=max(max(row.source, row.released) for row in drawn.rows) or 1.0,
+            distance=record.metrics.get(f"distribution.{drawn.column}"),
+            open=roles.get(drawn.column) == "quasi_identifier",
+        )
+        for drawn in record.distributions
+        if drawn.rows
     ]
 
 
-def _longest(queries: list[dict[str, Any]]) -> float:
+def _longest(queries: Sequence[Query]) -> float:
     """The relative error that a full bar shows: 1, or the largest when that is more."""
-    errors = [query["relative_error"] for query in queries]
+    errors = [query.relative_error for query in queries]
     return max([1.0, *(float(e) for e in errors if e is not None and math.isfinite(e))])

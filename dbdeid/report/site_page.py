@@ -2,85 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dbdeid.report.content.audience import public
-from dbdeid.report.content.record import Audience
+from dbdeid.record.public_record import Shown
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.usefulness import Expectation
+from dbdeid.report.content.audience import Audience, public
 from dbdeid.report.content.remains import briefly
 from dbdeid.report.page import environment, model_words
 
 
-def render(releases: Sequence[Mapping[str, Any]], audience: Audience) -> str:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A release of a project as its first page lists it.
+
+    Attributes:
+        release: its name.
+        page: the name of its report; None: there is none.
+        record: of its last run; None: it was never run.
+        spec: the path of its specification.
+        upstream: names of the releases that it is made of.
+        tags: of its specification.
+        changed: whether the specification differs from the one that was run.
+        state: published, trial, withdrawn or preview.
+        status: of the last run; None: none.
+        message: why that did not succeed.
+        verified: whether it was, and nothing says otherwise.
+        failed_test: why the last test of it failed; None where it did not.
+        expectations: what the last test of it, or else the run, found of each.
+    """
+
+    release: str
+    page: str | None
+    record: ReleaseRecord | None
+    spec: str
+    upstream: Sequence[str]
+    tags: Sequence[str]
+    changed: bool
+    state: str
+    status: str | None
+    message: str | None
+    verified: bool
+    failed_test: str | None = None
+    expectations: Sequence[Expectation] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the page tells of a release from its record; that of one that was never run is empty."""
+
+    models: Sequence[str] = ()
+    beside: str | None = None
+    released_rows: int | None = None
+    smallest_class: int | None = None
+    loss: float | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the page: `of` is what only the owner is told of."""
+
+    release: str
+    page: str | None
+    told: Told
+    verified: bool
+    of: Listed | None = None
+    preview: bool = False
+    missed: Sequence[Expectation] = ()
+    queries: float | None = None
+
+
+def render(releases: Sequence[Listed], audience: Audience) -> str:
     """The page as HTML.
 
     Args:
-        releases: of each its `release`, `page` (None: there is no report), `record` (None: it was
-            never run), `spec`, `upstream` (names), `tags`, `changed` (whether the spec differs
-            from the one that was run), `status` and `message` of the last run (None: none),
-            `verified` (whether nothing says otherwise), its `state` (published, trial, withdrawn
-            or preview), and what it was last `tested` to be.
+        releases: in the order of the page.
         audience: `public` leaves out what is not verified, and all but what the public pages tell.
     """
     if audience == "public":
-        rows = [_public(release) for release in releases if _is_public(release)]
+        found = map(_public, releases)
+        rows = [row for row in found if row is not None]
     else:
         rows = [_internal(release) for release in releases]
     counts = {
-        "verified": sum(bool(row["verified"]) for row in rows),
-        "undone": sum(row.get("status") not in (None, "success") for row in rows),
-        "missed": sum(bool(row.get("missed")) for row in rows),
+        "verified": sum(bool(row.verified) for row in rows),
+        "undone": sum(
+            row.of is not None and row.of.status not in (None, "success") for row in rows
+        ),
+        "missed": sum(bool(row.missed) for row in rows),
     }
     template = environment().get_template("site.html.j2")
     return template.render(rows=rows, audience=audience, counts=counts)
 
 
-def _is_public(release: Mapping[str, Any]) -> bool:
-    return bool(release["verified"]) and release["page"] is not None
+def _public(release: Listed) -> Row | None:
+    """Nothing but what the public page of the release tells; None where it has none."""
+    if not release.verified or release.page is None or release.record is None:
+        return None
+    shown = public(release.record)
+    return Row(shown.release, release.page, _told(shown), shown.verified)
 
 
-def _public(release: Mapping[str, Any]) -> dict[str, Any]:
-    """Nothing but what the public page of the release tells."""
-    shown = public(release["record"])
-    return {"release": shown["release"], "page": release["page"], **_told(shown)}
+def _told(record: Shown) -> Told:
+    return Told(
+        models=[model_words(model) for model in record.privacy or ()],
+        beside=briefly(record),
+        released_rows=record.released_rows,
+        smallest_class=record.smallest_class,
+        loss=record.loss,
+        created=record.created,
+    )
 
 
-def _told(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "models": [model_words(model) for model in record.get("privacy") or ()],
-        "verified": record["verified"],
-        "beside": briefly(record),
-        "released_rows": record["released_rows"],
-        "smallest_class": record["smallest_class"],
-        "loss": record.get("loss"),
-        "created": str(record["created"]),
-    }
-
-
-_NEVER: dict[str, Any] = {
-    "models": [],
-    "verified": None,
-    "beside": None,
-    "released_rows": None,
-    "smallest_class": None,
-    "loss": None,
-    "created": None,
-}
-
-
-def _internal(release: Mapping[str, Any]) -> dict[str, Any]:
-    record = release["record"]
-    told = _told(record) if record is not None else _NEVER
-    tested = release["tested"]
-    expectations = (record or {}).get("expectations") or []
-    if "expectations" in tested and "verified" in tested:
-        expectations = tested["expectations"]
-    row = {key: value for key, value in release.items() if key != "record"}
-    return {
-        **told,
-        **row,
-        "preview": record is not None and not record.get("verification"),
-        "expectations": expectations,
-        "missed": [e for e in expectations if not e["holds"]],
-        "queries": ((record or {}).get("queries") or {}).get("mean_relative_error"),
-    }
+def _internal(release: Listed) -> Row:
+    record = release.record
+    queries = record.queries if record is not None else None
+    return Row(
+        release=release.release,
+        page=release.page,
+        told=_told(record) if record is not None else Told(),
+        verified=release.verified,
+        of=release,
+        preview=record is not None and record.verification is None,
+        missed=[e for e in release.expectations if not e.holds],
+        queries=queries.mean_relative_error if queries is not None else None,
+    )

@@ -9,9 +9,8 @@ and never parts them. This module counts; docs/rerelease.md has the definitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,16 +189,12 @@ class Together:
         """Whether nothing was found, and all could be laid on each other."""
         return not (self.people or self.values) and self.ways < 2
 
-    def told(self) -> dict[str, Any]:
-        """The finding as plain values."""
-        return asdict(self)
 
-
-def measured(laid: Sequence[Laid]) -> dict[str, Any]:
+def measured(laid: Sequence[Laid]) -> Together:
     """What releases tell together, of each way in which they tell records apart.
 
     Returns:
-        releases, k, people, smallest, already, ways; see `Together`.
+        The finding without sensitive values, and without what would have to be withdrawn.
     """
     people = already = 0
     smallest: list[int] = []
@@ -210,14 +205,14 @@ def measured(laid: Sequence[Laid]) -> dict[str, Any]:
         if found.any():
             people = max(people, one.number(found))
             already = max(already, one.number(one.already(found)))
-    return {
-        "releases": sum(len(one.which) for one in laid),
-        "k": min(k for one in laid for k in one.k),
-        "people": people,
-        "smallest": min(smallest, default=None),
-        "already": already,
-        "ways": len(laid),
-    }
+    return Together(
+        releases=sum(len(one.which) for one in laid),
+        k=min(k for one in laid for k in one.k),
+        people=people,
+        smallest=min(smallest, default=None),
+        already=already,
+        ways=len(laid),
+    )
 
 
 def fewest(

@@ -9,8 +9,7 @@ of fewer than k people isolates them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,19 +87,17 @@ class Compared:
 
 
 def measured(
-    before: NDArray[np.int64], now: NDArray[np.int64], people: NDArray[np.int64], k: int
-) -> dict[str, Any]:
-    """What the sizes of joint classes tell.
+    before: NDArray[np.int64], now: NDArray[np.int64], people: NDArray[np.int64], called: Compared
+) -> Compared:
+    """A comparison with what the sizes of joint classes tell.
 
     Args:
         before: class in the earlier release, -1: not shown (shape: joint classes).
         now: class in this one, likewise.
         people: in each joint class.
-        k: people that each should have.
-
-    Returns:
-        shared, smallest, both, appeared, vanished, counted; see `Compared`.
+        called: the earlier release, and the people that each should have.
     """
+    k = called.k
     there, here = before >= 0, now >= 0
     # a class that both releases show whole tells with both what it tells alone, though counterfeit
     # records may be part of what it promises
@@ -113,14 +110,15 @@ def measured(
     sums = differences(before, now, people)
     apart = np.abs(sums)
     few = (apart > 0) & (apart < k)
-    return {
-        "shared": int(people[there & here].sum()),
-        "smallest": int(people.min()) if len(people) else None,
-        "both": of(small & there & here),
-        "appeared": of(small & ~there),
-        "vanished": of(small & ~here),
-        "counted": Groups(int(few.sum()), int(apart[few].sum())),
-    }
+    return replace(
+        called,
+        shared=int(people[there & here].sum()),
+        smallest=int(people.min()) if len(people) else None,
+        both=of(small & there & here),
+        appeared=of(small & ~there),
+        vanished=of(small & ~here),
+        counted=Groups(int(few.sum()), int(apart[few].sum())),
+    )
 
 
 def _alone(classes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -242,8 +240,3 @@ def _words(one: Compared) -> str:
 
 def _people(groups: Groups) -> str:
     return f"{groups.people} in {groups.groups} group{'s' if groups.groups != 1 else ''}"
-
-
-def told(found: Sequence[Compared]) -> list[dict[str, Any]]:
-    """The comparisons as plain values."""
-    return [asdict(one) for one in found]

@@ -5,7 +5,6 @@ docs/rerelease.md has the definitions, and what is not looked at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,12 +14,14 @@ from uuid import uuid4
 from numpy.typing import NDArray
 
 from dbdeid.bind.bound import Bound
+from dbdeid.data.json import plain
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.common.outcome import Written
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.privacy import LDiversity
+from dbdeid.record import comparison as kept_parts
 from dbdeid.rerelease import composition, same_source
 from dbdeid.rerelease.composition import Laid, Together, Withdraw
 from dbdeid.rerelease.equivalence_classes import (
@@ -62,7 +63,7 @@ class Rerelease:
     run: str
     shown: Relation | None
     rows: Relation | None
-    kept: Mapping[str, Any]
+    kept: kept_parts.Rerelease
     found: tuple[Compared, ...]
     together: Together | None
 
@@ -70,6 +71,18 @@ class Rerelease:
     def words(self) -> tuple[str, ...]:
         """What is told of it."""
         return (*words(self.found), *composition.words(self.together))
+
+    @property
+    def record(self) -> kept_parts.Rerelease:
+        """What is known of it, and what later releases are compared with."""
+        both = self.together
+        return self.kept.model_copy(
+            update={
+                "found": tuple(map(kept_parts.Beside.told_by, self.found)),
+                "together": kept_parts.Together.told_by(both) if both else None,
+                "words": self.words,
+            }
+        )
 
 
 def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease | None:
@@ -91,16 +104,16 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
     found = tuple(listed)
     own = now.shown(known)
     run = now.as_before or uuid4().hex
-    kept = {
-        "run": run,
-        "by": list(known.record) if own is not None else None,
-        "person": known.person,
-        "k": bound.spec.smallest_class,
-        "places": sorted(kept_place(p, work.home) for p in places),
-        "columns": [c.name for c in written.released.columns],
-        "sample": now.sample(known) if own is not None else None,
-        "identifiers": now.identifiers,
-    }
+    kept = kept_parts.Rerelease(
+        run=run,
+        by=known.record if own is not None else None,
+        person=known.person,
+        k=bound.spec.smallest_class,
+        places=tuple(sorted(kept_place(p, work.home) for p in places)),
+        columns=written.released.names,
+        sample=now.sample(known) if own is not None else None,
+        identifiers=tuple(map(tuple, now.identifiers)),
+    )
     strict(bound, found, both)
     if bound.file.trial:
         return Rerelease(run, None, None, kept, found, both)
@@ -209,7 +222,7 @@ class _Now:
         besides: list[_Beside] = []
         seen: dict[str, _Beside] = {}  # what runs have kept together is compared once
         for one in each_earlier(self._work, self._prepared.bound, self._places, unread):
-            number = (one.kept or {}).get("run")
+            number = one.kept.run if one.kept is not None else None
             if number in seen:
                 seen[number].runs.append(one.entry.run)
             elif (beside := self._beside(one, len(besides))) is not None:
@@ -241,16 +254,16 @@ class _Now:
 
         if kept is None:
             return unknown(called, NOT_KEPT)
-        called = replace(called, run=kept["run"], k=min(int(kept["k"]), self._k))
-        if kept["by"] is None:
-            return unknown(called, UNTOLD.format(method=entry.record["method"]))
-        before = one.book.published_by(kept["run"])
+        called = replace(called, run=kept.run, k=min(kept.k, self._k))
+        if kept.by is None:
+            return unknown(called, UNTOLD.format(method=one.record.method))
+        before = one.book.published_by(kept.run)
         if before is None:
             return None
         if one.elsewhere:
             return self._recognised(one, which, called, before)
         bound = self._prepared.bound
-        names = named_here(kept["by"], bound)
+        names = named_here(kept.by, bound)
         if names is None:
             return unknown(called, OTHERS)
         known = Known(names, self._known.person)
@@ -258,8 +271,8 @@ class _Now:
         if own is None:
             return unknown(called, UNTOLD.format(method=bound.spec.method.name))
         overlay = self._overlay(known, own)
-        people = same_column(kept["person"], known.person)
-        overlay.add(before, int(kept["k"]), which, people=people)
+        people = same_column(kept.person, known.person)
+        overlay.add(before, kept.k, which, people=people)
         return _Beside(one, [entry.run], self._drawn(called, one), known, mine)
 
     def _recognised(
@@ -268,8 +281,9 @@ class _Now:
         """A run of another table or file; None where that does not hold records of this one."""
         kept, bound = one.kept, self._prepared.bound
         assert kept is not None
-        names = named_here(kept["by"], bound)
-        if names is None and len(kept["by"]) != len(self._known.record):
+        assert kept.by is not None
+        names = named_here(kept.by, bound)
+        if names is None and len(kept.by) != len(self._known.record):
             return self._partly(one, called)
         # columns of other names may hold the same
         known = self._known if names is None else Known(names, self._known.person)
@@ -282,14 +296,13 @@ class _Now:
             least = same_source.SHARE_OF_ROWS
         if not shared or shared < least * smaller:
             return None
-        theirs = kept.get("sample")
+        theirs = kept.sample
         mine = self.sample(known) if theirs else None
         if theirs and mine and not same_source.agree(mine, theirs):
             return None
-        people = (kept["person"] is None) == (known.person is None)
-        self._overlay(known, own).add(before, int(kept["k"]), which, people=people)
-        source = str(one.entry.record.get("source") or "")
-        called = replace(called, source=source or "another table", records=shared)
+        people = (kept.person is None) == (known.person is None)
+        self._overlay(known, own).add(before, kept.k, which, people=people)
+        called = replace(called, source=one.record.source or "another table", records=shared)
         return _Beside(one, [one.entry.run], self._drawn(called, one), known, False)
 
     def _partly(self, one: Earlier, called: Compared) -> _Beside | None:
@@ -297,10 +310,10 @@ class _Now:
 
         Its records are told apart by all of them, so that the two cannot be laid on each other.
         """
-        theirs = (one.kept or {}).get("identifiers") or ()
+        theirs = one.kept.identifiers if one.kept is not None else ()
         if not any(same_source.hold_the_same(a, b) for a in self.identifiers for b in theirs):
             return None
-        source = str(one.entry.record.get("source") or "") or "another table"
+        source = one.record.source or "another table"
         told = replace(called, source=source, compared=False, reason=PARTLY)
         return _Beside(one, [one.entry.run], told, None, False)
 
@@ -333,12 +346,12 @@ class _Now:
         """The same with what draws of other records, or anew of the same, tell."""
         assert one.kept is not None
         exposed, counterfeits = 0, 0
-        record, rows = one.entry.record, None
-        now, then = bool(self._written.outcome.details.added), bool(record.get("counterfeit_rows"))
-        synthetic = bool(self._synthetic and record.get("synthetic"))
+        rows = None
+        now, then = bool(self._written.outcome.details.added), bool(one.record.counterfeit_rows)
+        synthetic = bool(self._synthetic and one.record.synthetic)
         redrawn = synthetic and not self._drawn_alike(one)
         if self.rows is not None:
-            rows = one.book.published_by(one.kept["run"], "published_rows")
+            rows = one.book.published_by(one.kept.run, "published_rows")
         both = self._exposed(one, rows) if rows is not None and (now or then) else None
         if both is not None:
             exposed, counterfeits = both.now, both.counterfeits
@@ -353,7 +366,7 @@ class _Now:
             exposed=exposed,
             counterfeits=counterfeits,
             exposed_before=both.before if both else None,
-            counterfeits_before=int(record.get("counterfeit_rows") or 0),
+            counterfeits_before=one.record.counterfeit_rows or 0,
             redrawn=redrawn,
             moments=synthetic,
         )
@@ -363,7 +376,7 @@ class _Now:
         assert one.kept is not None
         names = [q.name for q in self._prepared.quasi_identifiers]
         levels = one.entry.transformation
-        if one.kept["columns"] != [c.name for c in self._written.released.columns]:
+        if one.kept.columns != self._written.released.names:
             return None
         if {*levels} != {*names}:
             return None
@@ -373,7 +386,7 @@ class _Now:
             self._work.session,
             rows,
             tuple(levels[name] for name in names),
-            int(one.entry.record.get("counterfeit_rows") or 0),
+            one.record.counterfeit_rows or 0,
         )
 
     def _measured(
@@ -392,8 +405,8 @@ class _Now:
         values = None
         if together is not None and together.values:  # else none is left by two of them either
             values = dict(self._left(beside.way, [which])) or None
-        found = measured(before, now, people, beside.called.k)
-        return replace(beside.called, values=values, **found)
+        found = measured(before, now, people, beside.called)
+        return replace(found, values=values)
 
     def _together(self, laid: Mapping[Known, Laid]) -> Together | None:
         """What all of them tell, without what would have to be withdrawn."""
@@ -403,7 +416,7 @@ class _Now:
         for way, one in laid.items():
             for name, people in self._left(way, one.which):
                 values[name] = max(people, values.get(name, 0))
-        return Together(**composition.measured(list(laid.values())), values=values or None)
+        return replace(composition.measured(list(laid.values())), values=values or None)
 
     def _withdrawing(
         self,
@@ -431,8 +444,9 @@ class _Now:
         """Whether a run showed the same people together, and told them apart alike."""
         kept = one.kept
         assert kept is not None
-        then = Known(tuple(kept["by"]), kept["person"])
-        return (then, kept["k"]) == (self._known, self._k) and same_classes(before, now)
+        assert kept.by is not None
+        then = Known(kept.by, kept.person)
+        return (then, kept.k) == (self._known, self._k) and same_classes(before, now)
 
     def _left(self, way: Known, which: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Sensitive columns of which joint classes have too few values, with the people there."""
@@ -454,21 +468,21 @@ class _Now:
     def _alike(self, one: Earlier) -> bool:
         """Whether rows of the two can be equal: same columns, same levels."""
         assert one.kept is not None
-        names = [c.name for c in self._written.released.columns]
+        names = self._written.released.names
         node = self._written.outcome.node or ()
         levels = dict(zip((q.name for q in self._prepared.quasi_identifiers), node, strict=False))
-        return bool(one.kept["columns"] == names and one.entry.transformation == levels)
+        return bool(one.kept.columns == names and one.entry.transformation == levels)
 
     def _drawn_alike(self, one: Earlier) -> bool:
         """Whether the same records would be drawn of the same source."""
-        bound, record = self._prepared.bound, one.entry.record
+        bound, record = self._prepared.bound, one.record
         drawing = self._prepared.parameters.drawing
-        now = {
-            "draws": drawing.key if drawing else None,
-            "method_parameters": bound.spec.method.model_dump(exclude={"name"}),
-            "privacy": [{"model": m.model, **m.declared} for m in bound.models],
-        }
-        return bool(json.loads(json.dumps(now)) == {name: record.get(name) for name in now})
+        models = tuple(plain({"model": m.model, **m.declared}) for m in bound.models)
+        return (
+            record.draws == (drawing.key if drawing else None)
+            and record.method_parameters == plain(bound.spec.method.model_dump(exclude={"name"}))
+            and record.privacy == models
+        )
 
 
 def _sensitive(bound: Bound) -> dict[str, int]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -18,12 +17,13 @@ from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError
+from dbdeid.record.border import record_of
+from dbdeid.record.comparison import Rerelease
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.spec.file import read_text
 from dbdeid.workspace.atomic_files import remembered
 from dbdeid.workspace.release_files import PRIVATE
 from dbdeid.workspace.workplace import Workplace
-
-KEY = "rerelease"  # of the record of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,22 @@ class Earlier:
 
     Attributes:
         entry: the run.
+        record: all that is known of it.
         book: where it is remembered.
         folder: that the paths of the book start from; None for one in memory.
         elsewhere: whether its source is another place than ours, whatever lies there.
     """
 
     entry: Entry
+    record: ReleaseRecord
     book: Book
     folder: Path | None
     elsewhere: bool
 
     @property
-    def kept(self) -> Mapping[str, Any] | None:
+    def kept(self) -> Rerelease | None:
         """What the run kept to be compared with; None of earlier versions."""
-        kept: Mapping[str, Any] | None = self.entry.record.get(KEY)
-        return kept
+        return self.record.rerelease
 
 
 def each_earlier(
@@ -63,6 +64,9 @@ def each_earlier(
         bound: its spec.
         places: what its source reads.
         unread: gets the names of books that could not be read.
+
+    Raises:
+        DataError: a record of our own book is damaged.
     """
     session = work.session
     if work.book is not None:
@@ -88,7 +92,10 @@ def each_earlier(
         except DataError:
             unread.append(path.name)
             continue
-        yield from _of(Book(session, name), path.parent, bound, places)
+        try:
+            yield from _of(Book(session, name), path.parent, bound, places)
+        except DataError:  # of a record of that book
+            unread.append(path.name)
         session.detach(name)
 
 
@@ -96,15 +103,18 @@ def _of(book: Book, folder: Path | None, bound: Bound, places: frozenset[str]) -
     for entry, state in book.states():  # nobody else has a trial, a preview or a withdrawn run
         if state != "published":
             continue
-        elsewhere = not _same_source(entry, folder, bound, places)
-        if not elsewhere or (entry.record.get(KEY) or {}).get("by"):
-            yield Earlier(entry, book, folder, elsewhere)
+        record = record_of(entry)
+        kept = record.rerelease
+        elsewhere = not _same_source(entry, kept, folder, bound, places)
+        if not elsewhere or (kept is not None and kept.by):
+            yield Earlier(entry, record, book, folder, elsewhere)
 
 
-def _same_source(entry: Entry, folder: Path | None, bound: Bound, places: frozenset[str]) -> bool:
-    kept = entry.record.get(KEY)
+def _same_source(
+    entry: Entry, kept: Rerelease | None, folder: Path | None, bound: Bound, places: frozenset[str]
+) -> bool:
     if kept is not None:
-        return any(_found(place, folder) in places for place in kept["places"])
+        return any(_found(place, folder) in places for place in kept.places)
     try:  # a run of an earlier version: its spec names the source as ours does
         then = read_text(entry.spec).spec
     except SpecError:

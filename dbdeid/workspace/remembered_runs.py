@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.catalog import Book, Entry, State, Withdrawal
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
@@ -41,7 +41,7 @@ class Remembered:
         """What the run wrote: its table or target, then its exports, as the book calls them."""
         return self.entry.object, *self.entry.exports
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The run as JSON shows it; times are UTC."""
         entry, gone = self.entry, self.withdrawal
         return {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from dbdeid.errors import DataError
-from dbdeid.report.content.record import Audience
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.report.content.audience import Audience
 from dbdeid.report.manifest import SCHEMA, manifest
 from dbdeid.report.page import render
 from dbdeid.spec.file import SpecFile
@@ -25,7 +25,7 @@ def manifest_of(page: Path) -> Path | None:
 
 def write_record(
     path: Path,
-    record: Mapping[str, Any],
+    record: ReleaseRecord,
     audience: Audience,
     files: Mapping[str, str] | None = None,
 ) -> Path:
@@ -164,7 +164,7 @@ def _writing(path: Path) -> Iterator[None]:
 def pages(
     stage: Stage,
     final: Path,
-    record: Mapping[str, Any],
+    record: ReleaseRecord,
     audience: Audience,
     files: Mapping[str, str],
 ) -> tuple[Finished, Finished]:

@@ -17,6 +17,7 @@ from dbdeid.engine.catalog import Book, BookedFile, Entry
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError
+from dbdeid.record.border import record_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import dictionary_name, frontier_of, objects_of
 from dbdeid.spec.release_spec import ReleaseSpec
@@ -313,8 +314,7 @@ def previous_objects(work: Workplace, release: str) -> tuple[str, ...]:
         return ()
     if last.kind != "table":
         return (last.release,)
-    kept = last.record.get("companions", ["dictionary"])
-    return last.release, *(f"{last.release}_{what}" for what in kept)
+    return last.release, *(f"{last.release}_{what}" for what in record_of(last).companions)
 
 
 def check_source(work: Workplace, bound: Bound) -> None:

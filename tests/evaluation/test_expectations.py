@@ -16,10 +16,14 @@ from specs import owned, small
 import dbdeid
 from dbdeid.bind.read import read
 from dbdeid.errors import ExpectationError, SpecError, VerificationError
-from dbdeid.evaluation.expectations import judged
+from dbdeid.evaluation import expectations
+from dbdeid.record.border import from_json
+from dbdeid.record.usefulness import Expectation
 from dbdeid.spec.expect_spec import parse
 
 RECORD: dict[str, Any] = {
+    **{"release": "r", "method": "full_domain", "version": "0.2.0", "created": "2026-02-03"},
+    **{"source": "people", "verified": True},
     "source_rows": 200,
     "source_subjects": None,
     "released_rows": 190,
@@ -28,7 +32,7 @@ RECORD: dict[str, Any] = {
     "counterfeit_rows": 4,
     "classes": 12,
     "smallest_class": 5,
-    "risk": {"after": {"highest_risk": 0.2, "average_risk": 0.06}},
+    "risk": {"after": {"records": 190, "highest_risk": 0.2, "average_risk": 0.06}},
     "queries": {"mean_relative_error": 0.15, "within_bounds": 1.0},
     "metrics": {
         "loss": 0.25,
@@ -54,6 +58,10 @@ FOUND = {
 
 
 MEASURED = {"evaluate": {"metrics": ["loss"]}}
+
+
+def judged(expect: dict[str, str], kept: dict[str, Any]) -> tuple[Expectation, ...]:
+    return expectations.judged(expect, from_json(kept))
 
 
 def test_everything_that_can_be_expected_is_found() -> None:

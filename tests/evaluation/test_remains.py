@@ -18,6 +18,7 @@ from dbdeid.cli.text.release.verdict import released, verified
 from dbdeid.commands.report import write_report
 from dbdeid.evaluation import remains as counting
 from dbdeid.external import record as external_record
+from dbdeid.record.border import from_json, to_json
 from dbdeid.report.content.remains import Sentences, sentences
 from dbdeid.report.page import render
 
@@ -405,7 +406,7 @@ def test_the_use_is_told_with_what_was_not_answered(place: Path) -> None:
     result = dbdeid.run(asked | {"evaluate": {"queries": f"{place}/*.sql", "metrics": []}})
     use = sentences(result.record).use
     assert re.fullmatch(r"loss 0\.\d{4} \(0 none, 1 all\)", use[0])
-    mean = result.record["queries"]["mean_relative_error"]
+    mean = result.record.queries.mean_relative_error
     found = re.fullmatch(
         r"mean query error ([\d.]+)% over 1 of 2 questions, 1 not answered", use[1]
     )
@@ -484,8 +485,10 @@ def test_columns_that_were_not_counted_are_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_record_of_an_older_run_says_that_nothing_was_counted() -> None:
-    record = dict(zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1})).record)
-    del record["remains"]
+    result = zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))
+    kept = to_json(result.record)
+    del kept["remains"]
+    record = from_json(kept)
     told = sentences(record)
     assert told.not_promised == ("who is singled out by all released columns was not counted",)
     assert "promises verified" in render(record)

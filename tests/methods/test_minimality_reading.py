@@ -320,7 +320,7 @@ def test_of_people_with_several_records_nothing_is_measured(method: str) -> None
     more = {"source": source, "columns": columns, "subject": "person"}
     result = visits(method, accept=None, **more)
     assert not [name for name in result.metrics if name.startswith("minimality")]
-    assert [one["why"] for one in result.record["readings"]] == [SUBJECTS]
+    assert [one.why for one in result.record.readings] == [SUBJECTS]
 
 
 def test_a_safe_release_is_read_of_nobody() -> None:

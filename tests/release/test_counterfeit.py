@@ -23,6 +23,7 @@ from dbdeid.cli.text.release.verdict import released
 from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.engine.session import Settings
+from dbdeid.record.border import record_of
 from dbdeid.release.run import run as run_release
 from dbdeid.report.page import render
 from dbdeid.workspace.remembered_runs import remembered
@@ -663,11 +664,11 @@ def test_the_public_page_tells_the_number_of_real_records_only_where_a_catalog_d
     catalog: str,
 ) -> None:
     dbdeid.run(spec({"catalog": catalog, "h": 0.15}))
-    record = remembered(Path("owner.duckdb"))[0].entry.record
+    record = record_of(remembered(Path("owner.duckdb"))[0].entry)
     page = re.sub(r"(?s)<style>.*?</style>|<svg.*?</svg>", "", render(record, "public"))
     figures = set(re.findall(r"(?<![\w.#])\d+(?![\w.])", page))
-    assert str(record["released_rows"]) in figures
-    private = {str(ROWS), str(record["counterfeit_rows"])}
+    assert str(record.released_rows) in figures
+    private = {str(ROWS), str(record.counterfeit_rows)}
     assert (private <= figures) if catalog == "pool" else not private & figures
 
 

@@ -18,6 +18,7 @@ from dbdeid.cli.text.release.verdict import released
 from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.commands.verify_evaluate_export import verify as verify_release
 from dbdeid.engine.session import Settings
+from dbdeid.record.border import from_json
 from dbdeid.release.run import run as run_release
 from dbdeid.report.page import render
 
@@ -383,7 +384,7 @@ def test_it_is_told_wherever_it_matters_that_levels_differ() -> None:
     assert levels[0][1] > 1
     with duckdb.connect("owner.duckdb", read_only=True) as con:
         (kept,) = con.execute("SELECT record FROM deid.releases").fetchone()  # type: ignore[misc]
-    record = json.loads(kept)
+    record = from_json(json.loads(kept))
     for audience in ("internal", "public"):
         page = render(record, audience)
         assert "local: each class has levels of its own" in page

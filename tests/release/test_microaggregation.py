@@ -22,6 +22,7 @@ from dbdeid.cli.app import app
 from dbdeid.commands.explain import steps
 from dbdeid.commands.verify_evaluate_export import evaluate as evaluate_release
 from dbdeid.commands.verify_evaluate_export import verify as verify_release
+from dbdeid.record.border import from_json
 from dbdeid.report.page import render
 
 NAMES = ("age", "fee", "born", "seen", "sex", "smoker")
@@ -234,11 +235,11 @@ def test_reports_tell_of_the_groups() -> None:
     with duckdb.connect("owner.duckdb", read_only=True) as con:
         kept = con.execute("SELECT record FROM deid.releases").fetchall()[0][0]
     record = json.loads(kept)
-    page = render(record)
+    page = render(from_json(record))
     assert "the means of groups" in page
     assert f"{record['masked']['groups']} by tfrp" in page
     assert record["masked"]["smallest"] >= K
-    public = render(record, audience="public")
+    public = render(from_json(record), audience="public")
     assert "by tfrp, whose means" not in public
     assert "SSE / SST" not in public  # it tells how far the originals lie from the means
 

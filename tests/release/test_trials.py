@@ -210,7 +210,7 @@ def test_an_internal_report_says_when_its_promises_were_verified_and_what_no_lon
     result = zoo.run("out.yml")
     call("report", "out.yml", "-o", "page.html")
     page = Path("page.html").read_text()
-    assert f">{result.record['created'][:16].replace('T', ' ')} UTC<" in page
+    assert f">{result.record.created[:16].replace('T', ' ')} UTC<" in page
     with duckdb.connect("out.duckdb") as con:
         con.execute("UPDATE patients_public SET illness = 'asthma' WHERE rowid = 3")
     call("report", "out.yml", "-o", "page.html")

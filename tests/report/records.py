@@ -5,7 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from dbdeid.report.content.record import Column, Record, Release
+from dbdeid.record.border import from_json
+from dbdeid.report import manifest as manifests
+from dbdeid.report import page
+from dbdeid.report.content import audience as audiences
+from dbdeid.report.content.audience import Audience
 
 _COLUMNS = (
     ("sex", 0, 1, ["Female", "Male"], 0.0446),
@@ -17,7 +21,9 @@ _COLUMNS = (
 _SIZES = ((5, 60), (6, 44), (9, 20), (13, 24), (22, 25), (70, 18), (240, 9), (900, 4), (4196, 1))
 
 
-def _quasi(name: str, level: int, height: int, labels: list[str | None], loss: float) -> Column:
+def _quasi(
+    name: str, level: int, height: int, labels: list[str | None], loss: float
+) -> dict[str, Any]:
     return {
         "name": name,
         "role": "quasi_identifier",
@@ -33,7 +39,23 @@ def _quasi(name: str, level: int, height: int, labels: list[str | None], loss: f
     }
 
 
-def minimal() -> Release:
+def render(record: dict[str, Any], audience: Audience = "internal") -> str:
+    """The page of a record."""
+    return page.render(from_json(record), audience)
+
+
+def public(record: dict[str, Any]) -> dict[str, Any]:
+    """What the public is told of a record."""
+    shown = audiences.public(from_json(record)).to_dict()
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def manifest(record: dict[str, Any], audience: Audience) -> str:
+    """The manifest of a record."""
+    return manifests.manifest(from_json(record), audience)
+
+
+def minimal() -> dict[str, Any]:
     """Only the keys that every record has."""
     return {
         "release": "adult_public",
@@ -52,9 +74,9 @@ def minimal() -> Release:
     }
 
 
-def full() -> Record:
+def full() -> dict[str, Any]:
     """A record with every section."""
-    columns: list[Column] = [
+    columns: list[dict[str, Any]] = [
         {"name": "name", "role": "identifier", "type": "VARCHAR", "released_type": None},
         *(_quasi(*column) for column in _COLUMNS),
         {
@@ -255,7 +277,7 @@ def recipients() -> dict[str, Any]:
     return {"models": [cox, linear], "overall": summary}
 
 
-def failing() -> Record:
+def failing() -> dict[str, Any]:
     """A release that broke its promise."""
     record = deepcopy(full())
     record["verified"] = False

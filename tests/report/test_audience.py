@@ -7,11 +7,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from records import full, leaves, with_texts
+from records import full, leaves, manifest, public, render, with_texts
 
-from dbdeid.report.content.audience import about, public
-from dbdeid.report.manifest import manifest
-from dbdeid.report.page import render
+from dbdeid.report.content.audience import about
 
 DECLARED = {
     ("release",),

@@ -8,12 +8,13 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbdeid.record.findings import SizeCount
 from dbdeid.report.charts.charts import Bar, bar_chart, bars
 
 
 def rows(sizes: dict[int, int]) -> list[dict[str, int]]:
     return [
-        {"class_size": size, "classes": classes, "records": size * classes}
+        SizeCount(class_size=size, classes=classes, records=size * classes)
         for size, classes in sizes.items()
     ]
 

@@ -7,11 +7,10 @@ import math
 from typing import Any
 
 import pytest
-from records import full, minimal
+from records import full, manifest, minimal, public
 
-from dbdeid.report.content.audience import public
-from dbdeid.report.content.record import Audience
-from dbdeid.report.manifest import SCHEMA, manifest
+from dbdeid.report.content.audience import Audience
+from dbdeid.report.manifest import SCHEMA
 
 PRIVATE = (
     *("source_rows", "suppressed_rows", "seconds", "search", "queries", "models", "distributions"),

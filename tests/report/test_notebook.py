@@ -13,6 +13,7 @@ import pytest
 from records import full, minimal
 
 import dbdeid
+from dbdeid.record.border import from_json
 from dbdeid.report import notebook
 from dbdeid.report.charts import notebook_charts
 from dbdeid.workspace.progress_line import progress, telling
@@ -244,8 +245,8 @@ def test_a_check_of_a_release_made_elsewhere_shows_itself() -> None:
 
 
 def test_names_in_charts_stay_as_they_are() -> None:
-    record = {"column_loss": {"transparent": 0.5, "var(--bad)": 0.1}}
-    drawn = data(notebook_charts.run_charts(record)["loss"])
+    record = minimal() | {"column_loss": {"transparent": 0.5, "var(--bad)": 0.1}}
+    drawn = data(notebook_charts.run_charts(from_json(record))["loss"])
     assert {row["column"] for row in drawn} == set(record["column_loss"])
 
 
@@ -270,7 +271,7 @@ def test_cells_of_an_answer_are_escaped_and_many_are_cut() -> None:
 
 @pytest.mark.parametrize("make", [minimal, full])
 def test_records_of_any_run_are_shown(make: Any) -> None:
-    record = {"loss": None, "transformation": {}, **make()}
+    record = from_json(make())
     Balanced(notebook.run_html(record))
     assert all(standing_alone(chart) for chart in notebook_charts.run_charts(record).values())
 

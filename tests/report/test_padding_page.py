@@ -7,12 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from records import full, moved, padded
+from records import full, moved, padded, public, render
 
 from dbdeid.methods.counterfeit.draws import ALLOWED_RISK
 from dbdeid.report.content import padding
-from dbdeid.report.content.audience import public
-from dbdeid.report.page import render
 
 
 def text(record: Any, audience: Any) -> str:

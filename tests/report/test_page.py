@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, browser
-from records import failing, full, minimal, moved, padded, with_texts
+from records import failing, full, minimal, moved, padded, render, with_texts
 
-from dbdeid.report.page import plain, render
+from dbdeid.report.page import plain
 
 EVERY = {
     "columns": "What was released",

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from frontiers import document
-from records import full
+from records import full, render
 
 from dbdeid.methods.policy.frontier_figures import FrontierFigures, FrontierPoint, kept
-from dbdeid.report.page import render
 
 
 def figures(told: Mapping[str, Any]) -> FrontierFigures:

@@ -7,15 +7,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from records import full, recipients
+from records import full, recipients, render
 
+from dbdeid.record.usefulness import Coefficient
 from dbdeid.report.charts.recipients import forest_plot
-from dbdeid.report.page import render
 
 
 def coefficients() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = recipients()["models"][0]["coefficients"]
     return found
+
+
+def plot(rows: list[dict[str, Any]]) -> str:
+    return forest_plot([Coefficient.told_by(row) for row in rows])
 
 
 def places(svg: str) -> list[tuple[str, float, float]]:
@@ -30,7 +34,7 @@ def places(svg: str) -> list[tuple[str, float, float]]:
 
 
 def test_a_plot_has_a_point_for_each_estimate_that_there_is() -> None:
-    found = places(forest_plot(coefficients()))
+    found = places(plot(coefficients()))
     assert sorted(colour for colour, _, _ in found) == [
         *["var(--accent)", "var(--bad)"],
         *["var(--soft)"] * 3,
@@ -45,7 +49,7 @@ def test_a_plot_has_a_point_for_each_estimate_that_there_is() -> None:
 
 
 def test_a_plot_is_plain_svg_that_fits_a_phone() -> None:
-    svg = forest_plot(coefficients())
+    svg = plot(coefficients())
     tree = ElementTree.fromstring(svg)
     assert tree.get("width") == "340"
     texts = [text.text for text in tree.iter("text")]
@@ -61,17 +65,17 @@ def test_a_plot_is_plain_svg_that_fits_a_phone() -> None:
 
 def test_what_lies_far_away_is_drawn_at_the_edge() -> None:
     rows = coefficients()[:1]
-    near = max(x for _, x, _ in places(forest_plot(rows)))
+    near = max(x for _, x, _ in places(plot(rows)))
     rows[0]["released"] = {"estimate": 1e6, "error": 1e6, "p": 1, "lower": -1e9, "upper": 1e9}
-    far = [x for colour, x, _ in places(forest_plot(rows)) if colour == "var(--accent)"]
+    far = [x for colour, x, _ in places(plot(rows)) if colour == "var(--accent)"]
     assert near < far[0] <= 340
-    assert len(places(forest_plot(rows))) == 2
+    assert len(places(plot(rows))) == 2
 
 
 def test_a_long_name_is_cut() -> None:
     rows = coefficients()[:1]
     rows[0]["name"] = "x" * 200
-    assert f">{'x' * 45}…<" in forest_plot(rows)
+    assert f">{'x' * 45}…<" in plot(rows)
 
 
 def test_the_page_tells_what_changed_and_how_values_entered() -> None:

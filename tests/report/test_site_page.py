@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from records import full, minimal, with_texts
 
-from dbdeid.report.content.record import Audience
-from dbdeid.report.site_page import render
+from dbdeid.record.border import from_json
+from dbdeid.report.content.audience import Audience
+from dbdeid.report.site_page import Listed, render
 
 
-def row(name: str, record: Any, **more: Any) -> dict[str, Any]:
-    return {
+def row(name: str, kept: Any, **more: Any) -> Listed:
+    record = None if kept is None else from_json(kept)
+    given: dict[str, Any] = {
         "release": name,
         "page": f"{name}.html" if record is not None else None,
         "record": record,
@@ -23,11 +25,11 @@ def row(name: str, record: Any, **more: Any) -> dict[str, Any]:
         "changed": False,
         "status": None,
         "message": None,
-        "verified": record is not None and bool(record["verified"]),
-        "tested": {},
+        "verified": record is not None and record.verified,
+        "expectations": record.expectations if record is not None else (),
         "state": "published",
-        **more,
     }
+    return Listed(**given | more)
 
 
 def texts(page: str) -> str:

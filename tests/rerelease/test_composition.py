@@ -104,7 +104,7 @@ def test_who_is_isolated_is_who_an_attacker_finds_that_has_every_release(
     found = left_with_few(releases, k, person)
     of = laid(classes, k, persons if several else None)
     told = measured([of])
-    assert told["people"] == len(found)
+    assert told.people == len(found)
     gone, exact = fewest([of], frozenset(), len(k) - 1)
     assert exact
     assert len(gone) == needed(releases, k, person)

@@ -18,8 +18,9 @@ from tiers import examples
 import dbdeid
 from dbdeid.cli.text.release import verdict
 from dbdeid.errors import Unsatisfiable
+from dbdeid.record.border import from_json
 from dbdeid.report.content.audience import public
-from dbdeid.rerelease.joint_classes import measured, same_classes
+from dbdeid.rerelease.joint_classes import Compared, measured, same_classes
 
 ILLNESSES = ("asthma", "flu", "fracture")
 
@@ -64,7 +65,7 @@ def test_what_two_releases_isolate_is_what_an_attacker_finds_by_trying_everybody
     assert {key: found[key]["people"] for key in ("both", "appeared", "vanished")} == isolated(
         one, other, k
     )
-    assert found["smallest"] == min(candidates(one, other).values())
+    assert found.smallest == min(candidates(one, other).values())
     assert found["shared"] == len(one.keys() & other.keys())
     assert found["counted"]["groups"] == counted(one, other, k)
     assert any(w.startswith("beside patients_public") for w in result.warnings)
@@ -85,11 +86,11 @@ def test_sizes_of_joint_classes_tell_what_trying_everybody_tells(
     first = {i: (before, 0) for i, (before, _) in enumerate(people) if before >= 0}
     second = {i: (now, 0) for i, (_, now) in enumerate(people) if now >= 0}
     pairs, sizes = np.unique(np.array(people), axis=0, return_counts=True)
-    found = measured(pairs[:, 0], pairs[:, 1], sizes, k)
-    told = {key: found[key].people for key in ("both", "appeared", "vanished")}
+    found = measured(pairs[:, 0], pairs[:, 1], sizes, Compared("r", "", None, k))
+    told = {key: getattr(found, key).people for key in ("both", "appeared", "vanished")}
     assert told == isolated(first, second, k)
-    assert found["smallest"] == min(candidates(first, second).values())
-    assert found["counted"].groups == counted(first, second, k)
+    assert found.smallest == min(candidates(first, second).values())
+    assert found.counted.groups == counted(first, second, k)
     alike = all(
         (first.get(a) == first.get(b)) == (second.get(a) == second.get(b))
         for a in range(len(people))
@@ -326,9 +327,12 @@ def test_the_public_is_told_nothing_of_earlier_releases(con: duckdb.DuckDBPyConn
     (record,) = con.execute(
         "SELECT record FROM deid.releases ORDER BY created DESC LIMIT 1"
     ).fetchone() or ("",)
-    assert json.loads(record)["rerelease"]["found"]
-    assert "rerelease" not in public(json.loads(record))
-    assert "beside" not in json.dumps(public(json.loads(record)))
+    found = from_json(json.loads(record))
+    assert found.rerelease is not None
+    assert found.rerelease.found
+    shown = public(found).to_dict()
+    assert "rerelease" not in shown
+    assert "beside" not in json.dumps(shown)
 
 
 # -- sensitive values, counterfeits, synthetic records -----------------------------------------

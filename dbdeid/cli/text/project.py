@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdeid.report.content.remains import briefly
+from dbdeid.record.findings import Remains
+from dbdeid.report.content.remains import alone
 
 
 def line(result: Mapping[str, Any]) -> str:
@@ -35,8 +36,11 @@ def _verified(result: Mapping[str, Any]) -> str:
     """Whether promises were verified, beside who is unique all the same."""
     if not result["verified"]:
         return "a preview"
-    beside = briefly(result)
-    return "promises verified" + (f", {beside}" if beside else "")
+    left = result.get("remains")
+    if not left:
+        return "promises verified"
+    beside = alone(Remains.told_by(left), synthetic=bool(result.get("synthetic")))
+    return f"promises verified, {beside}"
 
 
 def _of_test(result: Mapping[str, Any]) -> str:

@@ -37,7 +37,8 @@ def proven(search: Mapping[str, Any], objective: str) -> str:
     """What is proven of what a search found."""
     if search["proven_optimal"]:
         return "proven optimal"
-    return f"not proven optimal{apart(search, objective)}"
+    known = apart(search.get("gap"), search.get("lower_bound"), objective)
+    return f"not proven optimal{known}"
 
 
 def where_interrupted(phase: str, found: Progress | Placed | Weighed | None) -> str:
@@ -49,7 +50,7 @@ def best_so_far(best: BestSoFar) -> str:
     """What an interrupted search has found, with a line for the spec."""
     checks = "1 check" if best.checked == 1 else f"{best.checked:,} checks"
     bound = best.score - best.gap * abs(best.score)
-    known = apart({"gap": best.gap, "lower_bound": bound}, best.objective)
+    known = apart(best.gap, bound, best.objective)
     return (
         f"Interrupted after {checks}. Best so far: {best.objective} "
         f"{best.score:.{decimals([best.score])}f}, not proven optimal{known}. "

@@ -29,6 +29,8 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import answered, answering
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
+from dbdeid.record.border import record_of
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.release.reuse_levels import require_same
 from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.spec.names import is_external
@@ -271,15 +273,15 @@ def _of_spec(found: Existing) -> _Asked:
             "a preview view has no dictionary to answer from", hint="release it as a table"
         )
     require_same(found.file, found.entry, besides=("privacy",))
-    session, bound, record = found.work.session, found.bound(), found.entry.record
+    session, bound, record = found.work.session, found.bound(), record_of(found.entry)
     why = unpublishable(found.book, found.entry)
     target = answerable(bound, session, found.public, found.declared(bound), staged=False)
     return _Asked(
         session,
         target,
         (*([why.message] if why else ()), *_untold(record, target)),
-        records=record["source_rows"],
-        released=record["released_rows"] - record["counterfeit_rows"],
+        records=record.source_rows,
+        released=record.released_rows - (record.counterfeit_rows or 0),
     )
 
 
@@ -297,17 +299,17 @@ def _of_foreign(found: Foreign) -> _Asked:
     )
 
 
-def _untold(record: Mapping[str, Any], target: Answerable) -> Iterator[str]:
+def _untold(record: ReleaseRecord, target: Answerable) -> Iterator[str]:
     """Why a release has no bounds to give, and what its numbers are of."""
-    if record["synthetic"]:
+    if record.synthetic is not None:
         yield "no bounds: the records are synthetic"
-    elif record["masked"]:
+    elif record.masked is not None:
         yield "no bounds: quasi-identifiers are the means of groups"
-    elif capabilities_of(record["method"]).moves:
-        yield f"no bounds: {record['relocated_rows']:,} records have quasi-identifiers of others"
+    elif capabilities_of(record.method).moves:
+        yield f"no bounds: {record.relocated_rows:,} records have quasi-identifiers of others"
     elif not target.truthful:
         yield (
-            f"no bounds: {record['counterfeit_rows']:,} of {record['released_rows']:,} records "
+            f"no bounds: {record.counterfeit_rows:,} of {record.released_rows:,} records "
             "are counterfeit, which ones is not told, and all are counted"
         )
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake
@@ -35,7 +36,7 @@ class Frontier:
         tables: the rows of their private tables, by what follows the release's name.
     """
 
-    kept: Mapping[str, Any]
+    kept: JsonObject
     tables: Callable[[Session], Mapping[str, exp.Query]]
 
 

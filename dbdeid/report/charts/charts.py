@@ -7,10 +7,13 @@ and print. Nothing in the SVG refers to anything outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from io import StringIO
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+from dbdeid.data.json import JsonObject
+from dbdeid.record.findings import SizeCount
 
 # How the axes of a chart on a page are drawn.
 AXES: dict[str, Any] = {
@@ -46,25 +49,25 @@ class Bar(NamedTuple):
     records: int
 
 
-def bars(histogram: Iterable[Mapping[str, int]], k: int | None) -> list[Bar]:
+def bars(histogram: Iterable[SizeCount], k: int | None) -> list[Bar]:
     """A histogram by class size, gathered into ranges that start at 1, 2, 5, 10, … and at k.
 
     The empty ranges between the first and the last class are kept: a gap is a fact.
     """
-    sizes = sorted(histogram, key=lambda row: row["class_size"])
+    sizes = sorted(histogram, key=lambda row: row.class_size)
     if not sizes:
         return []
-    edges = _edges(sizes[-1]["class_size"], k)
+    edges = _edges(sizes[-1].class_size, k)
     found = []
     for low, after in pairwise(edges):
-        inside = [row for row in sizes if low <= row["class_size"] < after]
+        inside = [row for row in sizes if low <= row.class_size < after]
         label = f"{low:,}" if after == low + 1 else f"{low:,}–{after - 1:,}"
         found.append(
             Bar(
                 label,
                 k is not None and after <= k,
-                sum(row["classes"] for row in inside),
-                sum(row["records"] for row in inside),
+                sum(row.classes for row in inside),
+                sum(row.records for row in inside),
             )
         )
     first = next(i for i, bar in enumerate(found) if bar.classes)
@@ -137,7 +140,7 @@ def _edges(largest: int, k: int | None) -> list[int]:
     return edges[: past + 1]
 
 
-def _labelled(row: Bar, measure: str) -> dict[str, Any]:
+def _labelled(row: Bar, measure: str) -> JsonObject:
     value = row._asdict()[measure]
     return {"sizes": row.sizes, "low": row.low, "value": value, "text": f"{value:,}"}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.report.charts.charts import AXES, MEASURES, Bar, bar_layers, bars
 from dbdeid.report.charts.frontier_charts import frontier_drawing
 from dbdeid.report.charts.search_charts import grid_drawing
@@ -39,23 +40,21 @@ VERDICTS = {
 _WIDTH, _ROW, _LEAST = 420, 22, 160
 
 
-def run_charts(record: Mapping[str, Any]) -> dict[str, Any]:
+def run_charts(record: ReleaseRecord) -> dict[str, Any]:
     """The charts of a release by name: those that it has figures for.
 
     `classes` and `records` by the size of their class; `loss` of each column; and the `frontier`
     that a policy was chosen from.
     """
-    rows = bars(record.get("histogram") or (), k_of(record))
+    rows = bars(record.histogram, k_of(record))
     found = {name: _sizes_drawing(rows, name, record) for name in MEASURES if rows}
-    losses = record.get("column_loss") or {
-        column["name"]: column.get("loss") for column in record.get("columns") or ()
-    }
+    losses = record.column_loss or {column.name: column.loss for column in record.columns}
     known = {name: loss for name, loss in losses.items() if loss is not None}
     if known:
         found["loss"] = _loss_drawing(known)
-    if record.get("frontier"):
+    if record.frontier:
         found["frontier"] = _titled(
-            frontier_drawing(record["frontier"]), "Which policies were there to choose from?"
+            frontier_drawing(record.frontier), "Which policies were there to choose from?"
         )
     return {name: alone(drawing) for name, drawing in found.items()}
 
@@ -128,11 +127,11 @@ def _dressed(drawing: Any, rows: int, title: str) -> Any:
     return _titled(sized, title)
 
 
-def _sizes_drawing(rows: Sequence[Bar], measure: str, record: Mapping[str, Any]) -> Any:
+def _sizes_drawing(rows: Sequence[Bar], measure: str, record: ReleaseRecord) -> Any:
     """Bars of `classes` or `records` by class size, those below k in another colour."""
     import altair as alt
 
-    people = "records" if record.get("source_subjects") is None else "subjects"
+    people = "subjects" if record.by_subject else "records"
     layers = bar_layers(
         rows,
         measure,

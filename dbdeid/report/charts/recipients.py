@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import StringIO
-from typing import Any
 
+from dbdeid.data.json import JsonObject
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.usefulness import Coefficient, Estimate, RecipientModel, Records, Summary
 from dbdeid.report.charts.charts import AXES, slim
 
 _WIDTH, _MARGIN = 340, 8
@@ -21,46 +24,99 @@ _KINDS = {
 }
 
 
-def recipients(record: Mapping[str, Any]) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A coefficient, and what changed of it in words."""
+
+    name: str
+    original: Estimate
+    released: Estimate | None
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model as the page shows it.
+
+    Attributes:
+        title: what it is of.
+        source: records of the original.
+        release: records of the release; None where it has no fit.
+        reason: why it has none.
+        summary: what changed.
+        expected: variables that entered by their expected value.
+        untold: variables of which only the owner knows what labels stand for.
+        references: of categories, what the others are compared with.
+        rows: its coefficients.
+        chart: their forest plot.
+    """
+
+    title: str
+    source: Records
+    release: Records | None
+    reason: str | None
+    summary: Summary
+    expected: tuple[str, ...]
+    untold: tuple[str, ...]
+    references: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    chart: str
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of a record as the page shows them; `several` tell what changed overall."""
+
+    models: tuple[Model, ...]
+    overall: Summary | None
+    several: bool
+
+
+def recipients(record: ReleaseRecord) -> Models | None:
     """The models of a record as the page shows them; None where there are none."""
-    found = record.get("models")
-    if not found or not found["models"]:
+    found = record.models
+    if found is None or not found.models:
         return None
-    models = [_model(model) for model in found["models"]]
-    return {"models": models, "overall": found["overall"], "several": len(models) > 1}
+    models = tuple(map(_model, found.models))
+    return Models(models, found.overall, len(models) > 1)
 
 
-def _model(model: Mapping[str, Any]) -> dict[str, Any]:
-    title = _KINDS.get(model["kind"], "Model of {response}").format(**model)
-    where = f", where {model['where']}" if model["where"] else ""
-    terms = model["terms"]
-    return {
-        **model,
-        "title": title + where,
-        "expected": [t["text"] for t in terms if t["entered"] == "expected"],
-        "untold": [t["text"] for t in terms if not t["told"]],
-        "references": [(t["text"], t["reference"]) for t in terms if t["reference"] is not None],
-        "rows": [{**c, "changes": list(_changes(c))} for c in model["coefficients"]],
-        "chart": forest_plot(model["coefficients"]),
-    }
+def _model(model: RecipientModel) -> Model:
+    title = _KINDS.get(model.kind, "Model of {response}")
+    where = f", where {model.where}" if model.where else ""
+    terms = model.terms
+    return Model(
+        title=title.format(response=model.response, event=model.event) + where,
+        source=model.source,
+        release=model.release,
+        reason=model.reason,
+        summary=model.summary,
+        expected=tuple(t.text for t in terms if t.entered == "expected"),
+        untold=tuple(t.text for t in terms if not t.told),
+        references=tuple((t.text, t.reference) for t in terms if t.reference is not None),
+        rows=tuple(
+            Row(c.name, c.original, c.released, tuple(_changes(c))) for c in model.coefficients
+        ),
+        chart=forest_plot(model.coefficients),
+    )
 
 
-def _changes(coefficient: Mapping[str, Any]) -> Iterator[str]:
+def _changes(coefficient: Coefficient) -> Iterator[str]:
     """What changed of a coefficient, in words."""
-    if coefficient["released"] is None:
+    if coefficient.released is None:
         yield "cannot be fitted"
         return
-    if coefficient["changed_significance"]:
+    if coefficient.changed_significance:
         yield "significance"
-    if coefficient["changed_direction"]:
+    if coefficient.changed_direction:
         yield "direction"
-    if coefficient["outside"]:
+    if coefficient.outside:
         yield "outside"
-    if coefficient["near"]:
+    if coefficient.near:
         yield "near"
 
 
-def forest_plot(coefficients: Sequence[Mapping[str, Any]]) -> str:
+def forest_plot(coefficients: Sequence[Coefficient]) -> str:
     """Original and released estimates with their 95 % intervals as an SVG element.
 
     Their unit is the standard error of the original, so that all rows can be compared: there an
@@ -79,7 +135,7 @@ def forest_plot(coefficients: Sequence[Mapping[str, Any]]) -> str:
     y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False), axis=None)
     marks = [m for i, c in enumerate(coefficients) for m in _marks(c, i * _ROW, low, high)]
     names = [
-        {"x": low, "y": i * _ROW + _NAME, "name": _short(c["name"])}
+        {"x": low, "y": i * _ROW + _NAME, "name": _short(c.name)}
         for i, c in enumerate(coefficients)
     ]
     drawn = alt.Chart(alt.InlineData(values=marks)).encode(y=y)
@@ -120,20 +176,20 @@ def _short(name: str) -> str:
     return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
 
 
-def _scaled(side: Mapping[str, float], error: float) -> tuple[float, float, float]:
+def _scaled(side: Estimate, error: float) -> tuple[float, float, float]:
     """The ends of an interval and its estimate, in standard errors of the original."""
-    return side["lower"] / error, side["upper"] / error, side["estimate"] / error
+    return side.lower / error, side.upper / error, side.estimate / error
 
 
-def _range(coefficients: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+def _range(coefficients: Sequence[Coefficient]) -> tuple[float, float]:
     """From where to where is drawn: all of the original, and of the release what is not far."""
-    zs = [c["original"]["estimate"] / c["original"]["error"] for c in coefficients]
+    zs = [c.original.estimate / c.original.error for c in coefficients]
     low, high = min(0.0, *zs) - 2 * _INTERVAL, max(0.0, *zs) + 2 * _INTERVAL
     ends = [
         end
         for c in coefficients
-        if c["released"] is not None
-        for end in _scaled(c["released"], c["original"]["error"])
+        if c.released is not None
+        for end in _scaled(c.released, c.original.error)
     ]
     reach = (high - low) / 2
     return (
@@ -142,19 +198,17 @@ def _range(coefficients: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     )
 
 
-def _marks(
-    coefficient: Mapping[str, Any], top: float, low: float, high: float
-) -> Iterator[dict[str, Any]]:
-    changed = coefficient["outside"] or coefficient["changed_significance"]
+def _marks(coefficient: Coefficient, top: float, low: float, high: float) -> Iterator[JsonObject]:
+    changed = coefficient.outside or coefficient.changed_significance
     colour_of_release = "var(--bad)" if changed else "var(--accent)"
     sides = (
-        ("original", _ORIGINAL, "var(--soft)", "circle"),
-        ("released", _RELEASED, colour_of_release, "diamond"),
+        (coefficient.original, _ORIGINAL, "var(--soft)", "circle"),
+        (coefficient.released, _RELEASED, colour_of_release, "diamond"),
     )
     for side, below, colour, shape in sides:
-        if coefficient[side] is None:
+        if side is None:
             continue
-        ends = _scaled(coefficient[side], coefficient["original"]["error"])
+        ends = _scaled(side, coefficient.original.error)
         first, last, at = (min(max(end, low), high) for end in ends)
         yield {
             "x": at,

@@ -8,40 +8,45 @@ left out or taken over the released records alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import ceil
 from pathlib import PurePath
-from typing import Any
+from typing import Literal, TypeAlias, TypeVar
 
+from dbdeid.data.json import Json, JsonObject
+from dbdeid.record.comparison import Content
+from dbdeid.record.findings import Promise, Remains, Singled, Verification
+from dbdeid.record.making import Padding
+from dbdeid.record.part import Part
+from dbdeid.record.public_record import (
+    PublicAsItIs,
+    PublicCertain,
+    PublicCheck,
+    PublicColumn,
+    PublicContent,
+    PublicPadding,
+    PublicPromise,
+    PublicRecord,
+    PublicRemains,
+    PublicRisk,
+    PublicRiskChange,
+    PublicSynthetic,
+    PublicVerification,
+)
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import CATALOGUED
+
+Audience: TypeAlias = Literal["internal", "public"]
+_Public = TypeVar("_Public", bound=Part)
 
 FEW = 100
 LOSS_STEP = 0.05
 
-_RELEASED = (
-    "release",
-    "method",
-    "recoding",
-    "version",
-    "released_rows",
-    "classes",
-    "smallest_class",
-)
-_DECLARED = ("verified", "null_policy", "accept", "histogram")
-_RISK = ("records", "classes", "k", "highest_risk", "average_risk", "unique_records")
-_COLUMN = (
-    *("name", "role", "pseudonym", "type", "released_type", "level", "height"),
-    *("labels", "reason", "accept", "values"),
-)
 _PARAMETERS = (
     *("suppression_limit", "suppressed", "limit", "truthful"),
     *("h", "max_counterfeits", "catalog", "recoding", "strict"),
 )
-# The tables whose content is told by its digest.
-_PUBLISHED = ("release", "dictionary", "catalog")
-# Of counterfeit records: what was declared, and what the published catalog and its release tell.
-_PADDING = ("k", "catalog", "sensitive", "strict")
+# Of counterfeit records, what the published catalog and its release tell.
 _TOLD_BY_CATALOG = ("counterfeits", "size", "candidates", "groups", "risk")
 _METRICS = ("height",)
 # Found in a release and its catalog, without the source.
@@ -50,144 +55,135 @@ _FOUND_IN_CATALOG = (
 )
 
 
-def public(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a record that may be published; `warnings` and `source` come out empty.
+def public(record: ReleaseRecord) -> PublicRecord:
+    """The part of a record that may be published.
 
     Loss is taken over the released records alone and rounded to the nearest 0.05, because the
     range of a column without a declared domain can be computed from an exact one; that of such a
     column alone is left out. Of a release with counterfeit records loss is left out, for it is
     taken over the real ones, and how many they are is told only where a catalog tells.
     """
-    shown = {key: record[key] for key in (*_RELEASED, *_DECLARED) if key in record}
-    shown |= {
-        "created": str(record["created"])[:10],
-        "source": "",
-        "source_rows": None,
-        "source_subjects": None if record["source_subjects"] is None else 0,
-        "suppressed_rows": None,
-        "warnings": [],
-        "privacy": [_model(model) for model in record.get("privacy") or ()],
-        "columns": [_only(column, _COLUMN) for column in record.get("columns") or ()],
-        "metrics": _only(record.get("metrics") or {}, _METRICS),
-        "loss": _released_loss(record, record.get("loss")),
-        "exports": [PurePath(name).name for name in record.get("exports") or ()],
-    }
-    if shown["source_subjects"] is not None:
-        shown |= _without_subjects(record)
-    if left := record.get("remains"):
-        shown["remains"] = _remains(left)
-    if (parameters := record.get("method_parameters")) is not None:
-        shown["method_parameters"] = _only(parameters, _PARAMETERS)
-    if synthetic := record.get("synthetic"):
+    synthetic, people = record.synthetic, record.by_subject
+    classes, smallest = record.classes, record.smallest_class
+    if people:
+        smallest = _least_declared(record)
+    if synthetic is not None:
         # how many clusters there are, and what was found of them, tells of the source
-        shown |= {"synthetic": _only(synthetic, ("k", "counts")), "classes": None}
-        shown["smallest_class"] = synthetic["k"]
-    if isinstance(content := record.get("content"), Mapping):  # once it was a list, and forgeable
-        shown["content"] = _content(content)
-    if padding := record.get("padding"):
-        shown["padding"] = _padding(padding, record)
-    losses, declared = record.get("column_loss") or {}, _declared_domains(record)
-    shown["column_loss"] = {
-        name: _released_loss(record, losses[name]) for name in losses if name in declared
-    }
-    models = {model["model"] for model in record.get("privacy") or ()}
-    if checked := record.get("verification"):
-        shown["verification"] = {
-            "verified": checked["verified"],
-            "promises": [
-                _promise(promise, models, found=shown["source_subjects"] is None)
-                | _of_padding(promise, record)
-                for promise in checked["promises"]
-                if promise["model"] != "policy"  # of a risk that the public is not told
-            ],
-            "hygiene": [{**_only(c, ("check", "holds")), "detail": ""} for c in checked["hygiene"]],
-        }
-    after = (record.get("risk") or {}).get("after")
-    if after and shown["source_subjects"] is None:
-        shown["risk"] = {"after": _only(after, (*_RISK, "records_at_risk"))}
-    return shown
+        classes, smallest = None, synthetic.k
+    parameters, declared = record.method_parameters, _declared_domains(record)
+    after = record.risk.after if record.risk is not None and not people else None
+    return PublicRecord(
+        release=record.release,
+        method=record.method,
+        recoding=record.recoding,
+        version=record.version,
+        released_rows=record.released_rows,
+        classes=classes,
+        smallest_class=smallest,
+        verified=record.verified,
+        null_policy=record.null_policy,
+        accept=record.accept,
+        histogram=() if people else record.histogram,
+        created=record.created[:10],
+        by_subject=people,
+        privacy=tuple(map(_model, record.privacy or ())),
+        columns=tuple(_told(PublicColumn, column) for column in record.columns),
+        metrics={name: value for name, value in record.metrics.items() if name in _METRICS},
+        loss=_released_loss(record, record.loss),
+        exports=tuple(PurePath(name).name for name in record.exports),
+        remains=_remains(record.remains) if record.remains is not None else None,
+        method_parameters=None if parameters is None else _only(parameters, _PARAMETERS),
+        synthetic=None if synthetic is None else _told(PublicSynthetic, synthetic),
+        content=_content(record.content) if record.content is not None else None,
+        padding=_padding(record.padding, record) if record.padding is not None else None,
+        column_loss={
+            name: _released_loss(record, loss)
+            for name, loss in record.column_loss.items()
+            if name in declared
+        },
+        verification=_verification(record.verification, record) if record.verification else None,
+        risk=None if after is None else PublicRiskChange(after=_told(PublicRisk, after)),
+    )
 
 
-def _content(content: Mapping[str, Any]) -> dict[str, Any]:
+def _told(kind: type[_Public], part: Part) -> _Public:
+    """What was told of a part, as far as the public one has a place for it."""
+    return kind.model_validate({name: getattr(part, name) for name in part.model_fields_set})
+
+
+def _content(content: Content) -> PublicContent | None:
     """Digests of what is published, which tell no more than that does; of nothing else."""
-    tables = {name: content[name] for name in _PUBLISHED if name in content}
-    columns = [_only(c, ("name", "type")) for c in content.get("columns") or ()]
-    return {
-        **_only(content, ("made",)),
-        **({"columns": columns} if columns else {}),
-        **{name: _only(table, ("rows", "sha256")) for name, table in tables.items()},
-    }
+    if content.release is None:  # once it was a sum of hashes, and forgeable
+        return None
+    return _told(PublicContent, content)
 
 
-def _remains(left: Mapping[str, Any]) -> dict[str, Any]:
+def _remains(left: Remains) -> PublicRemains:
     """What anyone can count in the release, which does not tell whose its records are."""
 
-    def singled(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        return None if found is None else {"records": found["records"], "people": None}
+    def singled(found: Singled | None) -> Singled | None:
+        return None if found is None else Singled(records=found.records, people=None)
 
-    return {
-        **_only(left, ("records", "quasi_identifiers", "columns", "bounds", "pseudonyms")),
-        "covered": singled(left.get("covered")),
-        "people": None,
-        "subject": None,
-        "as_they_are": [
-            {**_only(c, ("column", "role")), "alone": singled(c["alone"])}
-            for c in left["as_they_are"]
-        ],
-        "together": singled(left["together"]),
-        "everything": singled(left["everything"]),
-        "certain": [{**_only(c, ("column", "records")), "people": None} for c in left["certain"]],
-    }
+    shown = PublicRemains(
+        records=left.records,
+        quasi_identifiers=left.quasi_identifiers,
+        columns=left.columns,
+        pseudonyms=left.pseudonyms,
+        covered=singled(left.covered),
+        people=None,
+        subject=None,
+        as_they_are=tuple(
+            PublicAsItIs(column=c.column, role=c.role, alone=singled(c.alone))
+            for c in left.as_they_are
+        ),
+        together=singled(left.together),
+        everything=Singled(records=left.everything.records, people=None),
+        certain=tuple(
+            PublicCertain(column=c.column, records=c.records, people=None) for c in left.certain
+        ),
+    )
+    told = "bounds" in left.model_fields_set
+    return shown.model_copy(update={"bounds": left.bounds}) if told else shown
 
 
-def _declared_domains(record: Mapping[str, Any]) -> set[str]:
+def _declared_domains(record: ReleaseRecord) -> set[str]:
     """Columns whose loss does not tell how many values the original has, or how far they reach."""
-    columns = record.get("columns") or ()
-    return {column["name"] for column in columns if column.get("declared_domain")}
+    return {column.name for column in record.columns if column.declared_domain}
 
 
-def _padding(padding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+def _padding(padding: Padding, record: ReleaseRecord) -> PublicPadding:
     """What the release itself tells of counterfeit records, and what was declared of them."""
-    shown = {"risk": None} | _only(padding, _PADDING)
-    if padding["catalog"] in CATALOGUED:
-        shown |= _only(padding, _TOLD_BY_CATALOG)
-        if (told := padding.get("told")) is not None:
+    shown = PublicPadding(
+        risk=None,
+        k=padding.k,
+        catalog=padding.catalog,
+        sensitive=padding.sensitive,
+        strict=padding.strict,
+    )
+    if padding.catalog in CATALOGUED:
+        told = {name: getattr(padding, name) for name in _TOLD_BY_CATALOG}
+        shown = shown.model_copy(update=told)
+        if padding.told is not None and padding.risk is not None:
             # what the owner measured by knowing which are counterfeit, no finer than it must be
-            shown["told"] = max(padding["risk"], min(1.0, ceil(told * 20) / 20))
+            rounded = max(padding.risk, min(1.0, ceil(padding.told * 20) / 20))
+            shown = shown.model_copy(update={"told": rounded})
     if _degrees_are_known(record):
-        shown["degree"] = padding["degree"]
+        shown = shown.model_copy(update={"degree": padding.degree})
     return shown
 
 
-def _degrees_are_known(record: Mapping[str, Any]) -> bool:
+def _degrees_are_known(record: ReleaseRecord) -> bool:
     """Whether anyone can compute how far a record is generalized: all domains are declared."""
-    columns = record.get("columns") or ()
-    names = {c["name"] for c in columns if c.get("role") == "quasi_identifier"}
+    names = {c.name for c in record.columns if c.role == "quasi_identifier"}
     return bool(names) and names <= _declared_domains(record)
 
 
-def _of_padding(promise: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be shown of a promise about counterfeit records besides that it holds.
-
-    A ceiling that was found, not declared, tells of the source.
-    """
-    padding, name = record.get("padding"), promise["model"]
-    if not padding:
-        return {}
-    if name in _FOUND_IN_CATALOG and padding["catalog"] in CATALOGUED:
-        return _only(promise, ("declared", "found"))
-    if name == "h_ceiling":
-        declared = (record.get("method_parameters") or {}).get("h")
-        known = {"found": promise["found"]} if _degrees_are_known(record) else {}
-        return known | ({} if declared is None else {"declared": {"h": declared}})
-    return {}
-
-
-def _without_subjects(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands for counts of subjects, which the release does not tell: what was declared."""
-    models = record.get("privacy") or ()
-    sizes = [m["k"] for m in models if "k" in m and m.get("model") != "k_map"]  # k people around
-    return {"smallest_class": max(sizes, default=None), "histogram": []}
+def _least_declared(record: ReleaseRecord) -> int | None:
+    """What stands for the smallest class in subjects, which the release does not tell."""
+    models = record.privacy or ()
+    # k people around a value, or of a class; not those of a population
+    sizes = [k for m in models if m.get("model") != "k_map" and isinstance(k := m.get("k"), int)]
+    return max(sizes, default=None)
 
 
 def about(suppressed: int, limit: float | None) -> str:
@@ -204,11 +200,11 @@ def about(suppressed: int, limit: float | None) -> str:
     return f"about {round(suppressed / unit) * unit:,}"
 
 
-def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | None:
+def _released_loss(record: ReleaseRecord, loss: float | None) -> float | None:
     """Loss without the removed records (each counts 1), rounded; None where it is unknown."""
-    if loss is None:
+    if loss is None or record.source_rows is None:
         return None
-    released, source = int(record["released_rows"]), int(record["source_rows"])
+    released, source = record.released_rows, record.source_rows
     removed = source - released
     if released <= 0 or removed < 0:
         return None
@@ -216,26 +212,48 @@ def _released_loss(record: Mapping[str, Any], loss: float | None) -> float | Non
     return round(max(kept, 0.0) / LOSS_STEP) * LOSS_STEP
 
 
-def _promise(promise: Mapping[str, Any], models: set[str], *, found: bool) -> dict[str, Any]:
+def _verification(checked: Verification, record: ReleaseRecord) -> PublicVerification:
+    """Which promises and checks hold; not that of a policy's risk, which the public is not told."""
+    promises = (p for p in checked.promises if p.model != "policy")
+    return PublicVerification(
+        verified=checked.verified,
+        promises=tuple(_promise(promise, record) for promise in promises),
+        hygiene=tuple(
+            PublicCheck(check=c.check, holds=c.holds, detail="") for c in checked.hygiene
+        ),
+    )
+
+
+def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
     """A promise; what was found only where anyone can find it in the release."""
-    shown = {"declared": None, "found": None} | _only(promise, ("model", "holds"))
-    if promise["model"] in models and isinstance(promise["declared"], Mapping):
-        shown["declared"] = _model(promise["declared"])
-        found = found and "values" not in promise["declared"]  # would tell which they are
-    kind = model_called(promise["model"])
-    if found and kind is not None and kind.found_in_release:
-        shown["found"] = promise["found"]
-    return shown
+    declared: Json = None
+    found: Json = None
+    known, name, given = not record.by_subject, promise.model, promise.declared
+    if isinstance(given, dict) and name in {model["model"] for model in record.privacy or ()}:
+        declared = _model(given)
+        known = known and "values" not in given  # would tell which they are
+    kind = model_called(name)
+    if known and kind is not None and kind.found_in_release:
+        found = promise.found
+    padding = record.padding
+    if padding is not None and name in _FOUND_IN_CATALOG and padding.catalog in CATALOGUED:
+        declared, found = promise.declared, promise.found
+    if padding is not None and name == "h_ceiling":
+        # a ceiling that was found, not declared, tells of the source
+        ceiling = (record.method_parameters or {}).get("h")
+        declared = declared if ceiling is None else {"h": ceiling}
+        found = promise.found if _degrees_are_known(record) else found
+    return PublicPromise(declared=declared, found=found, model=name, holds=bool(promise.holds))
 
 
-def _model(declared: Mapping[str, Any]) -> dict[str, Any]:
+def _model(declared: JsonObject) -> JsonObject:
     """A model; of the values that it is about only how many, for it promises nothing of others."""
-    kind = model_called(declared.get("model"))
+    kind = model_called(str(declared.get("model")))
     shown = _only(declared, ("model", *(kind.public if kind else ())))
-    if listed := declared.get("values"):
+    if isinstance(listed := declared.get("values"), list | tuple) and listed:
         shown["values"] = f"{len(listed)} not named here"
     return shown
 
 
-def _only(values: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _only(values: JsonObject, keys: tuple[str, ...]) -> JsonObject:
     return {key: values[key] for key in keys if key in values}

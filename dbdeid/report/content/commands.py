@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
+
+from dbdeid.record.public_record import Shown
 
 
-def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
+def commands(record: Shown) -> dict[str, str] | None:
     """How a reader repeats the verification: at the shell, with the macros, in any SQL."""
-    columns = record.get("columns") or ()
-    names = [c["name"] for c in columns if c.get("role") == "quasi_identifier"]
+    names = [c.name for c in record.columns if c.role == "quasi_identifier"]
     k = k_of(record)
-    made_elsewhere = record["method"] == "external"
-    released = _foreign(record) if made_elsewhere else record["release"]
+    made_elsewhere = record.method == "external"
+    released = _foreign(record) if made_elsewhere else record.release
     if not names or k is None or released is None:
         return None
-    exports = list(record.get("exports") or ())
+    exports = list(record.exports)
     if made_elsewhere and released.endswith(_FILES):
         exports = [released]
     table, listed = _text(released), ", ".join(_text(name) for name in names)
     file = next((name for name in exports if name.endswith(_FILES)), None)
     relation = _text(file) if file else _name(released)
-    policy, subject = record.get("null_policy") or "own_category", pseudonym_of(record)
+    policy, subject = record.null_policy or "own_category", pseudonym_of(record)
     options = [f"--qi {shlex.quote(name)}" for name in names]
     more = ""
     if subject is not None:
@@ -49,10 +48,12 @@ def commands(record: Mapping[str, Any]) -> dict[str, str] | None:
 _FILES = (".parquet", ".csv")
 
 
-def _foreign(record: Mapping[str, Any]) -> str | None:
+def _foreign(record: Shown) -> str | None:
     """The table or file of a release made elsewhere; None where it is not told, or has a schema."""
-    name = (record.get("method_parameters") or {}).get("table")
-    return None if name is None or ("." in name and not name.endswith(_FILES)) else str(name)
+    name = (record.method_parameters or {}).get("table")
+    return (
+        None if not isinstance(name, str) or ("." in name and not name.endswith(_FILES)) else name
+    )
 
 
 def _plain(relation: str, names: list[str], policy: str, subject: str | None) -> str:
@@ -68,16 +69,15 @@ def _plain(relation: str, names: list[str], policy: str, subject: str | None) ->
     )
 
 
-def pseudonym_of(record: Mapping[str, Any]) -> str | None:
+def pseudonym_of(record: Shown) -> str | None:
     """The released column that stands for the subject, if there is one."""
-    columns = record.get("columns") or ()
-    return next((c["name"] for c in columns if c.get("pseudonym")), None)
+    return next((c.name for c in record.columns if c.pseudonym), None)
 
 
-def k_of(record: Mapping[str, Any]) -> int | None:
+def k_of(record: Shown) -> int | None:
     """The k of k-anonymity that a record declares."""
-    models = record.get("privacy") or ()
-    return next((model["k"] for model in models if model.get("model") == "k_anonymity"), None)
+    models = (model for model in record.privacy or () if model.get("model") == "k_anonymity")
+    return next((k for model in models if isinstance(k := model.get("k"), int)), None)
 
 
 def _fill(parts: list[str], separator: str, indent: str, end: str = "") -> str:

@@ -36,17 +36,17 @@ def at_least(bound: float) -> str:
     return f"{math.floor(bound * 10**digits + _BLUR) / 10**digits:.4g}"
 
 
-def apart(search: Mapping[str, Any], objective: str) -> str:
+def apart(gap: float | None, bound: float | None, objective: str) -> str:
     """How far the optimum may be, to follow a statement that it is not proven.
 
     Args:
-        search: with its `gap`, a share of the score found, and its `lower_bound`.
+        gap: of the search, a share of the score found.
+        bound: below which no score can be.
         objective: what the score is of, as a spec names it.
 
     Returns:
         Nothing where no bound above 0 is known.
     """
-    gap, bound = search.get("gap"), search.get("lower_bound")
     if gap is None or gap >= 1:
         return ""
     if gap <= FAR:

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from dbdeid.data.figures import number, part, share
+from dbdeid.record.findings import AsItIs, Certain, Promise, Reading, Remains, Singled
+from dbdeid.record.public_record import (
+    PublicAsItIs,
+    PublicCertain,
+    PublicPromise,
+    PublicRemains,
+    Shown,
+)
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.report.content.audience import Audience
 from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import counted
-from dbdeid.report.content.record import Audience
 
 Clauses = tuple[str, ...]
+Left: TypeAlias = Remains | PublicRemains
 # Columns that leave as they are, of which more are not all named.
 NAMED = 6
 
@@ -39,13 +49,13 @@ class Sentences:
 
 
 def sentences(
-    record: Mapping[str, Any], audience: Audience = "internal", suppressed: str | None = None
+    record: Shown, audience: Audience = "internal", suppressed: str | None = None
 ) -> Sentences:
     """The three sentences of a release.
 
     Args:
-        record: as the catalog keeps it, or what `audience.public` lets through of it; of an older
-            run it has no `remains`, and the sentence says that it was not counted.
+        record: of the release, or what `audience.public` lets through of it; of an older run it
+            has no `remains`, and the sentence says that it was not counted.
         audience: who reads it.
         suppressed: how many records were, as far as the public may know.
     """
@@ -56,53 +66,57 @@ def sentences(
     )
 
 
-def verdict(record: Mapping[str, Any]) -> str:
+def verdict(record: Shown) -> str:
     """Whether the promises were verified: never whether a release is safe."""
-    return "promises verified" if record["verified"] else "promises not verified"
+    return "promises verified" if record.verified else "promises not verified"
 
 
-def unique(record: Mapping[str, Any]) -> str | None:
+def unique(record: Shown) -> str | None:
     """Who is unique over all released columns; None where it was not counted."""
-    left = record.get("remains")
-    if not left:
+    left = record.remains
+    if left is None:
         return None
-    singled, whole, who = _of(left, left["everything"])
-    kind = "synthetic records" if record.get("synthetic") else who
-    apart = f", {_list(left['pseudonyms'])} apart" if left["pseudonyms"] else ""
+    singled, whole, who = _of(left, left.everything)
+    kind = "synthetic records" if record.synthetic else who
+    apart = f", {_list(left.pseudonyms)} apart" if left.pseudonyms else ""
     are = "is" if singled == 1 else "are"
     return f"{_part(singled, whole, kind)} {are} unique over {_all(left)}{_ends(left)}{apart}"
 
 
-def briefly(record: Mapping[str, Any]) -> str | None:
+def briefly(record: Shown) -> str | None:
     """The same as a share, to stand beside a verdict."""
-    left = record.get("remains")
-    if not left:
-        return None
-    singled, whole, who = _of(left, left["everything"])
-    kind = "synthetic records" if record.get("synthetic") else who
+    return (
+        None if record.remains is None else alone(record.remains, synthetic=bool(record.synthetic))
+    )
+
+
+def alone(left: Left, *, synthetic: bool) -> str:
+    """Who is unique over all released columns, as a share."""
+    singled, whole, who = _of(left, left.everything)
+    kind = "synthetic records" if synthetic else who
     return f"{part(singled, whole)} of the {kind} unique over {_all(left)}"
 
 
 # -- promised ---------------------------------------------------------------------------------
 
 
-def _promised(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
+def _promised(record: Shown, audience: Audience) -> Iterator[str]:
     on = _on(record)
-    found = [(p, said) for p in _promises(record) if (said := _saying(p["model"]))]
+    found = [(p, said) for p in _promises(record) if (said := _saying(p.model))]
     for promise, said in found:
-        declared = promise["declared"] if isinstance(promise["declared"], Mapping) else {}
+        declared = promise.declared if isinstance(promise.declared, Mapping) else {}
         if declared.get("promised") is False:
             continue
         words = said(declared, on)
-        if promise["model"] == "k_anonymity" and record.get("padding"):
-            words = f"{counted(record['padding'])}, on {on}"
-        kind = model_called(promise["model"])
+        if promise.model == "k_anonymity" and record.padding is not None:
+            words = f"{counted(record.padding)}, on {on}"
+        kind = model_called(promise.model)
         if kind is not None and kind.vacuous(declared):
             words += ", which protects nobody"
-        yield f"{words}: {_held(record, promise, audience)}"
+        yield f"{words}: {_held(promise, audience)}"
     if not found:
         yield "nothing: no privacy model is declared"
-    elif not record.get("synthetic"):
+    elif not record.synthetic:
         yield _counting(record)
 
 
@@ -112,47 +126,46 @@ def _saying(name: str) -> Callable[[Mapping[str, Any], str], str] | None:
     return kind.said if kind else _BESIDES.get(name)
 
 
-def _promises(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _promises(record: Shown) -> Sequence[Promise | PublicPromise]:
     """Each declared model with what became of it; of a preview nothing is known."""
-    checked = record.get("verification")
-    if checked:
-        return list(checked["promises"])
-    models = record.get("privacy") or ()
-    return [{"model": m["model"], "declared": m, "found": None, "holds": None} for m in models]
+    if record.verification is not None:
+        return record.verification.promises
+    models = record.privacy or ()
+    return [Promise(model=str(m.get("model")), declared=m, holds=None) for m in models]
 
 
-def _held(record: Mapping[str, Any], promise: Mapping[str, Any], audience: Audience) -> str:
-    if promise["holds"] is None:
+def _held(promise: Promise | PublicPromise, audience: Audience) -> str:
+    if promise.holds is None:
         return "asked for, and not verified"
-    if promise["holds"]:
+    if promise.holds:
         return "holds"
-    found = promise["found"]
-    shown = isinstance(found, int | float) and audience == "internal"
-    return "FAILS" + (f", {number(found)} found" if shown else "")
+    found = promise.found
+    if isinstance(found, int | float) and audience == "internal":
+        return f"FAILS, {number(found)} found"
+    return "FAILS"
 
 
-def _counting(record: Mapping[str, Any]) -> str:
-    if record.get("source_subjects") is None:
+def _counting(record: Shown) -> str:
+    if not record.by_subject:
         return "each record counts as one person"
-    subject = (record.get("remains") or {}).get("subject")
+    subject = record.remains.subject if record.remains is not None else None
     whose = f" ({subject} tells whose they are)" if subject else ""
     return f"people are counted, not records{whose}"
 
 
-def _on(record: Mapping[str, Any]) -> str:
-    roles = [c.get("role") for c in record.get("columns") or ()]
+def _on(record: Shown) -> str:
+    roles = [c.role for c in record.columns]
     return _columns(roles.count("quasi_identifier"))
 
 
-def _all(left: Mapping[str, Any]) -> str:
-    columns = left["columns"]
+def _all(left: Left) -> str:
+    columns = left.columns
     return "the one column released" if columns == 1 else f"all {columns} columns released"
 
 
-def _ends(left: Mapping[str, Any]) -> str:
+def _ends(left: Left) -> str:
     """How many of the columns are no columns of the source."""
-    bounds = left.get("bounds")
-    return f", {bounds} of them bounds of intervals" if bounds else ""
+    return f", {left.bounds} of them bounds of intervals" if left.bounds else ""
 
 
 def _columns(many: int) -> str:
@@ -178,65 +191,64 @@ _BESIDES: dict[str, Callable[[Mapping[str, Any], str], str]] = {
 # -- not promised -----------------------------------------------------------------------------
 
 
-def _not_promised(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
-    left = record.get("remains")
-    if record.get("synthetic"):
+def _not_promised(record: Shown, audience: Audience) -> Iterator[str]:
+    left = record.remains
+    if record.synthetic:
         yield from _of_synthetic(record, audience)
-    if record["method"] == "relocation":
+    if record.method == "relocation":
         yield "records have the quasi-identifiers of others: what they say of a person may be false"
-    if not left:
+    if left is None:
         yield "who is singled out by all released columns was not counted"
         return
-    if left["as_they_are"]:
+    if left.as_they_are:
         yield _as_they_are(left)
-    elif not record.get("synthetic"):
+    elif not record.synthetic:
         yield "no column leaves besides the quasi-identifiers"
-    covered = left.get("covered")
-    if covered and left["columns"] > left["quasi_identifiers"]:  # else the next says the same
+    covered = left.covered
+    if covered is not None and left.columns > left.quasi_identifiers:  # else the next says the same
         yield from _covered(left, covered)
     told = unique(record)
     if told:
         yield told
-    for certain in left["certain"]:
+    for certain in left.certain:
         yield from _certain(record, left, certain, audience)
-    if audience == "internal":
-        measured = [r for r in record.get("readings") or () if r["why"] is None]
-        yield from map(_reading, measured)
+    if audience == "internal" and isinstance(record, ReleaseRecord):
+        yield from (_reading(reading) for reading in record.readings if reading.why is None)
         yield from _downcoded(record)
         yield from _inferred(record)
-    if record.get("padding"):
+    if record.padding is not None:
         yield "counterfeit records count in these numbers, and a class may hold fewer real people"
-    if left["pseudonyms"]:
-        links = "links" if len(left["pseudonyms"]) == 1 else "link"
-        yield f"{_list(left['pseudonyms'])} {links} the records of each person"
+    if left.pseudonyms:
+        links = "links" if len(left.pseudonyms) == 1 else "link"
+        yield f"{_list(left.pseudonyms)} {links} the records of each person"
 
 
-def _of_synthetic(record: Mapping[str, Any], audience: Audience) -> Iterator[str]:
+def _of_synthetic(record: Shown, audience: Audience) -> Iterator[str]:
     yield "no formal guarantee: the records are nobody's, and drawn from clusters of real ones"
-    copies = next((p for p in _promises(record) if p["model"] == "copies"), None)
-    found = copies["found"] if copies else None
-    if isinstance(found, Mapping) and audience == "internal":
-        yield (
-            f"{found['reproduced']:,} of {found['unique_rows']:,} unique real records "
-            f"({part(found['reproduced'], found['unique_rows'])}) are copied exactly"
-        )
+    copies = next((p for p in _promises(record) if p.model == "copies"), None)
+    found = copies.found if copies else None
+    told = found if isinstance(found, Mapping) and audience == "internal" else {}
+    copied, rows = told.get("reproduced"), told.get("unique_rows")
+    if isinstance(copied, int) and isinstance(rows, int):
+        yield f"{_part(copied, rows, 'unique real records')} are copied exactly"
     else:
         yield "a synthetic record may equal a real one"
 
 
-def _as_they_are(left: Mapping[str, Any]) -> str:
+def _as_they_are(left: Left) -> str:
     """The columns, the one that singles out most, and what all of them do."""
-    columns = left["as_they_are"]
+    columns = left.as_they_are
     single = len(columns) == 1
     leave = "leaves as it is" if single else "leave as they are"
-    text = f"{_some([c['column'] for c in columns])} {leave}"
-    together, whole, who = _of(left, left["together"])
+    text = f"{_some([c.column for c in columns])} {leave}"
+    assert left.together is not None
+    together, whole, who = _of(left, left.together)
     if not together:
         return f"{text}, and {'singles' if single else 'together single'} out no {_ONE[who]}"
     of_all = _part(together, whole, who)
     if single:
         return f"{text}, and singles out {of_all}"
-    known = [(_of(left, c["alone"])[0], c["column"]) for c in columns if c["alone"] is not None]
+    known = [(_of(left, c.alone)[0], c.column) for c in columns if c.alone is not None]
     alone, worst = max(known, key=lambda one: one[0])
     of_one = f"{worst} alone singles out {_part(alone, whole, who)}"
     if not alone:
@@ -244,34 +256,32 @@ def _as_they_are(left: Mapping[str, Any]) -> str:
     return f"{text}: {of_one}, together they single out {of_all}{_uncounted(columns)}"
 
 
-def _covered(left: Mapping[str, Any], covered: Mapping[str, Any]) -> Iterator[str]:
+def _covered(left: Left, covered: Singled) -> Iterator[str]:
     """Who is in no class with others, which some models allow."""
     singled, whole, who = _of(left, covered)
     others = "nobody" if who == "people" else "no other"
     if singled:
-        many = left["quasi_identifiers"]
+        many = left.quasi_identifiers
         by = "quasi-identifier" if many == 1 else f"{many} quasi-identifiers"
         verb = "shares" if singled == 1 else "share"
         yield f"{_part(singled, whole, who)} {verb} the {by} with {others}"
 
 
-def _uncounted(columns: Sequence[Mapping[str, Any]]) -> str:
-    names = [c["column"] for c in columns if c["alone"] is None]
+def _uncounted(columns: Sequence[AsItIs | PublicAsItIs]) -> str:
+    names = [c.column for c in columns if c.alone is None]
     return f" (not counted alone, for there are many: {_list(names)})" if names else ""
 
 
 def _certain(
-    record: Mapping[str, Any],
-    left: Mapping[str, Any],
-    certain: Mapping[str, Any],
+    record: Shown,
+    left: Left,
+    certain: Certain | PublicCertain,
     audience: Audience,
 ) -> Iterator[str]:
     """Whose value of a sensitive column is certain, and who accepted that."""
-    name = certain["column"]
-    column: Mapping[str, Any] = next(
-        (c for c in record.get("columns") or () if c["name"] == name), {}
-    )
-    accepted = "homogeneity" in (column.get("accept") or ())
+    name = certain.column
+    column = next((c for c in record.columns if c.name == name), None)
+    accepted = column is not None and "homogeneity" in (column.accept or ())
     many, whole, who = _of(left, certain)
     if not many:
         if accepted:
@@ -283,35 +293,35 @@ def _certain(
     why = "the models allow it"
     if accepted:
         why = "accepted by you" if audience == "internal" else "accepted by its owner"
-        why += f' because "{column["reason"]}"' if column.get("reason") else ""
-    covered = left["quasi_identifiers"]
+        why += f' because "{column.reason}"' if column is not None and column.reason else ""
+    covered = left.quasi_identifiers
     knows = "the quasi-identifier" if covered == 1 else f"the {covered} quasi-identifiers"
-    nulls = ", missing values among them" if record.get("null_policy") == "wildcard" else ""
+    nulls = ", missing values among them" if record.null_policy == "wildcard" else ""
     yield (
         f"for {many:,} {_ONE[who] if many == 1 else who}, {part(many, whole)}, anyone who knows "
         f"{knows}{nulls} learns {name} for certain: {why}"
     )
 
 
-def _reading(reading: Mapping[str, Any]) -> str:
+def _reading(reading: Reading) -> str:
     """What follows of a sensitive attribute from how the release was made."""
-    name = " with ".join(_list([column]) for column in reading["columns"])
-    if reading["sound"]:
+    name = " with ".join(_list([column]) for column in reading.columns)
+    if reading.sound:
         return f"blocks tell nothing of {name} by their shape, also to who knows how they were made"
     who = "who knows the algorithm and everybody's quasi-identifiers"
-    if not reading["claimed"]:
+    if not reading.claimed:
         return f"the minimality attack, by {who}, reads {name} of nobody"
     return (
-        f"{who} reads {name} of {reading['right']:,} of {reading['claimed']:,} people rightly, "
+        f"{who} reads {name} of {reading.right:,} of {reading.claimed:,} people rightly, "
         "whatever their classes show (minimality attack)"
     )
 
 
-def _downcoded(record: Mapping[str, Any]) -> Iterator[str]:
+def _downcoded(record: ReleaseRecord) -> Iterator[str]:
     """Which generalized values are taken back in part, where that was to be measured."""
-    found = record.get("downcoded")
-    if found and found["right"] and "downcoding" in (record.get("metrics") or {}):
-        right, cells = found["right"], found["cells"]
+    found = record.downcoded
+    if found is not None and found.right and "downcoding" in record.metrics:
+        right, cells = found.right, found.cells
         yield (
             "who knows the method, the hierarchies and which values there are, narrows "
             f"{right:,} of {cells:,} generalized values ({part(right, cells)}) by a level for "
@@ -319,12 +329,12 @@ def _downcoded(record: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _inferred(record: Mapping[str, Any]) -> Iterator[str]:
+def _inferred(record: ReleaseRecord) -> Iterator[str]:
     """Of which sensitive columns the release teaches more than its classes."""
-    metrics = record.get("metrics") or {}
+    metrics = record.metrics
     for name, right in metrics.items():
         own = name.removesuffix(".right")
-        if own == name or not own.startswith("inference.") or metrics[own] <= 0:
+        if own == name or not own.startswith("inference.") or not (metrics[own] or 0) > 0:
             continue
         column = _list([own.removeprefix("inference.")])
         yield (
@@ -337,11 +347,11 @@ def _inferred(record: Mapping[str, Any]) -> Iterator[str]:
 _ONE = {"records": "record", "people": "person"}
 
 
-def _of(left: Mapping[str, Any], singled: Mapping[str, Any]) -> tuple[int, int, str]:
+def _of(left: Left, singled: Singled | Certain | PublicCertain) -> tuple[int, int, str]:
     """How many, of how many, and of what: people, where they count and may be told."""
-    if singled["people"] is not None:
-        return singled["people"], left["people"], "people"
-    return singled["records"], left["records"], "records"
+    if singled.people is not None and left.people is not None:
+        return singled.people, left.people, "people"
+    return singled.records, left.records, "records"
 
 
 def _part(some: int, whole: int, who: str) -> str:
@@ -362,17 +372,18 @@ def _some(names: Sequence[str]) -> str:
 # -- use --------------------------------------------------------------------------------------
 
 
-def _use(record: Mapping[str, Any], audience: Audience, suppressed: str | None) -> Iterator[str]:
+def _use(record: Shown, audience: Audience, suppressed: str | None) -> Iterator[str]:
     internal = audience == "internal"
-    loss, metrics = record.get("loss"), record.get("metrics") or {}
+    loss, metrics = record.loss, record.metrics
     if loss is not None:
         yield f"loss {loss:.4f} (0 none, 1 all)" if internal else f"loss about {loss:.2f}"
     elif "information_loss" in metrics:
         yield f"{number(metrics['information_loss'])} % of the numbers' variance is lost"
-    if internal:
+    taken, rows = None, None
+    if internal and isinstance(record, ReleaseRecord):
         yield _query_error(record)
-    taken, rows = record.get("suppressed_rows"), record.get("source_rows")
-    if record.get("synthetic"):
+        taken, rows = record.suppressed_rows, record.source_rows
+    if record.synthetic:
         return
     if suppressed is not None:
         yield f"suppressed records: {suppressed}"
@@ -382,15 +393,15 @@ def _use(record: Mapping[str, Any], audience: Audience, suppressed: str | None) 
         yield "no record suppressed"
 
 
-def _query_error(record: Mapping[str, Any]) -> str:
+def _query_error(record: ReleaseRecord) -> str:
     """The mean error of a workload, over how many of how many questions."""
-    workload = record.get("queries")
-    if not workload or not workload["queries"]:
+    workload = record.queries
+    if workload is None or not workload.queries:
         return "query error not measured, for the spec names no questions (evaluate: queries)"
-    asked = workload["queries"]
-    refused = sum(bool(q.get("refused")) for q in asked)
-    known = sum(q.get("relative_error") is not None for q in asked)
-    mean = workload["mean_relative_error"]
+    asked = workload.queries
+    refused = sum(bool(q.refused) for q in asked)
+    known = sum(q.relative_error is not None for q in asked)
+    mean = workload.mean_relative_error
     text = f"mean query error {share(mean)} over {known} of {len(asked)} questions"
     if mean is None:
         text = f"no query error is known of {len(asked)} questions"

@@ -217,7 +217,7 @@ def visits(method: Any, **more: Any) -> Any:
 
 def test_a_run_says_what_is_taken_back() -> None:
     result = visits("local_recoding")
-    found = result.record["downcoded"]
+    found = result.record.downcoded
     assert result.metrics["downcoding"] == found["right"] / found["cells"] > 0
     assert result.metrics["downcoding.attempted"] == found["attempted"] / found["cells"]
     told = f"narrows {found['right']:,} of {found['cells']:,} generalized values"
@@ -230,4 +230,4 @@ def test_a_run_says_what_is_taken_back() -> None:
 def test_of_a_full_domain_release_with_suppression_nothing_follows() -> None:
     result = visits({"name": "full_domain", "suppression_limit": 0.1})
     assert result.metrics["downcoding"] == result.metrics["downcoding.attempted"] == 0
-    assert result.record["downcoded"]["cells"] > 0
+    assert result.record.downcoded.cells > 0

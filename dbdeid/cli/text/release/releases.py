@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dbdeid.cli.text.layout import grid
+from dbdeid.record.border import record_of
 from dbdeid.report.content.padding import counted
 
 if TYPE_CHECKING:
     from dbdeid.commands.handout import Handout
+    from dbdeid.engine.catalog import Entry
     from dbdeid.release.result import RunResult
     from dbdeid.workspace.remembered_runs import Remembered
 
@@ -26,7 +28,7 @@ def remembered(found: Sequence[Remembered]) -> str:
     """The runs of one or more books, and why some of them count no more."""
     if not found:
         return "no releases yet"
-    untrue = any(text for one in found for text in _untrue(one.entry.record))
+    untrue = any(text for one in found for text in _untrue(one.entry))
     rows = [
         (
             one.entry.run,
@@ -37,7 +39,7 @@ def remembered(found: Sequence[Remembered]) -> str:
             f"{one.entry.record.get('smallest_class')}",
             f"{one.entry.metrics['loss']:.4f}" if "loss" in one.entry.metrics else "",
             ", ".join(one.files),
-            *(_untrue(one.entry.record) if untrue else ()),
+            *(_untrue(one.entry) if untrue else ()),
         )
         for one in found
     ]
@@ -87,8 +89,10 @@ def handed_out(given: Handout) -> str:
     return "\n".join(lines)
 
 
-def _untrue(record: Mapping[str, Any]) -> tuple[str]:
+def _untrue(entry: Entry) -> tuple[str]:
     """That not all records of a release are true, and what its k means then."""
-    if record.get("padding"):
-        return (counted(record["padding"]),)
-    return ("untruthful: records were moved" if record.get("method") == "relocation" else "",)
+    if entry.record.get("padding"):
+        padding = record_of(entry).padding
+        return (counted(padding) if padding is not None else "",)
+    moved = entry.record.get("method") == "relocation"
+    return ("untruthful: records were moved" if moved else "",)

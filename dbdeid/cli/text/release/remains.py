@@ -31,7 +31,8 @@ def notes(result: RunResult) -> Iterator[str]:
 
 
 def _of_earlier(result: RunResult) -> tuple[str, ...]:
-    return tuple((result.record.get("rerelease") or {}).get("words", ()))
+    found = result.record.rerelease
+    return () if found is None else found.words
 
 
 def promises(result: RunResult) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def released(result: RunResult) -> str:
     """A finished run in a few lines, and what became of the recipient's models."""
-    made = result.synthetic
+    made = result.record.synthetic
     text = first(result.useless, _released(result) if made is None else synthesized(result, made))
     text = f"{of_trial(result)}\n{text}" if result.trial else text
     if result.expectations:
@@ -97,11 +97,11 @@ def _made(result: RunResult) -> str:
             f"{search['risk']:.4g} and loss {search['loss']:.4f}; {search['checked']:,} evaluated "
             f"by {search['name']}, of {search['bits']:,} bits"
         )
-    if result.masked is not None:
-        groups = result.masked
+    if result.record.masked is not None:
+        groups = result.record.masked
         return (
-            f"means         of {groups['groups']:,} groups by {groups['algorithm']}, of "
-            f"{groups['smallest']:,} to {groups['largest']:,} records"
+            f"means         of {groups.groups:,} groups by {groups.algorithm}, of "
+            f"{groups.smallest:,} to {groups.largest:,} records"
         )
     if "blocks" not in search:
         return f"search        {how(search)}"
@@ -112,11 +112,11 @@ def _made(result: RunResult) -> str:
 
 def _padded(result: RunResult) -> Iterator[str]:
     """What was added or moved, and what k means then."""
-    padding = result.padding
+    padding = result.record.padding
     if padding is not None:
         yield (
-            f"  counterfeits  {result.counterfeit_rows:,} of at most {padding['limit']:,}; no "
-            f"record is generalized beyond h = {padding['h']:.4g}"
+            f"  counterfeits  {result.counterfeit_rows:,} of at most {padding.limit:,}; no "
+            f"record is generalized beyond h = {padding.h:.4g}"
         )
         yield f"  protection    {counted(padding)}"
     if result.method == "relocation":
