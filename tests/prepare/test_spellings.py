@@ -161,7 +161,7 @@ MODELS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))
 def test_no_model_is_met_by_spellings(con: Any, model: dict[str, Any]) -> None:
     """Half of the ages are HIV in four spellings, which as they are written spread well."""

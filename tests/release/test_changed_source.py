@@ -85,6 +85,7 @@ def test_the_document_says_what_was_not_compared() -> None:
     assert "30 more rows" in dbdeid.verify("out.yml")._repr_html_()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["out.duckdb", None])
 def test_a_broken_promise_is_one_whatever_became_of_the_source(target: str | None) -> None:
     with duckdb.connect("hospital.duckdb") as con:

@@ -430,7 +430,7 @@ def test_borrowed_classes_show_bounds_and_what_is_unchanged_in_the_types_of_the_
 MIXED = {"groups": [{"o": ["o", "a"], "b": ["b", "c"]}]}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_label_may_name_other_values_on_another_level(recoding: str, level: int) -> None:

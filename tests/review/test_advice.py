@@ -200,7 +200,7 @@ def least_loss(given: dict[str, Any]) -> float:
     return found.score
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("models", MODELS, ids=lambda m: " ".join(x["model"] for x in m))
 def test_a_model_costs_what_all_transformations_lose_with_it_and_without(
     tmp_path: Path, models: list[dict[str, Any]]

@@ -192,7 +192,7 @@ def unhidden(privacy: list[dict[str, Any]], born: Any = BORN, **given: Any) -> d
             **given}  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("privacy", VAIN, ids=lambda models: models[0]["model"])
 @pytest.mark.parametrize("verb", [check, run])
 def test_models_that_promise_nothing_hide_nobody(

@@ -119,6 +119,7 @@ def test_a_file_may_come_without_macros(tmp_path: Path) -> None:
     assert "objects" not in failed(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("statement", "place"),
     [
