@@ -28,7 +28,7 @@ def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Con]:
 
 
 def spec(**more: Any) -> dict[str, Any]:
-    return changed({"database": None, "target": None, **more})
+    return changed({"database": None, "target": None, "evaluate": {"metrics": []}, **more})
 
 
 def state(con: Con) -> list[Any]:

@@ -10,6 +10,7 @@ import pytest
 
 from bad_input.runner import Case, Ended, Released, check
 
+FEW = {"evaluate": {"metrics": []}}
 BAD = Case(name="bad", spec={"privacy/0/k": 0}, place="privacy[0].k", hint="k: 5")
 TOLD = "error: spec.yml: 1 mistake\n- line 36: privacy[0].k: too small\n  Hint: as in `k: 5`\n"
 
@@ -35,7 +36,7 @@ def test_a_good_refusal_passes(template: Path, tmp_path: Path) -> None:
             replace(BAD, code=0, spec={}, words=("check", "spec.yml"), says=("nowhere",)),
             "no 'nowhere'",
         ),
-        (replace(BAD, code=0, spec={}, place="", hint=""), "leaves"),
+        (replace(BAD, code=0, spec=FEW, place="", hint=""), "leaves"),
     ],
 )
 def test_wrong_expectations_fail(case: Case, broken: str, template: Path, tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_lost_file_fails(template: Path, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_releases_fail(wrong: Released, template: Path, tmp_path: Path) -> None:
-    case = Case(name="good", code=0, spec={"target": None}, released=wrong)
+    case = Case(name="good", code=0, spec={"target": None, **FEW}, released=wrong)
     good = replace(case, released=Released(target="owner.duckdb"))
     check(good, tmp_path / "good", template)
     with pytest.raises(AssertionError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -18,6 +19,7 @@ from drafts.judge import UNDECIDED, Judged, count, judge, shown
 from drafts.tables import REAL, ROLES, WITHHELD, Review, reviews, write
 from drafts.words import CONCEPTS, LANGUAGES, TEXTS
 
+Source = Callable[[str], Path]
 REVIEWS = reviews()
 # In the default tier: the registries, which all languages have, one table that is known to be asked
 # about too much, and some others.
@@ -34,18 +36,20 @@ NEARLY = 0.9  # of the rows have a value that one subject alone has: the column 
 
 
 @pytest.fixture(scope="module")
-def sources(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """The file of each table, in a folder of its own."""
-    made = {}
-    for name, review in REVIEWS.items():
-        made[name] = write(review, shared, tmp_path_factory.mktemp(name))
+def source(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """The file of each table, in a folder of its own, once it is asked for."""
+
+    @cache
+    def made(name: str) -> Path:
+        return write(REVIEWS[name], shared, tmp_path_factory.mktemp(name))
+
     return made
 
 
 @pytest.fixture(scope="module")
-def judged(sources: Mapping[str, Path]) -> tuple[Judged, ...]:
+def judged(source: Source) -> tuple[Judged, ...]:
     """Each table drafted and run once."""
-    return tuple(judge(review, sources[name]) for name, review in DRAFTED.items())
+    return tuple(judge(review, source(name)) for name, review in DRAFTED.items())
 
 
 def test_the_bench_is_wide_enough() -> None:
@@ -59,9 +63,9 @@ def test_the_bench_is_wide_enough() -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("review", REVIEWS.values(), ids=REVIEWS)
-def test_reviews_are_about_their_tables(review: Review, sources: Mapping[str, Path]) -> None:
+def test_reviews_are_about_their_tables(review: Review, source: Source) -> None:
     with duckdb.connect() as con:
-        rows = con.execute(f"DESCRIBE SELECT * FROM '{sources[review.table]}'").fetchall()
+        rows = con.execute(f"DESCRIBE SELECT * FROM '{source(review.table)}'").fetchall()
     assert [row[0] for row in rows] == list(review.columns)
     assert review.subject <= set(review.columns)
     for column in review.columns.values():
@@ -73,16 +77,14 @@ def test_reviews_are_about_their_tables(review: Review, sources: Mapping[str, Pa
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("review", REVIEWS.values(), ids=REVIEWS)
-def test_reviews_mark_what_determines_the_subject(
-    review: Review, sources: Mapping[str, Path]
-) -> None:
+def test_reviews_mark_what_determines_the_subject(review: Review, source: Source) -> None:
     """A reviewer may not overlook a number: the data say which columns are as good as one."""
     subject = min(review.subject, default=None)
     whose = exp.column(subject, quoted=True) if subject else exp.column("row")
     with duckdb.connect() as con:
         con.execute(
             "CREATE TABLE reviewed AS SELECT *, row_number() OVER () AS row "
-            f"FROM '{sources[review.table]}'"
+            f"FROM '{source(review.table)}'"
         )
         for name, column in review.columns.items():
             value = exp.column(name, quoted=True)
@@ -152,14 +154,14 @@ def test_no_subject_is_set_that_is_not_one(judged: tuple[Judged, ...]) -> None:
 
 
 @pytest.fixture(scope="module")
-def silent(sources: Mapping[str, Path]) -> Mapping[str, bool]:
+def silent(source: Source) -> Mapping[str, bool]:
     """Whether a run asks about each column, were all headers c01 and so on, by table and column."""
     asked = {}
     for name, review in DRAFTED.items():
-        path = sources[name].with_name("silent.parquet")
+        path = source(name).with_name("silent.parquet")
         headers = ", ".join(f'"{c}" AS c{n:02}' for n, c in enumerate(review.columns, 1))
         with duckdb.connect() as con:
-            con.execute(f"COPY (SELECT {headers} FROM '{sources[name]}') TO '{path}'")
+            con.execute(f"COPY (SELECT {headers} FROM '{source(name)}') TO '{path}'")
         with opened(path, None) as (session, query):
             table = session.run(Step("deid_draft", query))
             found = detect(session, table)
@@ -170,23 +172,23 @@ def silent(sources: Mapping[str, Path]) -> Mapping[str, bool]:
     return asked
 
 
-def of_words(source: Path, name: str) -> bool:
+def of_words(file: Path, name: str) -> bool:
     """Whether most values of a column have a word."""
     with duckdb.connect() as con:
         query = (
             f"""SELECT avg(regexp_matches("{name}"::VARCHAR, '[\\p{{L}}]{{3,}}')::INTEGER) > 0.5"""
         )
-        return bool(con.execute(f"{query} FROM '{source}'").fetchall()[0][0])
+        return bool(con.execute(f"{query} FROM '{file}'").fetchall()[0][0])
 
 
 def test_no_name_street_or_remark_leaves_under_a_silent_header(
-    silent: Mapping[str, bool], sources: Mapping[str, Path]
+    silent: Mapping[str, bool], source: Source
 ) -> None:
     left = [
         f"{name}.{column}"
         for name, review in DRAFTED.items()
         for column, reviewed in review.columns.items()
-        if reviewed.direct and not silent[f"{name}.{column}"] and of_words(sources[name], column)
+        if reviewed.direct and not silent[f"{name}.{column}"] and of_words(source(name), column)
     ]
     assert left == []
 
