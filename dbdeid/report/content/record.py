@@ -275,7 +275,7 @@ class Content(TypedDict, total=False):
 
 
 class Padding(TypedDict, total=False):
-    """How counterfeit records were added, as `methods.outcome.Padded`; `risk` is a share, 0 to 1.
+    """How counterfeit records were added, as `Padded` of the method; `risk` is a share, 0 to 1.
 
     `size` is what smaller classes were filled up to, `candidates` how many classes may have been,
     `limit` the most records that may be added, `degree` the greatest of a record.
