@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import dist
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError, Unsatisfiable
@@ -26,7 +25,6 @@ from dbdeid.report.charts.frontier_charts import drawn
 from dbdeid.spec.method_spec import Choice, Policy
 from dbdeid.verify.base.declaration import PolicyRisk
 
-Starts = Sequence[NDArray[np.int64]]
 MUCH = 0.5  # share of the risk that Safe Harbor leaves, from which it is told that it does
 AGREEMENT = 1e-9  # between the search and the database
 DEFAULTS = Policy(name="policy")
