@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
+from dbdeid.methods.policy.baselines.nonoverlap import Pruned
+from dbdeid.methods.policy.baselines.sublattice import promise, random_sublattice
 from dbdeid.methods.policy.search.frontier import Frontier
-from dbdeid.methods.policy.search.nonoverlap import Pruned
 from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge
-from dbdeid.methods.policy.search.sublattice import promise, random_sublattice
 
 
 def under(gauge: Gauge, bottom: Bits) -> Gauge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import duckdb
 import pytest
 from specs import PEOPLE, small
 
+ANALYSIS = ("pandas", "scipy", "sklearn", "lifelines", "statsmodels", "altair", "vl_convert")
 HEAVY = ("numpy", "pandas", "sklearn", "lifelines", "pyarrow", "altair", "rich.live")
 ENGINE = ("duckdb", "sqlglot", "pydantic", "ruamel.yaml", "jinja2")
 
@@ -50,8 +52,17 @@ def test_every_public_name_is_there_and_no_other() -> None:
         _ = dbdeid.nonsense
 
 
-def test_a_run_loads_no_pandas(tmp_path: Path) -> None:
-    spec = small(database=str(tmp_path / "people.duckdb"), target=str(tmp_path / "out.duckdb"))
-    with duckdb.connect(str(tmp_path / "people.duckdb")) as con:
+def test_commands_load_no_analysis_packages(tmp_path: Path) -> None:
+    source, out, spec = (tmp_path / name for name in ("people.duckdb", "out.duckdb", "spec.yml"))
+    with duckdb.connect(str(source)) as con:
         con.execute(PEOPLE)
-    assert "pandas" not in loaded(f"import dbdeid; dbdeid.run({spec!r})")
+    spec.write_text(json.dumps(small(database=str(source), target=str(out))))
+    asked = "SELECT count(*) FROM people"
+    commands = [*([word, str(spec)] for word in ("check", "run", "verify", "evaluate"))]
+    commands += [["query", str(out), asked], ["init", str(source), "-o", str(tmp_path / "new.yml")]]
+    call = "from dbdeid.cli.app import app; "
+    call += f"assert not any([app(words, standalone_mode=False) for words in {commands}])"
+    found = loaded(call)
+    assert "numpy" in found
+    assert (tmp_path / "new.yml").is_file()
+    assert not found & {*ANALYSIS, "cryptography", "jinja2"}

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.baselines.clustering import cluster, grown, nearness
+from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
-from dbdeid.methods.local_recoding.search.clustering import cluster, grown, nearness
 from dbdeid.methods.local_recoding.search.dealing import deal
-from dbdeid.methods.local_recoding.search.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.repair import settle
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy, block_entropy
 from dbdeid.prepare.sensitive_conditions import Sensitive

@@ -31,15 +31,15 @@ import tennessee
 from sublattices import share_of_new
 
 from dbdeid.engine.session import Session
+from dbdeid.methods.policy.baselines.bisection import bisected
+from dbdeid.methods.policy.baselines.nsga2 import Nsga2
+from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch
 from dbdeid.methods.policy.cells import POLICIES
-from dbdeid.methods.policy.search.bisection import bisected
 from dbdeid.methods.policy.search.frontier import Frontier, Log, Search, dominates, explore
 from dbdeid.methods.policy.search.greedy import greedy
 from dbdeid.methods.policy.search.merges import Walk
-from dbdeid.methods.policy.search.nsga2 import Nsga2
 from dbdeid.methods.policy.search.policies import Bits, Gauge
 from dbdeid.methods.policy.search.random_chain import random_chain
-from dbdeid.methods.policy.search.sublattice import SublatticeSearch
 from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -15,11 +15,11 @@ import pytest
 import tennessee
 from sublattices import share_of_new, under
 
+from dbdeid.methods.policy.baselines.nonoverlap import Pruned
+from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch, random_sublattice
 from dbdeid.methods.policy.search.frontier import Search, explore
-from dbdeid.methods.policy.search.nonoverlap import Pruned
 from dbdeid.methods.policy.search.policies import Gauge
 from dbdeid.methods.policy.search.random_chain import random_chain
-from dbdeid.methods.policy.search.sublattice import SublatticeSearch, random_sublattice
 
 STATES = ("synthetic", "modelled")
 LOW = 100  # evaluations

@@ -16,9 +16,9 @@ from tiers import examples
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
+from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 from dbdeid.methods.local_recoding.search import taxonomy as searched
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
-from dbdeid.methods.local_recoding.search.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 from dbdeid.utility.block_entropy import block_entropy
 from dbdeid.utility.common.members import Crosswalk, members_of_transformation

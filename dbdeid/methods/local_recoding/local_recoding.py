@@ -172,10 +172,10 @@ def _blocks(
             taxonomy, demands, objective=_cost(recoding), tail=recoding.tail, settled=settled
         )
     if recoding.algorithm == "mondrian":
-        from dbdeid.methods.local_recoding.search.mondrian import mondrian
+        from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 
         return mondrian(taxonomy, demands, relaxed=recoding.relaxed, settled=settled)
-    from dbdeid.methods.local_recoding.search.clustering import cluster
+    from dbdeid.methods.local_recoding.baselines.clustering import cluster
 
     assert objective != "balanced"
     assert objective != "loss"

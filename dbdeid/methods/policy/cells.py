@@ -237,7 +237,7 @@ def explored(
 def _search(demand: Demand, risk: float | None) -> Search:
     """The search of this name; `risk` is that of the reference."""
     if demand.search == "sublattice":
-        from dbdeid.methods.policy.search.sublattice import SublatticeSearch
+        from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch
 
         return SublatticeSearch(demand.threshold, demand.start)
     if demand.search == "random_chain":
@@ -245,11 +245,11 @@ def _search(demand: Demand, risk: float | None) -> Search:
 
         return random_chain
     if demand.search == "nsga2":
-        from dbdeid.methods.policy.search.nsga2 import Nsga2
+        from dbdeid.methods.policy.baselines.nsga2 import Nsga2
 
         return Nsga2()
     if demand.search == "bisect":
-        from dbdeid.methods.policy.search.bisection import Bisection
+        from dbdeid.methods.policy.baselines.bisection import Bisection
 
         assert risk is not None
         return Bisection(risk)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session
@@ -25,7 +24,6 @@ from dbdeid.privacy import KMap, MaxRisk, population_of
 from dbdeid.spec.method.policy import Choice, Policy
 from dbdeid.verify.base.declaration import PolicyRisk
 
-Starts = Sequence[NDArray[np.int64]]
 MUCH = 0.5  # share of the risk that Safe Harbor leaves, from which it is told that it does
 DEFAULTS = Policy(name="policy")
 THRESHOLD = 0.25  # of the sublattice search: the paper gives none

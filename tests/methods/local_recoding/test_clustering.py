@@ -16,8 +16,8 @@ from tiers import examples
 
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.baselines.clustering import Algorithm, Objective, cluster
 from dbdeid.methods.local_recoding.search.blocks import LEFT, Blocks, Demands
-from dbdeid.methods.local_recoding.search.clustering import Algorithm, Objective, cluster
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import AlphaK, LDiversity, SensitiveModel, TCloseness

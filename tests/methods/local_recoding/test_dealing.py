@@ -16,9 +16,9 @@ from realdata import load
 
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.blocks import LEFT, Blocks
 from dbdeid.methods.local_recoding.search.dealing import deal
-from dbdeid.methods.local_recoding.search.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.repair import settle
 from dbdeid.methods.local_recoding.search.taxonomy import block_entropy
 from dbdeid.privacy import BasicBeta, LDiversity, SensitiveModel

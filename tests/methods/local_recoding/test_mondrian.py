@@ -21,8 +21,8 @@ from random_problems import (
 
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
-from dbdeid.methods.local_recoding.search.mondrian import mondrian
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy, block_entropy
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from random_cells import cells, random_cells
 from tiers import examples
 
-from dbdeid.methods.policy.search.bisection import Bisection, bisected
+from dbdeid.methods.policy.baselines.bisection import Bisection, bisected
 from dbdeid.methods.policy.search.frontier import Log, explore
 from dbdeid.methods.policy.search.policies import Cells, Gauge
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.methods.policy.search.nonoverlap import Pruned
+from dbdeid.methods.policy.baselines.nonoverlap import Pruned
 from dbdeid.methods.policy.search.policies import Bits
 
 Sublattice = tuple[Bits, Bits]

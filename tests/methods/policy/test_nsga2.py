@@ -7,8 +7,8 @@ import pytest
 from random_cells import random_cells
 
 from dbdeid.errors import MissingExtra
+from dbdeid.methods.policy.baselines.nsga2 import Nsga2
 from dbdeid.methods.policy.search.frontier import Log, explore
-from dbdeid.methods.policy.search.nsga2 import Nsga2
 from dbdeid.methods.policy.search.policies import Gauge
 
 GAUGE = Gauge(random_cells(np.random.default_rng(1), (12, 8, 5), 300))

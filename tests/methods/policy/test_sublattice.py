@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from random_cells import cells, random_cells
 from tiers import examples
 
+from dbdeid.methods.policy.baselines.nonoverlap import Pruned
+from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch, promise, random_sublattice
 from dbdeid.methods.policy.search.frontier import Frontier, Log, explore
-from dbdeid.methods.policy.search.nonoverlap import Pruned
 from dbdeid.methods.policy.search.policies import Cells, Gauge, Space
-from dbdeid.methods.policy.search.sublattice import SublatticeSearch, promise, random_sublattice
 
 GRID = 16
 COORDINATE = st.integers(0, GRID)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.lattice.tuples import Tuples
-from dbdeid.methods.local_recoding.search.growing_block import Growing
+from dbdeid.methods.local_recoding.baselines.growing_block import Growing
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 
 Ints = NDArray[np.int64]

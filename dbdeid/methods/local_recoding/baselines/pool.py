@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.lattice.lattice import Lattice
+from dbdeid.methods.local_recoding.baselines.growing_block import Growing
+from dbdeid.methods.local_recoding.baselines.nearness import Nearness
 from dbdeid.methods.local_recoding.search.blocks import Demands
-from dbdeid.methods.local_recoding.search.growing_block import Growing
-from dbdeid.methods.local_recoding.search.nearness import Nearness
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

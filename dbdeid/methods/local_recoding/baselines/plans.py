@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.lattice.rule import Portions
+from dbdeid.methods.local_recoding.baselines.growing_block import Growing
+from dbdeid.methods.local_recoding.baselines.pool import Pool
 from dbdeid.methods.local_recoding.search.blocks import Demands
-from dbdeid.methods.local_recoding.search.growing_block import Growing
-from dbdeid.methods.local_recoding.search.pool import Pool
 
 Mask = NDArray[np.bool_]
 

@@ -27,9 +27,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dbdeid.methods.policy.baselines.nonoverlap import Pruned
 from dbdeid.methods.policy.search.frontier import Frontier, Log
 from dbdeid.methods.policy.search.merges import Walk
-from dbdeid.methods.policy.search.nonoverlap import Pruned
 from dbdeid.methods.policy.search.policies import Bits, Space
 from dbdeid.methods.policy.search.random_chain import chain, maximal_chain
 

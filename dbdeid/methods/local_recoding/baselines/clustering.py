@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.methods.local_recoding.baselines.growing_block import Growing
+from dbdeid.methods.local_recoding.baselines.nearness import Diversity, Entropy, Nearness, TableWide
+from dbdeid.methods.local_recoding.baselines.plans import BlockPlans
+from dbdeid.methods.local_recoding.baselines.pool import Pool
 from dbdeid.methods.local_recoding.search.blocks import LEFT, Blocks, Demands
-from dbdeid.methods.local_recoding.search.growing_block import Growing
-from dbdeid.methods.local_recoding.search.nearness import Diversity, Entropy, Nearness, TableWide
-from dbdeid.methods.local_recoding.search.plans import BlockPlans
-from dbdeid.methods.local_recoding.search.pool import Pool
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 
 Ints = NDArray[np.int64]

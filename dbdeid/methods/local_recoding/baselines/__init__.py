@@ -1,0 +1,1 @@
+"""Recodings as others published them, to compare with: correct, documented, may be slow."""
