@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.engine.failure import require_idle
 from dbdeid.errors import DataError
 

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlglot import exp
 
 from dbdeid.bind.source import find_table
 from dbdeid.data.source_files import FILES
-from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.spec.column_spec import ColumnSpec
@@ -278,7 +277,7 @@ def export(
         }
         with session.transaction():
             for name, comment in new.items():
-                session.execute(_comment_on(table, name, comment))
+                session.comment(table, name, comment)
     return new
 
 
@@ -294,16 +293,6 @@ def _spread(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, A
                 raise SpecError([mistake])
             found[names[part.lower()]] = role
     return found
-
-
-def _comment_on(table: Relation, name: str, comment: str) -> exp.Comment:
-    place = exp.Column(
-        this=identifier(name),
-        table=identifier(table.name),
-        db=identifier(table.schema or "main"),
-        catalog=identifier(table.catalog or ""),
-    )
-    return exp.Comment(this=place, kind="COLUMN", expression=exp.Literal.string(comment))
 
 
 def drafted(

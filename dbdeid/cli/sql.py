@@ -80,7 +80,7 @@ def sql(
 
     dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
     """
-    from dbdeid.engine.console import is_release, run_script
+    from dbdeid.engine.duckdb.console import is_release, run_script
     from dbdeid.install import install, register_functions
 
     text = statement if statement is not None else _script(file)
@@ -127,7 +127,7 @@ def macros_install(
 
     dbdeid macros install hospital.duckdb
     """
-    from dbdeid.engine import macros
+    from dbdeid.engine.duckdb import macros
     from dbdeid.engine.session import Session
 
     if not target.exists():
@@ -144,6 +144,6 @@ def macros_print(*, options: Options) -> None:
 
     dbdeid macros print > macros.sql
     """
-    from dbdeid.engine import macros
+    from dbdeid.engine.duckdb import macros
 
     show(options, {"sql": macros.script()}, macros.script())

@@ -9,13 +9,12 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.commands.report import write_report
 from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.data.source_files import file_query
-from dbdeid.engine import macros
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.expressions import aliased, column, count_rows, creation, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
 from dbdeid.release.result import RunResult
@@ -132,7 +131,7 @@ def _write_database(path: Path) -> None:
             query = file_query(sample)
             assert query is not None
             table = Relation("adult", schema="main", catalog=session.catalog).table
-            session.execute(exp.Create(this=table, kind="TABLE", expression=query))
+            session.execute(creation(table, "TABLE", query))
             macros.install(session.cursor, session.catalog)
         unfinished.replace(path)
 
@@ -143,8 +142,8 @@ def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple
     with Session.open(database, read_only=True, settings=settings) as session:
         preview = session.relation("adult_preview")
         names_shown = [*map(column, preview.names)]
-        size = exp.alias_(exp.Count(this=exp.Star()), "records")
-        largest = exp.select(*names_shown, size).from_(preview.table).group_by(*names_shown)
+        size = aliased(count_rows(), "records")
+        largest = select(*names_shown, size).from_(preview.table).group_by(*names_shown)
         rows = session.rows(largest.order_by(size.this.desc(), *names_shown).limit(PREVIEW_ROWS))
         released = session.attach(Path(result.table), read_only=True)
         risks = [

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.privacy_models import staged
@@ -16,6 +14,7 @@ from dbdeid.bind.read import read
 from dbdeid.bind.source import resolve_source
 from dbdeid.data import classes
 from dbdeid.data.weights import truthful, weighted
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Settings, Step, ViewStep
 from dbdeid.lattice.lattice import Node
@@ -226,9 +225,7 @@ def _catalogued(release: str, padding: Padding, columns: list[str]) -> Iterator[
     yield ViewStep(f"{release}_truthful", truthful(*tables, sensitive, columns))
 
 
-def _measures(
-    model: Model, bound: Bound, counted: Relation, counting: Counting
-) -> Iterator[exp.Expr]:
+def _measures(model: Model, bound: Bound, counted: Relation, counting: Counting) -> Iterator[Query]:
     """What a privacy model is measured by, once for each of its sensitive attributes."""
     names = [c.name for c in bound.quasi_identifiers]
     if isinstance(model, KAnonymity):

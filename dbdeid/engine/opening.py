@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.failure import cannot_open, reason
-from dbdeid.engine.relation import identifier
 from dbdeid.engine.scratch import Scratch, spill_folder, sweep
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError

@@ -21,10 +21,11 @@ import duckdb
 from sqlglot import exp
 
 from dbdeid.engine.apart import most_spilled
+from dbdeid.engine.expressions import Query, identifier, literal
 from dbdeid.engine.failure import no_cells, require_open, require_unshadowed, require_usual
 from dbdeid.engine.opening import MEMORY, attach, attached_as, connect, current_of, swept
 from dbdeid.engine.process import private_files, uninterrupted
-from dbdeid.engine.relation import Column, Relation, identifier, without_members
+from dbdeid.engine.relation import Column, Relation, without_members
 from dbdeid.engine.scratch import Scratch, spill_folder
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
@@ -56,7 +57,7 @@ class Step:
     """One named step: the temporary table it makes, and the query that makes it."""
 
     name: str
-    query: exp.Expr
+    query: Query
 
     @cached_property
     def statement(self) -> str:
@@ -91,7 +92,7 @@ class Settings:
     memory_limit: str | None = None
 
 
-def _create_temp(name: str, query: exp.Expr) -> exp.Create:
+def _create_temp(name: str, query: Query) -> exp.Create:
     return exp.Create(
         this=exp.table_(identifier(name)),
         kind="TABLE",
@@ -369,6 +370,12 @@ class Session:
         """A table as a pandas frame."""
         with no_cells():
             return self.execute(exp.select("*").from_(relation.table)).df()
+
+    def comment(self, table: Relation, name: str, comment: str) -> None:
+        """Set the comment of a column of a table or view."""
+        names = name, table.name, table.schema or "main", table.catalog or self.catalog
+        place = exp.column(*map(identifier, names))
+        self.execute(exp.Comment(this=place, kind="COLUMN", expression=literal(comment)))
 
     def describe(self, source: exp.Expr) -> tuple[Column, ...]:
         """Names and types of the columns of a table or query."""

@@ -11,10 +11,19 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.classes import CODED, SOURCE, TUPLES, source_step
-from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_rows,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import MEASURED, NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.attacks.downcoding import Downcoded
 from dbdeid.methods.attacks.minimality import Reading
@@ -213,16 +222,16 @@ def _of_padded(
         )
         found["reconstruction_error"] = error.whole
         found["reconstruction_error.quasi_identifiers"] = error.quasi_identifiers
-    of_sizes = _of_classes(written.released, [exp.column(CLASS_ID)], session)
+    of_sizes = _of_classes(written.released, [column(CLASS_ID)], session)
     return found | {name: value for name, value in of_sizes.items() if name in asked}
 
 
-def _of_classes(released: Relation, keys: Sequence[exp.Expr], session: Session) -> dict[str, float]:
+def _of_classes(released: Relation, keys: Sequence[Expr], session: Session) -> dict[str, float]:
     """What depends on the sizes of the classes alone, where no record is removed."""
-    sizes_of = exp.select(exp.alias_(exp.Count(this=exp.Star()), "records"))
+    sizes_of = select(aliased(count_rows(), "records"))
     classes = sizes_of.from_(released.table).group_by(*keys).subquery("classes")
-    square = exp.column("records") * exp.column("records")
-    totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this="records"), exp.Sum(this=square))
+    square = column("records") * column("records")
+    totals = select(count_rows(), sum_of(column("records")), sum_of(square))
     number, records, squares = session.row(totals.from_(classes))
     return {
         "discernibility": float(squares),
@@ -262,19 +271,19 @@ def _sensitive(prepared: Prepared) -> list[str]:
     return [c.name for c in prepared.bound.columns if c.spec.role == "sensitive"]
 
 
-def _tuples(prepared: Prepared, names: list[str]) -> exp.Select:
+def _tuples(prepared: Prepared, names: list[str]) -> Select:
     """The records of each distinct tuple, whoever they belong to."""
     if prepared.parameters.subject is None:
-        return exp.select("records").from_(TUPLES.table)
+        return select("records").from_(TUPLES.table)
     keys = [column(name, "coded") for name in names]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    rows = exp.alias_(CODED.table, "coded", table=True)
-    return exp.select(counted).from_(rows).group_by(*keys)
+    counted = aliased(count_rows(), "records")
+    rows = CODED.aliased("coded")
+    return select(counted).from_(rows).group_by(*keys)
 
 
 def _upload(
     prepared: Prepared, outcome: Outcome, session: Session
-) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+) -> tuple[dict[str, Select], dict[str, Select]]:
     """For each quasi-identifier the label of each of its codes, and the size of each label.
 
     Codes have one label each only where a transformation is of all records.
@@ -295,13 +304,13 @@ def _upload(
     for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
         typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}
         uploaded = session.upload(name, typed)
-        own = exp.select(*(c for c in table if c != "number")).from_(uploaded.table)
+        own = select(*(c for c in table if c != "number")).from_(uploaded.table)
         names = [q.name for q in prepared.quasi_identifiers]
-        found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
+        found.append({n: own.where(column("number").eq(i)) for i, n in enumerate(names)})
     return found[0], found[1]
 
 
-def _meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, exp.Select]:
+def _meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, Select]:
     """For each quasi-identifier the `code` and `value` of all that its labels stand for."""
     means: dict[str, list[Any]] = {"number": [], "label": [], "code": [], "value": []}
     for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
@@ -319,6 +328,6 @@ def _meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[st
     kinds = {"number": np.int64, "code": np.int64}
     typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in means.items()}
     uploaded = session.upload("deid_measured_means", typed)
-    own = exp.select("label", "code", "value").from_(uploaded.table)
+    own = select("label", "code", "value").from_(uploaded.table)
     names = [q.name for q in prepared.quasi_identifiers]
-    return {n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)}
+    return {n: own.where(column("number").eq(i)) for i, n in enumerate(names)}

@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Relation, column
+from dbdeid.engine.expressions import (
+    Query,
+    aliased,
+    coalesce,
+    column,
+    count_rows,
+    literal,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.evaluation import recipients
@@ -94,10 +103,10 @@ def declared(found: Foreign) -> Declared:
     )
 
 
-def count(session: Session, table: exp.Query | Relation) -> int:
+def count(session: Session, table: Query | Relation) -> int:
     """The records of a table or query."""
     rows = table.table if isinstance(table, Relation) else table.subquery("counted")
-    return int(session.row(exp.select(exp.Count(this=exp.Star())).from_(rows))[0])
+    return int(session.row(select(count_rows()).from_(rows))[0])
 
 
 def risk_of(found: Foreign, table: Relation, *, subject: bool = True) -> risk.Risk:
@@ -169,11 +178,11 @@ def _metrics(
 def _of_classes(found: Foreign) -> dict[str, float]:
     session, rows = found.session, count(found.session, found.bound.source)
     keys = [column(found.spelled[c.name]) for c in found.bound.quasi_identifiers]
-    number = exp.alias_(exp.Count(this=exp.Star()), "records")
-    classes = exp.select(number).from_(found.table.table).group_by(*keys).subquery("classes")
-    square = exp.column("records") * exp.column("records")
-    total = exp.Coalesce(this=exp.Sum(this=square), expressions=[exp.convert(0)])
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(classes)
+    number = aliased(count_rows(), "records")
+    classes = select(number).from_(found.table.table).group_by(*keys).subquery("classes")
+    square = column("records") * column("records")
+    total = coalesce(sum_of(square), literal(0))
+    query = select(count_rows(), total).from_(classes)
     different, squares = session.row(query)
     missing = max(rows - count(session, found.table), 0)
     measured = {"discernibility": float(squares + missing * rows)}
@@ -250,5 +259,5 @@ def _moments(found: Foreign) -> dict[str, float]:
 
 def staged(found: Foreign, names: Sequence[str]) -> Relation:
     """Columns of the original in a temporary table."""
-    query = exp.select(*map(column, names)).from_(found.bound.source.subquery("source"))
+    query = select(*map(column, names)).from_(found.bound.source.subquery("source"))
     return found.session.run(Step("deid_external_source", query))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.bind.synthesis import is_number
 from dbdeid.data.records import Recipe
+from dbdeid.engine.reading import NotSql, columns_in
 from dbdeid.engine.relation import Column
+from dbdeid.engine.sqltext import statements
 from dbdeid.prepare.problem import Synthesis
 from dbdeid.spec.method_spec import Condensation
 from dbdeid.spec.model_spec import Cox, Linear
@@ -93,8 +92,8 @@ def _only(names: list[str]) -> list[str]:
 def _columns_of(text: str, columns: Mapping[str, BoundColumn]) -> list[str]:
     """The released columns that an expression names, each once."""
     try:
-        tree = sqlglot.parse_one(text, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
+        tree = statements(text)[0]
+    except (NotSql, IndexError):
         return []
-    named = dict.fromkeys(found.name.lower() for found in tree.find_all(exp.Column))
+    named = dict.fromkeys(name.lower() for name in columns_in(tree)) if tree is not None else {}
     return [columns[name].name for name in named if name in columns]

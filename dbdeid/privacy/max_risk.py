@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
 from dbdeid.privacy.common.shares import Rows, finite, within
@@ -74,7 +74,7 @@ class MaxRisk(BaseModel):
         """What a class needs to hold, and keeps as it merges."""
         return self.satisfied(sizes, people)
 
-    def measure(self, classes: Rows) -> exp.Expr:
+    def measure(self, classes: Rows) -> Query:
         """A query of one row and column: the risk of a written table (NULL if empty).
 
         Args:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
     CLOSE,
@@ -102,7 +102,7 @@ class TCloseness(OfSensitive):
         lacking = (1 - classes.present()) / farthest[self.distance]
         return np.asarray(lacking <= self.t + CLOSE)
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The greatest distance."""
         compared, whole = shares.compared, shares.of_source
         if self.distance == "equal":

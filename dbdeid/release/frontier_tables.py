@@ -6,10 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
+from dbdeid.engine.expressions import (
+    Query,
+    aliased,
+    cast,
+    column,
+    function,
+    literal,
+    null_if,
+    select,
+)
 from dbdeid.engine.process import uninterrupted
-from dbdeid.engine.relation import cast, column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.methods.policy.cells import Explored
@@ -38,7 +46,7 @@ def require_free(work: Workplace, release: str) -> None:
             )
 
 
-def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[str, exp.Query]:
+def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[str, Query]:
     """The rows of the private tables, by what follows the release's name.
 
     `frontier`: point, risk, kl, loss and the policy in words. `evaluations`: every policy that was
@@ -66,18 +74,14 @@ def tables(session: Session, found: Explored, told: Mapping[str, Any]) -> dict[s
         },
     )
     # no BIT has no bits: where there is nothing to merge, it is NULL
-    packed = exp.Nullif(this=column("policy"), expression=cast(exp.Literal.string(""), "BLOB"))
+    packed = null_if(column("policy"), cast(literal(""), "BLOB"))
     # whole bytes were packed, of which the last may have bits that are none of the policy's
-    digits = exp.Substring(
-        this=cast(cast(packed, "BIT"), "VARCHAR"),
-        start=exp.convert(1),
-        length=exp.convert(found.space.length),
+    digits = function(
+        "substring", cast(cast(packed, "BIT"), "VARCHAR"), literal(1), literal(found.space.length)
     )
-    evaluations = exp.select(
-        "evaluation", "risk", "loss", exp.alias_(cast(digits, "BIT"), "policy")
-    )
+    evaluations = select("evaluation", "risk", "loss", aliased(cast(digits, "BIT"), "policy"))
     return {
-        FRONTIER: exp.select("*").from_(session.temp("deid_frontier").table),
+        FRONTIER: select("*").from_(session.temp("deid_frontier").table),
         EVALUATIONS: evaluations.from_(session.temp("deid_evaluations").table),
     }
 

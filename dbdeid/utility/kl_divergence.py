@@ -12,14 +12,13 @@ ln(1/1)) / 4 = 0.0425 nats.
 
 from __future__ import annotations
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.sizes import Sized
 
 
-def kl_divergence(session: Session, tuples: exp.Query, classes: Sized, source_rows: int) -> float:
+def kl_divergence(session: Session, tuples: Query, classes: Sized, source_rows: int) -> float:
     """The divergence in nats, 0 where the release tells all.
 
     Args:

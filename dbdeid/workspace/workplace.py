@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.source_files import FILES
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile, Entry
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.reading import common_names, tables_in
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError
 from dbdeid.spec.file import SpecFile
@@ -328,8 +327,8 @@ def check_source(work: Workplace, bound: Bound) -> None:
     release = bound.spec.release
     names = (*objects_of(release, bound.spec), dictionary_name(release), *frontier_of(bound.spec))
     replaced = {name.lower() for name in names}
-    named = {cte.alias.lower() for cte in bound.source.find_all(exp.CTE)}
-    for table in bound.source.find_all(exp.Table):
+    named = common_names(bound.source)
+    for table in tables_in(bound.source):
         if table.name.lower() in replaced - named:
             message = f"the source reads {table.name!r}, which it would replace"
             mistake = bound.file.mistake(message, "release", hint="choose another release name")

@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dbdeid.engine.publish import write_database
+from dbdeid.engine.duckdb.publish import write_database
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 

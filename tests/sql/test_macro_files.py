@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from dbdeid.engine.macros import MACROS, Macro, script
+from dbdeid.engine.duckdb.macros import MACROS, Macro, script
 
 FILES = sorted(p.name for p in files("dbdeid.sql").joinpath("macros").iterdir() if ".sql" in p.name)
 NAMES = {

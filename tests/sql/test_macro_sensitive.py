@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 from .test_macro_classes import HOSTILE, as_list, record, rows
 

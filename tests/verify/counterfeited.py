@@ -9,7 +9,7 @@ import duckdb
 from handmade import Release
 
 from dbdeid.data.weights import truthful, weighted
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql

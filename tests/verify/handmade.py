@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity

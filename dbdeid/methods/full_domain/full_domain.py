@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.data.classes import CODED
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import column
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.lattice.check import Check
 from dbdeid.lattice.checker import NumpyChecker

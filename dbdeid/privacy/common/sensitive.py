@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
-from sqlglot import exp
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
 from dbdeid.privacy.common.shares import Shares, finite
 
@@ -111,7 +111,7 @@ class OfSensitive(BaseModel):
         """
         raise NotImplementedError
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """A query of one row and column: the worst value over all written classes.
 
         It is NULL for an empty table.

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy.common.counting import ROWS, Counting, weighted_classes
@@ -60,7 +59,7 @@ def measure(
     """
     found = weighted_classes(table, quasi_identifiers, weight, counting)
     rows = session.arrays(
-        exp.select("records", "class_size", "weight").from_(found.subquery("weighted"))
+        select("records", "class_size", "weight").from_(found.subquery("weighted"))
     )
     return summed(
         rows["records"].astype("int64"),

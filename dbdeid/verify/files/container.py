@@ -26,12 +26,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.expressions import column, function, identifier, literal, select
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.opening import MEMORY
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.base.classes import quoted
@@ -134,7 +133,7 @@ def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
 def _macro_texts(session: Session, database: str) -> dict[str, set[str]]:
     """The CREATE statements of each macro, from EXPORT DATABASE, which alone shows defaults."""
     with TemporaryDirectory(dir=session.scratch) as folder:
-        target = sql(exp.Literal.string(folder))
+        target = sql(literal(folder))
         session.execute(f"EXPORT DATABASE {sql(identifier(database))} TO {target}")
         script = (Path(folder) / "schema.sql").read_text(encoding="utf-8")
     texts: defaultdict[str, set[str]] = defaultdict(set)
@@ -148,7 +147,7 @@ def statistics(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the statistics of each column tell no more than a fresh copy of the table does."""
     wrong = []
     for table in tables:
-        copy = session.run(Step("verify_copy", exp.select("*").from_(table.table)))
+        copy = session.run(Step("verify_copy", select("*").from_(table.table)))
         kept, fresh = _statistics(session, table), _statistics(session, copy)
         session.drop_temp(copy.name)
         wrong += [
@@ -159,8 +158,8 @@ def statistics(session: Session, tables: Sequence[Relation]) -> Check:
 
 
 def _statistics(session: Session, table: Relation) -> dict[str, dict[str, object]]:
-    shown = [exp.func("stats", column(name)) for name in table.names]
-    rows = session.rows(exp.select(*shown).from_(table.table).limit(1))
+    shown = [function("stats", column(name)) for name in table.names]
+    rows = session.rows(select(*shown).from_(table.table).limit(1))
     return dict(zip(table.names, rows[0], strict=True)) if rows else {}
 
 

@@ -1,6 +1,6 @@
 """The process that writes a database file to be published: it gets statements, one JSON line.
 
-It has only ever seen what is released, and loads nothing but DuckDB; see `engine.publish`.
+It has only ever seen what is released, and loads nothing but DuckDB; see `engine.duckdb.publish`.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ from tempfile import TemporaryDirectory
 
 from sqlglot import exp
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.opening import MEMORY
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import PUBLISHED_STORAGE, Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
@@ -99,11 +100,11 @@ def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
 
 
 def _in_another_process(order: str, path: Path) -> None:
-    package = str(Path(__file__).parents[2])
+    package = str(Path(__file__).parents[3])
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
         # -P: a folder called dbdeid in the working directory is not this package
-        [sys.executable, "-P", "-m", "dbdeid.engine.writer"],
+        [sys.executable, "-P", "-m", "dbdeid.engine.duckdb.writer"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},

@@ -12,8 +12,8 @@ from typing import Any
 
 import duckdb
 
+from dbdeid.engine.duckdb.macros import in_release
 from dbdeid.engine.failure import reason, require_unshadowed
-from dbdeid.engine.macros import in_release
 from dbdeid.engine.session import SEAL, Settings
 from dbdeid.errors import DataError
 

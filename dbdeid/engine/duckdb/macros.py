@@ -16,8 +16,8 @@ from importlib.resources import files
 import duckdb
 from sqlglot import exp
 
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import identifier
 from dbdeid.engine.sqltext import sql, text
 from dbdeid.errors import DataError
 
