@@ -14,14 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from dbdeid.engine.expressions import (
-    Expr,
-    FileReader,
-    Query,
-    literal,
-    select,
-    table_function,
-)
+from dbdeid.engine.expressions import Expr, FileReader, Query, literal, select, table_function
 from dbdeid.engine.failure import AS_UTF8, EngineError
 from dbdeid.errors import DataError
 

@@ -120,6 +120,11 @@ def cast(value: Expr, kind: str | Type) -> Expr:
     return exp.cast(value, _type(kind))
 
 
+def text_of(value: Expr) -> Expr:
+    """A value as text, said even of what is text already: `CAST(a AS TEXT)`."""
+    return exp.Cast(this=value, to=exp.DataType.build("VARCHAR"))
+
+
 def try_cast(value: Expr, kind: str | Type) -> Expr:
     """A value as another type, NULL where it is none: `TRY_CAST(a AS BIGINT)`."""
     return exp.TryCast(this=value, to=_type(kind))
@@ -132,6 +137,13 @@ def _type(kind: str | Type) -> Type:
 def type_name(kind: str) -> str:
     """A type as it is spelled in SQL, of whatever `Column.type` says."""
     return _type(kind).sql("duckdb")
+
+
+def plus(first: Expr, *others: Expr) -> Expr:
+    """The sum of some values of a row: `a + b + c`."""
+    for other in others:
+        first = exp.Add(this=first, expression=other)
+    return first
 
 
 def concatenated(value: Expr, other: Expr) -> Expr:
@@ -217,12 +229,12 @@ def null_if(value: Expr, other: Expr) -> Expr:
 
 def greatest_of(value: Expr, *others: Expr) -> Expr:
     """The greatest of a row, NULLs left out: `GREATEST(a, b)`."""
-    return exp.Greatest(this=value, expressions=list(others))
+    return exp.Greatest(this=value, expressions=list(others), ignore_nulls=True)
 
 
 def least_of(value: Expr, *others: Expr) -> Expr:
     """The least of a row, NULLs left out: `LEAST(a, b)`."""
-    return exp.Least(this=value, expressions=list(others))
+    return exp.Least(this=value, expressions=list(others), ignore_nulls=True)
 
 
 # -- aggregates and windows ----------------------------------------------------------------

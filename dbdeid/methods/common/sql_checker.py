@@ -26,6 +26,7 @@ from dbdeid.engine.expressions import (
     null,
     over,
     paren,
+    plus,
     select,
     sum_of,
     true_for_any,
@@ -142,7 +143,7 @@ class SqlChecker:
         cell_loss, *others = (column(f"loss{level}", f"a{i}") for i, level in enumerate(node))
         total: Expr = cell_loss
         for loss in others:
-            total = total + loss
+            total = plus(total, loss)
         return column("records", "t") * paren(total)
 
     def _blank(self, node: Node) -> Expr:

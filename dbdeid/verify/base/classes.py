@@ -12,7 +12,6 @@ from dbdeid.engine.expressions import (
     Expr,
     aliased,
     all_of,
-    cast,
     column,
     count_rows,
     function,
@@ -21,6 +20,7 @@ from dbdeid.engine.expressions import (
     not_,
     same_value,
     select,
+    text_of,
     true_for_any,
 )
 from dbdeid.engine.relation import Relation
@@ -98,7 +98,7 @@ def all_star(columns: Iterable[Expr]) -> Expr:
 
 def as_text(value: Expr) -> Expr:
     """A value as the dictionary and the hierarchies write it."""
-    return cast(value.copy(), "VARCHAR")
+    return text_of(value.copy())
 
 
 def quoted(names: Iterable[str]) -> str:

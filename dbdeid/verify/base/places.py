@@ -23,6 +23,7 @@ from dbdeid.engine.expressions import (
     max_of,
     one_of,
     paren,
+    plus,
     same_value,
     select,
 )
@@ -147,7 +148,7 @@ def degree(
 def _sum(terms: Sequence[Expr]) -> Expr:
     whole, *others = terms
     for term in others:
-        whole = whole + term
+        whole = plus(whole, term)
     return whole
 
 
