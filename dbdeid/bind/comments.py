@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from dbdeid.bind.source import find_table
 from dbdeid.data.source_files import FILES
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
@@ -125,16 +126,6 @@ def _told(value: Any) -> str:
 # -- in a database ---------------------------------------------------------------------------------
 
 
-def comments_of(session: Session, table: Relation) -> dict[str, str | None]:
-    """The comment of each column of a table or view, in order."""
-    found = session.execute_with(
-        "SELECT column_name, comment FROM duckdb_columns() WHERE database_name = ? "
-        "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) ORDER BY column_index",
-        [table.catalog, table.schema, table.name],
-    )
-    return {str(name): comment for name, comment in found.fetchall()}
-
-
 def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """What the comments of a table declare, by column, and the columns that they say nothing of.
 
@@ -144,7 +135,7 @@ def declared(session: Session, table: Relation) -> tuple[dict[str, dict[str, Any
     roles: dict[str, dict[str, Any]] = {}
     without: list[str] = []
     mistakes: list[Mistake] = []
-    for name, comment in comments_of(session, table).items():
+    for name, comment in session.comments(table).items():
         try:
             role = parsed(comment or "")
         except DataError as error:
@@ -237,9 +228,9 @@ def resolved(
     named = data.get("database")
     path = database or (folder / Path(named).expanduser() if isinstance(named, str) else None)
     if connection is None:
-        session = Session.open(path, read_only=True)
+        session = ENGINE.open(path, read_only=True)
     else:
-        session = Session.over(connection, path, read_only=True)
+        session = ENGINE.over(connection, path, read_only=True)
     with session:
         table = table_of(data.get("source"), session, f"columns: {FROM_COMMENTS}")
         roles, _ = declared(session, table)
@@ -269,9 +260,9 @@ def export(
     """
     if database is None:
         raise DataError("comments need a database", hint="give `database` in the spec")
-    with Session.open(database, read_only=False, settings=settings) as session:
+    with ENGINE.open(database, read_only=False, settings=settings) as session:
         table = table_of(source, session, "roles export")
-        comments = comments_of(session, table)
+        comments = session.comments(table)
         new = {
             name: written(role, comments[name]) for name, role in _spread(columns, comments).items()
         }
@@ -306,7 +297,7 @@ def drafted(
     """
     if database.name.lower().endswith(tuple(FILES)):
         raise _no_comments("a file", "roles import")
-    with Session.open(database, read_only=True, settings=settings) as session:
+    with ENGINE.open(database, read_only=True, settings=settings) as session:
         return declared(session, table_of(name, session, "roles import"))
 
 

@@ -15,6 +15,7 @@ from dbdeid.bind import safe_harbor
 from dbdeid.bind.comments import FROM_COMMENTS, resolved, with_columns
 from dbdeid.bind.source import resolve_source
 from dbdeid.data.source_files import reading_source
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import aliased, cast, column, select
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Step
@@ -89,8 +90,8 @@ def _opened(file: SpecFile, connection: Any, database: Path | None) -> Session:
     named = file.spec.database
     path = database or (file.folder / Path(named).expanduser() if named is not None else None)
     if connection is None:
-        return Session.open(path, read_only=True)
-    return Session.over(connection, path, read_only=True)
+        return ENGINE.open(path, read_only=True)
+    return ENGINE.over(connection, path, read_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from dbdeid.commands.report import write_report
 from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.data.source_files import file_query
-from dbdeid.engine.duckdb import macros
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import aliased, column, count_rows, creation, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
@@ -127,19 +127,19 @@ def _write_database(path: Path) -> None:
         staging(None) as stage,
     ):
         unfinished = stage.unfinished(path)
-        with Session.open(unfinished, read_only=False) as session:
+        with ENGINE.open(unfinished, read_only=False) as session:
             query = file_query(sample)
             assert query is not None
             table = Relation("adult", schema="main", catalog=session.catalog).table
             session.execute(creation(table, "TABLE", query))
-            macros.install(session.cursor, session.catalog)
+            session.install_macros()
         unfinished.replace(path)
 
 
 def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple[Rows, Rows]:
     """Rows of the preview, and the risk of source and release by macro, in plain SQL."""
     names = list(result.transformation)
-    with Session.open(database, read_only=True, settings=settings) as session:
+    with ENGINE.open(database, read_only=True, settings=settings) as session:
         preview = session.relation("adult_preview")
         names_shown = [*map(column, preview.names)]
         size = aliased(count_rows(), "records")
@@ -157,7 +157,7 @@ def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple
 
 
 def _risk(session: Session, table: str, names: list[str]) -> tuple[Any, ...]:
-    found = session.execute_with(
+    found = session.rows(
         "SELECT records, classes, k, unique_records FROM deid.risk(?, ?)", [table, names]
     )
-    return tuple(found.fetchall()[0])
+    return found[0]

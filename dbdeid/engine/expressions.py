@@ -398,8 +398,23 @@ def table_function(reader: FileReader, *given: Expr, **named: Expr) -> exp.Table
 
 
 def creation(
-    place: Expr, kind: Literal["TABLE", "VIEW"], rows: Query, *, temporary: bool = False
+    place: Expr,
+    kind: Literal["TABLE", "VIEW"],
+    rows: Query,
+    *,
+    temporary: bool = False,
+    replace: bool = False,
 ) -> Expr:
-    """`CREATE TABLE a AS SELECT …`, or a view; a temporary one where that is said."""
+    """`CREATE TABLE a AS SELECT …`, or a view.
+
+    Args:
+        place: what is made.
+        kind: of it.
+        rows: which it holds, or shows.
+        temporary: it is gone with the session: `CREATE TEMPORARY TABLE …`.
+        replace: one of that name is replaced: `CREATE OR REPLACE TABLE …`.
+    """
     only = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
-    return exp.Create(this=place, kind=kind, expression=rows, properties=only)
+    return exp.Create(
+        this=place, kind=kind, expression=rows, properties=only, replace=replace or None
+    )

@@ -150,4 +150,4 @@ def _rows(fingerprint: str) -> int:
 
 def engine(session: Session) -> str:
     """The version of the engine, on which hashes depend."""
-    return str(session.row("SELECT version()")[0])
+    return session.version

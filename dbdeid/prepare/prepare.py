@@ -195,8 +195,7 @@ def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
     picked = [aliased(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
     rows = select(*picked).from_(bound.source.subquery("source")).limit(0)
     probe = session.run(Step("deid_probe", rows))
-    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
-    created = str(session.row(query)[0])
+    created = session.created(probe)
     session.drop_temp(probe.name)
     for number in re.findall(r"\bc(\d+) VARCHAR COLLATE\b", created):
         name = texts[int(number)]

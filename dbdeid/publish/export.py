@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dbdeid.engine.duckdb.publish import write_database
 from dbdeid.engine.expressions import (
     Expr,
     aliased,
@@ -15,14 +14,12 @@ from dbdeid.engine.expressions import (
     count_where,
     every_column,
     is_null,
-    literal,
     not_null,
     select,
     try_cast,
 )
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.publish.tables import Public, views
 from dbdeid.spec.names import catalog_name, dictionary_name
@@ -62,7 +59,7 @@ def write(
     unfinished = [stage.unfinished(final) for final in finals]
     if path.suffix == ".duckdb":
         tables = public.named(declared.release)
-        write_database(session, unfinished[0], tables, views(declared))
+        session.publish(unfinished[0], tables, views(declared))
     else:
         for file, table in zip(unfinished, (released, *public.beside), strict=True):
             _copy(session, table, file)
@@ -72,13 +69,10 @@ def write(
 
 
 def _copy(session: Session, table: Relation, path: Path) -> None:
-    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
     picked: list[Expr] = [every_column()]
     if path.suffix == PARQUET:
         picked = _in_parquet(session, table, path)
-    rows = sql(select(*picked).from_(table.table))
-    place = sql(literal(str(path)))
-    session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
+    session.export(select(*picked).from_(table.table), path)
 
 
 def _in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dbdeid.data.weights import WEIGHT, weighted
-from dbdeid.engine.duckdb.macros import in_release
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -99,9 +99,9 @@ def opened(
     database = path if file_kinds.kind(path) == file_kinds.DATABASE else None
     if connection is None:
         sealed = database is not None  # the other kinds are read while the question is answered
-        session = Session.open(database, read_only=True, settings=settings, sealed=sealed)
+        session = ENGINE.open(database, read_only=True, settings=settings, sealed=sealed)
     else:
-        session = Session.over(connection, database, read_only=True)
+        session = ENGINE.over(connection, database, read_only=True)
     with session:
         session.enter()
         releases, tables = _of_database(session, path) if database else _of_files(session, path)
@@ -181,7 +181,7 @@ def _of_database(session: Session, path: Path) -> tuple[list[_Held], tuple[Relat
         weights = beside(weighted_name(table.name), lambda view: view.find(WEIGHT) is not None)
         if dictionary is not None:
             releases.append(_Held(table, dictionary, catalog, weights if catalog else None))
-    if not releases and in_release(session.cursor, session.catalog):
+    if not releases and session.is_release():
         releases = [_Held(table, None, None, None) for table in main.values()]
     if not releases:
         raise DataError(

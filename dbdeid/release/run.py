@@ -11,7 +11,6 @@ from typing import Any
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
-from dbdeid.engine.duckdb.publish import create_table
 from dbdeid.engine.expressions import Query, creation, select
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
@@ -382,7 +381,7 @@ def _swap(
     for name, table in public.named(release).items():
         place = Relation(name, schema="main", catalog=session.catalog)
         rows = select("*").from_(table.table)
-        create_table(session, place, rows, list(table.columns))
+        session.create_sorted(place, rows, table.columns)
     for name, query in views(declared).items():
         place = Relation(name, schema="main", catalog=session.catalog)
         session.execute(creation(place.table, "VIEW", query))

@@ -455,12 +455,7 @@ def _bare_database(
     counting: Counting,
     table: str | None,
 ) -> Verification:
-    rows = session.execute_with(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'main' "
-        "ORDER BY ALL",
-        [session.catalog],
-    ).fetchall()
-    names = [str(name) for (name,) in rows]
+    names = session.stored_tables()
     described = {name: session.relation(name) for name in names}
     companions = {
         beside: name

@@ -12,6 +12,7 @@ from dbdeid.bind.bound import Bound
 from dbdeid.data.source_files import FILES
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile, Entry
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.reading import common_names, tables_in
 from dbdeid.engine.session import Session, Settings
@@ -120,9 +121,9 @@ def reading(
     """A session that only reads the owner's database."""
     found = places(file, database)
     if connection is None:
-        session = Session.open(found.database, read_only=True, settings=settings)
+        session = ENGINE.open(found.database, read_only=True, settings=settings)
     else:
-        session = Session.over(connection, found.database, read_only=True)
+        session = ENGINE.over(connection, found.database, read_only=True)
     with session:
         yield session
 
@@ -154,9 +155,9 @@ def workplace(
     if connection is None:
         # before the first run on a file there is nothing to open
         there = found.database if writing or _exists(found.database) else None
-        session = Session.open(there, read_only=read_only and there is not None, settings=settings)
+        session = ENGINE.open(there, read_only=read_only and there is not None, settings=settings)
     else:
-        session = Session.over(connection, found.database, read_only=read_only)
+        session = ENGINE.over(connection, found.database, read_only=read_only)
     with session, _folders_of_project(file, found, writing=writing):
         if writing and not session.can_write(session.catalog if found.target is None else None):
             raise DataError("the connection is read-only", hint="open it for writing")

@@ -10,8 +10,8 @@ from itertools import permutations
 import duckdb
 import pytest
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.verify import Declared
 from dbdeid.verify.records.crosswalk import traced
 

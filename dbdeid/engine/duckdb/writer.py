@@ -32,7 +32,7 @@ if __name__ == "__main__":
     try:
         _write(order)
     except duckdb.Error as error:
-        from dbdeid.engine.failure import EngineError
+        from dbdeid.engine.duckdb.failure import refused
 
-        sys.stderr.write(f"{EngineError(error).message}\n")
+        sys.stderr.write(f"{refused(error).message}\n")
         sys.exit(2)

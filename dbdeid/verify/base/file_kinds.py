@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
     Expr,
     FileReader,
@@ -69,9 +70,9 @@ def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
     """A fresh in-memory session, a `.duckdb` file attached to it read-only and sealed."""
     database = path if kind(path) == DATABASE else None
     sealed = database is not None  # rows and names are all that the other kinds can hold
-    with Session.open(database, read_only=True, settings=settings, sealed=sealed) as session:
+    with ENGINE.open(database, read_only=True, settings=settings, sealed=sealed) as session:
         if not sealed:
-            session.execute("SET preserve_insertion_order = TRUE")
+            session.keep_order()
         yield session
 
 

@@ -137,7 +137,7 @@ def definition(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the tables are defined by names and types of columns alone, and no NaN by more."""
     found = [text for table in tables for text in _beyond_columns(session, table)]
     found += [text for table in tables for text in _hidden_bits(session, table)]
-    if session.row("SELECT current_setting('default_collation')")[0] not in ("", "binary"):
+    if not session.compares_by_bytes():
         found.append("the connection compares text by a default collation")
     return Check("definition", not found, "; ".join(found))
 
@@ -174,23 +174,14 @@ def _plainly_created(session: Session, table: Relation) -> bool:
     empty = select(*(aliased(_nothing(c), c.name) for c in table.columns))
     probe = session.run(Step("verify_probe", empty.limit(0)))
     try:
-        bare = _created(session, probe)
+        bare = session.created(probe)
     finally:
         session.drop_temp(probe.name)
-    return _created(session, table).endswith(bare[bare.index("(") :])
+    return session.created(table).endswith(bare[bare.index("(") :])
 
 
 def _nothing(column_: Column) -> Expr:
     return cast(null(), column_.type)
-
-
-def _created(session: Session, table: Relation) -> str:
-    query = (
-        "SELECT sql FROM duckdb_tables() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
-    )
-    found = session.execute_with(query, [table.catalog, table.schema, table.name]).fetchone()
-    return str(found[0]) if found else ""
 
 
 def order(session: Session, tables: Sequence[Relation]) -> Check:

@@ -26,10 +26,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dbdeid.engine.duckdb import macros
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import column, function, identifier, literal, select
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.opening import MEMORY
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
@@ -78,7 +77,7 @@ def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] =
 
 def public_macros() -> tuple[str, ...]:
     """Names of the macros that may stand in a published file."""
-    return tuple(macro.name for macro in macros.MACROS if not macro.private)
+    return tuple(macro.name for macro in ENGINE.macros() if not macro.private)
 
 
 def _altered_macros(session: Session) -> list[str]:
@@ -99,14 +98,14 @@ def _altered_macros(session: Session) -> list[str]:
 def _published_texts() -> dict[str, set[str]]:
     """The shipped macros as a published and reopened file shows them."""
     with (
-        Session.open(None, read_only=False) as fresh,
+        ENGINE.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,
     ):
         path = Path(folder) / "shipped.duckdb"
         name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
-        fresh.execute(macros.script(private=False))
-        fresh.execute(f"USE {sql(identifier(MEMORY))}")
+        fresh.execute(ENGINE.macro_script(private=False))
+        fresh.execute(f"USE {sql(identifier(fresh.catalog))}")
         fresh.detach(name)
         return _stored_texts(fresh, fresh.attach(path, read_only=True))
 
@@ -114,9 +113,9 @@ def _published_texts() -> dict[str, set[str]]:
 @cache
 def _new_texts() -> dict[str, set[str]]:
     """The shipped macros as a new database shows them."""
-    with Session.open(None, read_only=False) as fresh:
-        fresh.execute(macros.script(private=False))
-        return _macro_texts(fresh, MEMORY)
+    with ENGINE.open(None, read_only=False) as fresh:
+        fresh.execute(ENGINE.macro_script(private=False))
+        return _macro_texts(fresh, fresh.catalog)
 
 
 def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dbdeid.data.weights import WEIGHT, truthful, weighted
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
     Query,
     Select,
@@ -29,7 +30,6 @@ from dbdeid.engine.expressions import (
     union_all,
 )
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.opening import MEMORY
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -55,8 +55,7 @@ def definitions(
         catalog: its catalog.
         sensitive: the column that the catalog may be about; None: about none.
     """
-    query = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal"
-    found = dict(session.execute_with(query, [session.catalog]).fetchall())
+    found = session.views(session.catalog)
     other = list(names(table.name))
     if table.find(CLASS_ID) is None or not found:
         return other
@@ -78,18 +77,18 @@ def _shipped(table: Relation, catalog: Relation, sensitive: str | None) -> dict[
         )
     )
     with (
-        Session.open(None, read_only=False) as fresh,
+        ENGINE.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,
     ):
         path = Path(folder) / "shipped.duckdb"
         _create(fresh, (table, catalog), queries)
-        texts = {name: {text} for name, text in _texts(fresh, MEMORY).items()}
+        texts = {name: {text} for name, text in fresh.views(fresh.catalog).items()}
         name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
         _create(fresh, (table, catalog), queries)
-        fresh.execute(f"USE {sql(identifier(MEMORY))}")
+        fresh.execute(f"USE {sql(identifier(fresh.catalog))}")
         fresh.detach(name)
-        for view, text in _texts(fresh, fresh.attach(path, read_only=True)).items():
+        for view, text in fresh.views(fresh.attach(path, read_only=True)).items():
             texts[view].add(text)
     return texts
 
@@ -100,11 +99,6 @@ def _create(session: Session, tables: Sequence[Relation], queries: dict[str, Que
         session.execute(f"CREATE TABLE {sql(identifier(table.name))} AS {sql(empty)}")
     for name, query in queries.items():
         session.execute(f"CREATE VIEW {sql(identifier(name))} AS {sql(query)}")
-
-
-def _texts(session: Session, database: str) -> dict[str, str]:
-    query = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal"
-    return dict(session.execute_with(query, [database]).fetchall())
 
 
 def rows(session: Session, table: Relation, catalog: Relation, declared: Declared) -> Check:
