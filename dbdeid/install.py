@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdeid.engine import macros
-from dbdeid.engine.failure import require_idle
-from dbdeid.errors import DataError
+from dbdeid.engine.engines import ENGINE
 
 
 def install(con: Any) -> None:
@@ -22,15 +20,7 @@ def install(con: Any) -> None:
         DataError: the database is read-only (register the UDFs alone with `register_udfs`), or a
             published release, which is not changed.
     """
-    require_idle(con)
-    query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
-    if con.execute(query).fetchall() == [(True,)]:
-        raise DataError(
-            "the database is read-only, so no macros can be installed",
-            hint="connect without read_only=True; once installed, the macros stay in the file. "
-            "For the Python functions alone: dbdeid.install.register_udfs(con)",
-        )
-    macros.install(con)
+    ENGINE.install_macros(con)
     register_udfs(con)
 
 

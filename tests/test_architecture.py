@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -85,6 +86,18 @@ ROOMS: dict[str, set[str]] = {
     },
     "api": {"project", "commands", "install", "release", "workspace"},
     "dbt": {"install"},
+}
+
+# Rooms that know the trees of SQL: others say queries in the words of `engine/expressions.py`.
+WITH_TREES = {"engine", "query"}
+
+# What may name DuckDB above the engine: a plugin of another program for it, the dialects in which
+# answers are asked for, and the verifier's knowledge of what its files hold beside rows.
+NAMING_DUCKDB = {
+    "dbdeid/dbt.py",
+    "dbdeid/cli/sql.py",
+    "dbdeid/commands/queries/query.py",
+    "dbdeid/verify/files/container.py",
 }
 
 # Rooms that speak neither SQL nor of tables in memory.
@@ -235,10 +248,42 @@ def test_folders_stay_small() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_only_the_engine_knows_the_database(path: Path) -> None:
     found = {name.split(".")[0] for name in imports(path)}
-    if room(path) != "engine":
+    if path.parent != PACKAGE / "engine" / "duckdb":
         assert "duckdb" not in found
+    if room(path) not in WITH_TREES:
+        assert "sqlglot" not in found
     if room(path) in WITHOUT_SQL:
-        assert not found & {"sqlglot", "pandas", "pyarrow"}
+        assert not found & {"pandas", "pyarrow"}
+
+
+def named(path: Path) -> Iterator[str]:
+    """All that a module names, and the texts in it that are no prose."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Constant(value=str(text)) if re.search(r"duckdb_|^duckdb$", text):
+                yield text
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_above_the_engine_names_one(path: Path) -> None:
+    if room(path) in WITH_TREES or path.relative_to(ROOT).as_posix() in NAMING_DUCKDB:
+        return
+    found = [*imports(path), *named(path)]
+    assert not [name for name in found if "duckdb" in name.lower()]
+
+
+def test_the_engines_lie_beside_each_other_below_the_choice() -> None:
+    for path in (PACKAGE / "engine").rglob("*.py"):
+        used = {name for name in imports(path) if name.startswith("dbdeid.engine.")}
+        own = path.relative_to(PACKAGE / "engine").parts[:-1]
+        if own != ("engines",):
+            assert not {n for n in used if n.startswith("dbdeid.engine.engines")}, path
+        if not own:
+            assert not {n for n in used if n.startswith("dbdeid.engine.duckdb")}, path
 
 
 def test_errors_are_caught_broadly_in_one_place_only() -> None:

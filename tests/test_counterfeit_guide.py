@@ -12,7 +12,7 @@ import pytest
 from guide import DOCS, blocks, shown
 
 from dbdeid.data.weights import truthful, weighted
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import sql
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from guide import ROOT, blocks, python, shell
 
-from dbdeid.engine.macros import MACROS
+from dbdeid.engine.duckdb.macros import MACROS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = blocks(ROOT / "README.md")

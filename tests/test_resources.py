@@ -18,7 +18,7 @@ import duckdb
 import pytest
 
 from dbdeid.engine import apart
-from dbdeid.engine.failure import no_cells
+from dbdeid.engine.duckdb.failure import no_cells
 from dbdeid.errors import DataError, exhausted
 
 MB = 2**20
@@ -245,7 +245,7 @@ def test_what_a_file_makes_its_reader_spill_is_bounded_and_gone_with_it(
     script += "try:\n    code = apart.forked(limits)\n"
     script += "except apart.DataError:\n    code = 2\n"
     script += "if code is None:\n"
-    script += "    from dbdeid.engine.session import Session\n"
+    script += "    from dbdeid.engine.duckdb.session import Session\n"
     script += "    session = Session.open(None, read_only=False)\n"
     for name in ("max_temp_directory_size", "temp_directory"):
         script += f"    print(session.row(\"SELECT current_setting('{name}')\")[0], flush=True)\n"

@@ -22,7 +22,7 @@ from typer.main import get_command
 
 import dbdeid
 from dbdeid.cli.app import app
-from dbdeid.engine.macros import MACROS
+from dbdeid.engine.duckdb.macros import MACROS
 from dbdeid.spec.release_spec import ReleaseSpec
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.analyses import labelled, renamed
 from dbdeid.bind.bound import BoundAnalysis, Place, Variable
+from dbdeid.engine.expressions import Expr, Query, Select, select
 from dbdeid.engine.session import Session
 from dbdeid.utility.model_fit import Design, Floats, Records, Unfitted
 
@@ -73,7 +73,7 @@ Levels = Mapping[Place, Frozen]
 
 
 def of_source(
-    session: Session, analysis: BoundAnalysis, source: exp.Query
+    session: Session, analysis: BoundAnalysis, source: Query
 ) -> tuple[Design, Records, Levels]:
     """A model on the rows of the original, and the categories that are frozen there.
 
@@ -157,10 +157,10 @@ def _factorized(texts: NDArray[Any]) -> tuple[Ints, list[str]]:
     return codes.astype(np.int64), [str(text) for text in found]
 
 
-def picked(variables: Sequence[Variable], table: exp.Expr, name: str) -> exp.Select:
+def picked(variables: Sequence[Variable], table: Expr, name: str) -> Select:
     """The values v0, v1, … of variables on the rows of a table, which the query calls `name`."""
     values = [labelled(renamed(v.value, name, {}), f"v{i}") for i, v in enumerate(variables)]
-    return exp.select(*values).from_(table)
+    return select(*values).from_(table)
 
 
 def numbers_of(values: NDArray[Any]) -> Floats:

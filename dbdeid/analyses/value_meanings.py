@@ -11,9 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_rows,
+    is_null,
+    literal,
+    not_null,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DbdeidError
 from dbdeid.query.parse.meaning import source_type
@@ -46,7 +57,7 @@ def generalized(session: Session, dictionary: Relation | None) -> frozenset[str]
     """The columns that a release shows on some level above the values themselves."""
     if dictionary is None:
         return frozenset()
-    names = exp.select(column("column")).distinct().from_(dictionary.table)
+    names = select(column("column")).distinct().from_(dictionary.table)
     return frozenset(str(name) for (name,) in session.rows(names.where(column("level") > 0)))
 
 
@@ -122,13 +133,13 @@ def meanings(
         found += [(stands.value, leaf) for leaf in known]
     columns = {"value": [value for value, _ in found], "leaf": [leaf for _, leaf in found]}
     texts = session.upload(f"{name}_texts", columns)
-    kind = "DOUBLE" if source.family == "decimal" else source_type(source).sql("duckdb")
-    leaf = exp.TryCast(this=column("leaf"), to=exp.DataType.build(kind, dialect="duckdb"))
-    query = exp.select(column("value"), exp.alias_(leaf, "leaf")).from_(texts.table)
+    kind = "DOUBLE" if source.family == "decimal" else source_type(source)
+    leaf = try_cast(column("leaf"), kind)
+    query = select(column("value"), aliased(leaf, "leaf")).from_(texts.table)
     table = session.run(Step(name, query))
     session.drop_temp(texts.name)
-    blank = exp.and_(column("leaf").is_(exp.null()), column("value").is_(exp.null()).not_())
-    count = exp.select(exp.Count(this=exp.Star())).from_(table.table).where(blank)
+    blank = all_of(is_null(column("leaf")), not_null(column("value")))
+    count = select(count_rows()).from_(table.table).where(blank)
     if session.row(count)[0]:
         kind = source.shown_type
         raise Untold(f"{source.name}: some leaves of its hierarchy are not of its type {kind}")
@@ -154,10 +165,10 @@ class _Leaves:
         if self._hierarchies is None:
             return {}
         rows = (
-            exp.select(column("level"), column("label"), column("value"))
+            select(column("level"), column("label"), column("value"))
             .from_(self._hierarchies.table)
-            .where(column("hierarchy").eq(exp.Literal.string(self._source.name)))
-            .where(column("value").is_(exp.null()).not_())
+            .where(column("hierarchy").eq(literal(self._source.name)))
+            .where(not_null(column("value")))
             .order_by(column("value"))
         )
         found = defaultdict(list)
@@ -206,6 +217,6 @@ def _spaced(start: int, end: int, most: int) -> Iterator[int]:
         yield start + (2 * i + 1) * number // (2 * most)
 
 
-def as_text(value: exp.Expr) -> exp.Expr:
+def as_text(value: Expr) -> Expr:
     """A released value as the dictionary writes it."""
     return cast(value, "VARCHAR")

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from dbdeid.bind.bound import BoundAnalysis, Place, Scale, Variable
+from dbdeid.engine.expressions import Expr, Query, aliased, cast, column, function, literal, select
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import NUMBERS, Column, cast, column, identifier
+from dbdeid.engine.reading import NotSql, columns_in, is_column, is_qualified, with_columns
+from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import Mistake, did_you_mean
@@ -35,7 +34,7 @@ _SECONDS_A_DAY = 86_400
 
 
 def bound(
-    file: SpecFile, columns: Mapping[str, BoundColumn], source: exp.Query, session: Session
+    file: SpecFile, columns: Mapping[str, BoundColumn], source: Query, session: Session
 ) -> tuple[tuple[BoundAnalysis, ...], list[Mistake]]:
     """The declared models with their variables, and what is wrong with them.
 
@@ -57,7 +56,7 @@ class _Binder:
         self,
         file: SpecFile,
         columns: Mapping[str, BoundColumn],
-        source: exp.Query,
+        source: Query,
         session: Session,
     ) -> None:
         self.mistakes: list[Mistake] = []
@@ -96,18 +95,16 @@ class _Binder:
 
     def _read(self, text: str, place: Place, scales: Sequence[Scale]) -> Variable:
         tree = self._parsed(text)
-        names = list(dict.fromkeys(part.name for part in tree.find_all(exp.Column)))
+        names = list(dict.fromkeys(columns_in(tree)))
         if not names:
             raise _Wrong(("names no column", "a model is about columns of the source"))
         if unusable := [told for name in names for told in self._unusable(name)]:
             raise _Wrong(*unusable)
         known = {name: self._columns[name.lower()] for name in names}
-        tree = tree.transform(
-            lambda n: column(known[n.name].name) if isinstance(n, exp.Column) else n
-        )
+        tree = with_columns(tree, lambda name: column(known[name].name))
         kind = self._type(tree)
         scale = _SCALES.get(kind.family)
-        if isinstance(tree, exp.Column) and known[names[0]].spec.type == "categorical":
+        if is_column(tree) and known[names[0]].spec.type == "categorical":
             scale = "category"  # numbers that are codes
         if scale is None or scale not in scales:
             hint = "cast it, or write a condition, as in `status = 'dead'`"
@@ -122,14 +119,14 @@ class _Binder:
             scale == "category" and any(c.spec.role == "sensitive" for c in known.values()),
         )
 
-    def _parsed(self, text: str) -> exp.Expr:
+    def _parsed(self, text: str) -> Expr:
         """The text as a tree; a name of a column is one, whatever signs it has."""
         if text.strip().lower() in self._columns:
             return column(text.strip())
         hint = "a column, or one expression of columns, as in `months > 24`"
         try:
             trees = statements(text)
-        except SqlglotError:
+        except NotSql:
             raise _Wrong(("is no SQL expression", hint)) from None
         tree = trees[0] if len(trees) == 1 else None
         if tree is None:
@@ -137,9 +134,7 @@ class _Binder:
         for part in tree.walk():
             if not is_scalar(part):
                 raise _Wrong((f"{named(part)} is not taken: a model reads one record", hint))
-            if isinstance(part, exp.Column) and (
-                len(part.parts) > 1 or not isinstance(part.this, exp.Identifier)
-            ):
+            if is_qualified(part):
                 raise _Wrong(("names columns with a table, or all of them", hint))
         return tree
 
@@ -158,8 +153,8 @@ class _Binder:
                 "declare the model without it",
             )
 
-    def _type(self, tree: exp.Expr) -> Column:
-        query = exp.select(labelled(tree.copy(), "value"))
+    def _type(self, tree: Expr) -> Column:
+        query = select(labelled(tree.copy(), "value"))
         try:
             (found,) = self._session.describe(query.from_(self._source.subquery("source")))
         except EngineError as error:
@@ -184,16 +179,16 @@ def _wanted(scales: Sequence[Scale]) -> str:
     return "a number or a condition is expected"
 
 
-def _as_scale(tree: exp.Expr, scale: Scale, kind: Column) -> exp.Expr:
+def _as_scale(tree: Expr, scale: Scale, kind: Column) -> Expr:
     if scale == "category":
         return cast(tree, "VARCHAR")
     if kind.family in ("date", "timestamp"):
-        seconds = exp.Anonymous(this="epoch", expressions=[cast(tree, "TIMESTAMP")])
-        return exp.Div(this=seconds, expression=exp.convert(_SECONDS_A_DAY), typed=False)
+        seconds = function("epoch", cast(tree, "TIMESTAMP"))
+        return seconds / literal(_SECONDS_A_DAY)
     return cast(tree, "DOUBLE")
 
 
-def renamed(value: exp.Expr, table: str, known: Mapping[str, exp.Expr]) -> exp.Expr:
+def renamed(value: Expr, table: str, known: Mapping[str, Expr]) -> Expr:
     """The value of a variable on the rows of a table.
 
     Args:
@@ -201,13 +196,9 @@ def renamed(value: exp.Expr, table: str, known: Mapping[str, exp.Expr]) -> exp.E
         table: whose columns it reads.
         known: what stands for some of them instead.
     """
-    return value.transform(
-        lambda n: (
-            known.get(n.name, column(n.name, table)).copy() if isinstance(n, exp.Column) else n
-        )
-    )
+    return with_columns(value, lambda name: known.get(name, column(name, table)).copy())
 
 
-def labelled(value: exp.Expr, name: str) -> exp.Expr:
+def labelled(value: Expr, name: str) -> Expr:
     """A value with a name."""
-    return exp.alias_(value, identifier(name))
+    return aliased(value, name)

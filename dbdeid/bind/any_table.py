@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.bind.source import find_table
 from dbdeid.data.source_files import file_query, no_source
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import Query, select
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
 
@@ -17,7 +17,7 @@ from dbdeid.errors import DataError
 @contextmanager
 def opened(
     source: Path, table: str | None, settings: Settings | None = None, *, sealed: bool = False
-) -> Iterator[tuple[Session, exp.Query]]:
+) -> Iterator[tuple[Session, Query]]:
     """A session and a query for all rows of a source.
 
     Args:
@@ -33,15 +33,15 @@ def opened(
     if query is not None:
         if table is not None:
             raise DataError(f"{source} is one table", hint="leave the table name out")
-        with Session.open(None, read_only=True, settings=settings) as session:
+        with ENGINE.open(None, read_only=True, settings=settings) as session:
             yield session, query
         return
     if (why := no_source(source)) is not None:
         raise why
-    with Session.open(source, read_only=True, settings=settings, sealed=sealed) as session:
+    with ENGINE.open(source, read_only=True, settings=settings, sealed=sealed) as session:
         session.enter()
         relation = find_table(session, table or _only_table(session, source), str(source))
-        yield session, exp.select("*").from_(relation.table)
+        yield session, select("*").from_(relation.table)
 
 
 def _only_table(session: Session, source: Path) -> str:

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.bind import analyses
 from dbdeid.bind import privacy_models as models
 from dbdeid.bind.bound import WITHHELD, Bound, BoundColumn, bounds_of
@@ -23,6 +21,7 @@ from dbdeid.data.source_files import (
     require_table,
     told_names,
 )
+from dbdeid.engine.expressions import Query, select
 from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
@@ -36,7 +35,7 @@ PARSED = "deid_parsed"
 MOST_LISTED = 40
 
 
-def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> Bound:
+def bind(file: SpecFile, session: Session, source: Query | None = None) -> Bound:
     """Find the source and its columns.
 
     Args:
@@ -82,7 +81,7 @@ def bind(file: SpecFile, session: Session, source: exp.Query | None = None) -> B
     return Bound(file, plain, tuple(columns), subject, declared, recipients)
 
 
-def _at_hand(file: SpecFile, session: Session) -> exp.Query:
+def _at_hand(file: SpecFile, session: Session) -> Query:
     """The source; a text file as a temporary table, for to parse it takes longer than to read it.
 
     A view shows the file as it then is, so it reads the file itself.
@@ -91,7 +90,7 @@ def _at_hand(file: SpecFile, session: Session) -> exp.Query:
     text = isinstance(name, str) and name.lower().endswith(TEXT_FILES)
     if not text or file.spec.output.kind == "view":
         return query
-    return exp.select("*").from_(session.run(Step(PARSED, query)).table)
+    return select("*").from_(session.run(Step(PARSED, query)).table)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:

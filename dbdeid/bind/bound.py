@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlglot import exp
-
 from dbdeid.data.classes import Staged
 from dbdeid.data.ordered_domain import OrderedDomain
 from dbdeid.data.source_files import FILES
+from dbdeid.engine.expressions import Expr, Query
 from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.privacy import Model
 from dbdeid.spec.column.column_spec import ColumnSpec
@@ -56,7 +55,7 @@ class Bound:
     """
 
     file: SpecFile
-    source: exp.Query
+    source: Query
     columns: tuple[BoundColumn, ...]
     subject: Column | None
     models: tuple[Model, ...]
@@ -131,7 +130,7 @@ class Variable:
 
     text: str
     place: Place
-    value: exp.Expr
+    value: Expr
     columns: tuple[str, ...]
     scale: Scale
     hidden: bool

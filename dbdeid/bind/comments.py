@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
-from sqlglot import exp
 
 from dbdeid.bind.source import find_table
 from dbdeid.data.source_files import FILES
-from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.spec.column.column_spec import ColumnSpec
@@ -129,16 +129,6 @@ def _told(value: object) -> str:
 # -- in a database ---------------------------------------------------------------------------------
 
 
-def comments_of(session: Session, table: Relation) -> dict[str, str | None]:
-    """The comment of each column of a table or view, in order."""
-    found = session.execute_with(
-        "SELECT column_name, comment FROM duckdb_columns() WHERE database_name = ? "
-        "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) ORDER BY column_index",
-        [table.catalog, table.schema, table.name],
-    )
-    return {str(name): comment for name, comment in found.fetchall()}
-
-
 def declarations(
     session: Session, table: Relation
 ) -> tuple[dict[str, dict[str, object]], list[str]]:
@@ -150,7 +140,7 @@ def declarations(
     roles: dict[str, dict[str, object]] = {}
     without: list[str] = []
     mistakes: list[Mistake] = []
-    for name, comment in comments_of(session, table).items():
+    for name, comment in session.comments(table).items():
         try:
             role = declaration(comment or "")
         except DataError as error:
@@ -243,9 +233,9 @@ def with_roles(
     named = data.get("database")
     path = database or (folder / Path(named).expanduser() if isinstance(named, str) else None)
     if connection is None:
-        session = Session.open(path, read_only=True)
+        session = ENGINE.open(path, read_only=True)
     else:
-        session = Session.over(connection, path, read_only=True)
+        session = ENGINE.over(connection, path, read_only=True)
     with session:
         table = table_of(data.get("source"), session, f"columns: {FROM_COMMENTS}")
         roles, _ = declarations(session, table)
@@ -275,16 +265,16 @@ def export(
     """
     if database is None:
         raise DataError("comments need a database", hint="give `database` in the spec")
-    with Session.open(database, read_only=False, settings=settings) as session:
+    with ENGINE.open(database, read_only=False, settings=settings) as session:
         table = table_of(source, session, "roles export")
-        comments = comments_of(session, table)
+        comments = session.comments(table)
         new = {
             name: comment_text(role, comments[name])
             for name, role in _spread(columns, comments).items()
         }
         with session.transaction():
             for name, comment in new.items():
-                session.execute(_comment_on(table, name, comment))
+                session.comment(table, name, comment)
     return new
 
 
@@ -302,16 +292,6 @@ def _spread(columns: Mapping[str, Role], known: Collection[str]) -> dict[str, Ro
     return found
 
 
-def _comment_on(table: Relation, name: str, comment: str) -> exp.Comment:
-    place = exp.Column(
-        this=identifier(name),
-        table=identifier(table.name),
-        db=identifier(table.schema or "main"),
-        catalog=identifier(table.catalog or ""),
-    )
-    return exp.Comment(this=place, kind="COLUMN", expression=exp.Literal.string(comment))
-
-
 def roles_in(
     database: Path, name: str, settings: Settings | None = None
 ) -> tuple[dict[str, dict[str, object]], list[str]]:
@@ -323,7 +303,7 @@ def roles_in(
     """
     if database.name.lower().endswith(tuple(FILES)):
         raise _no_comments("a file", "roles import")
-    with Session.open(database, read_only=True, settings=settings) as session:
+    with ENGINE.open(database, read_only=True, settings=settings) as session:
         return declarations(session, table_of(name, session, "roles import"))
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlglot import exp
 
 from dbdeid.bind import safe_harbor
 from dbdeid.bind.comments import FROM_COMMENTS, with_columns, with_roles
 from dbdeid.bind.source import resolve_source
 from dbdeid.data.source_files import reading_source
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import aliased, cast, column, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
@@ -89,8 +90,8 @@ def _opened(file: SpecFile, connection: Any, database: Path | None) -> Session:
     named = file.spec.database
     path = database or (file.folder / Path(named).expanduser() if named is not None else None)
     if connection is None:
-        return Session.open(path, read_only=True)
-    return Session.over(connection, path, read_only=True)
+        return ENGINE.open(path, read_only=True)
+    return ENGINE.over(connection, path, read_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,8 @@ def _banded(one: safe_harbor.Column) -> bool:
 
 
 def _values(session: Session, found: DetectedColumn) -> list[str]:
-    text = exp.alias_(cast(column(found.name), "VARCHAR"), "text")
-    rows = session.rows(exp.select(text).distinct().from_(session.temp(LOOKED_AT).table))
+    text = aliased(cast(column(found.name), "VARCHAR"), "text")
+    rows = session.rows(select(text).distinct().from_(session.temp(LOOKED_AT).table))
     return [row[0] for row in rows if row[0] is not None]
 
 

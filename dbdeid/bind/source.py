@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.data.source_files import FILES, file_query, no_source
-from dbdeid.engine.relation import Column, Relation, cast, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    case,
+    cast,
+    column,
+    every_column,
+    function,
+    literal,
+    null,
+    select,
+)
+from dbdeid.engine.reading import NotSql, plain_table
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError, did_you_mean
@@ -17,7 +28,7 @@ from dbdeid.spec.files import located
 from dbdeid.spec.release_spec import SourceQuery
 
 
-def plain_values(source: exp.Query, released: Sequence[Column], *, nan: bool = True) -> exp.Query:
+def plain_values(source: Query, released: Sequence[Column], *, nan: bool = True) -> Query:
     """The source with one spelling for equal values, so that the order of its rows is lost.
 
     Moments with a time zone become those of UTC, as on every machine, and all timestamps of one
@@ -27,31 +38,31 @@ def plain_values(source: exp.Query, released: Sequence[Column], *, nan: bool = T
     odd = [c for c in released if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
-    plain = [exp.alias_(_plain_value(c, nan), identifier(c.name)) for c in odd]
-    return exp.select(exp.Star(replace=plain)).from_(source.subquery("source"))
+    plain = [aliased(_plain_value(c, nan), c.name) for c in odd]
+    return select(every_column(replace=plain)).from_(source.subquery("source"))
 
 
 def _other_timestamp(found: Column) -> bool:
     return found.family == "timestamp" and found.type != "TIMESTAMP"
 
 
-def _plain_value(found: Column, nan: bool) -> exp.Expr:
-    value: exp.Expr = exp.column(identifier(found.name))
+def _plain_value(found: Column, nan: bool) -> Expr:
+    value: Expr = column(found.name)
     if found.family == "float":
-        missing = _nan(found) if nan else exp.null()
-        twice = [(exp.convert(0), exp.convert(0)), (_nan(found), missing)]
-        ifs = [exp.If(this=value.copy().eq(equal), true=one) for equal, one in twice]
-        return cast(exp.Case(ifs=ifs, default=value), found.type)
+        missing = _nan(found) if nan else null()
+        twice = [(literal(0), literal(0)), (_nan(found), missing)]
+        ifs = [(value.copy().eq(equal), one) for equal, one in twice]
+        return cast(case(*ifs, otherwise=value), found.type)
     if found.type == "TIMESTAMP WITH TIME ZONE":
-        value = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), value])
+        value = function("timezone", literal("UTC"), value)
     return cast(value, "TIMESTAMP")
 
 
-def _nan(found: Column) -> exp.Expr:
-    return cast(exp.Literal.string("nan"), found.type)
+def _nan(found: Column) -> Expr:
+    return cast(literal("nan"), found.type)
 
 
-def resolve_source(file: SpecFile, session: Session) -> exp.Query:
+def resolve_source(file: SpecFile, session: Session) -> Query:
     """A query for all rows of the source: a table or view, a file, or the owner's own query."""
     source = file.spec.source
     if isinstance(source, SourceQuery):
@@ -59,24 +70,24 @@ def resolve_source(file: SpecFile, session: Session) -> exp.Query:
     return table_or_file(file, session, source, "source")
 
 
-def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int) -> exp.Query:
+def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int) -> Query:
     """A query for all rows of what the spec names at a place: a table or view, or a file."""
     if name.lower().endswith(tuple(FILES)):
         query = file_query(located(file, name, *place))
         assert query is not None
         return query
     try:
-        return exp.select("*").from_(find_table(session, name, str(place[-1])).table)
+        return select("*").from_(find_table(session, name, str(place[-1])).table)
     except DataError as error:
         raise (no_source(file.folder / name) or error) from None
 
 
-def _owners_query(file: SpecFile, source: SourceQuery) -> exp.Query:
+def _owners_query(file: SpecFile, source: SourceQuery) -> Query:
     try:
         trees = statements(source.sql)
-    except sqlglot.errors.SqlglotError:
+    except NotSql:
         trees = []
-    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+    if len(trees) != 1 or not isinstance(trees[0], Query):
         mistake = file.mistake(
             "must be one SELECT statement", "source", "sql", hint="DuckDB SQL, without semicolon"
         )
@@ -98,10 +109,5 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
     yield "main", name
     # as the database's own list of tables spells it, without quotes
     yield from ((name[:i], name[i + 1 :]) for i, sign in enumerate(name) if sign == ".")
-    try:
-        parts = sqlglot.parse_one(name, into=exp.Table, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        return
-    plain = {"this", "db"} >= {key for key, given in parts.args.items() if given}
-    if isinstance(parts, exp.Table) and isinstance(parts.this, exp.Identifier) and plain:
-        yield parts.db or "main", parts.name
+    if (plain := plain_table(name)) is not None:
+        yield plain

@@ -80,15 +80,17 @@ def sql(
 
     dbdeid sql hospital.duckdb -c "FROM deid.risk('visits', ['age', 'zip'])"
     """
-    from dbdeid.engine.console import is_release, run_script
+    from dbdeid.engine.engines import ENGINE
     from dbdeid.install import install, register_functions
 
     text = statement if statement is not None else _script(file)
     results = []
-    released = is_release(target)
+    released = ENGINE.is_release(target)
     # a release may be anyone's: its views must not call what reads and writes files
     register = register_functions if released else install
-    made = run_script(target, text, options.settings, register, read_only=released, create=create)
+    made = ENGINE.run_script(
+        target, text, options.settings, register, read_only=released, create=create
+    )
     for result in made:
         results.append(result.to_dict() if options.json else None)
         show(options, None, texts().table(result))
@@ -127,14 +129,13 @@ def macros_install(
 
     dbdeid macros install hospital.duckdb
     """
-    from dbdeid.engine import macros
-    from dbdeid.engine.session import Session
+    from dbdeid.engine.engines import ENGINE
 
     if not target.exists():
         raise DataError(f"{target}: no such database file", hint="give a DuckDB database")
-    with Session.open(target, read_only=False, settings=options.settings) as session:
-        macros.install(session.cursor, session.catalog)
-    names = [macro.signature for macro in macros.MACROS]
+    with ENGINE.open(target, read_only=False, settings=options.settings) as session:
+        session.install_macros()
+    names = [macro.signature for macro in ENGINE.macros()]
     show(options, {"installed": names}, f"{len(names)} macros in schema deid of {target}")
 
 
@@ -144,6 +145,7 @@ def macros_print(*, options: Options) -> None:
 
     dbdeid macros print > macros.sql
     """
-    from dbdeid.engine import macros
+    from dbdeid.engine.engines import ENGINE
 
-    show(options, {"sql": macros.script()}, macros.script())
+    script = ENGINE.macro_script()
+    show(options, {"sql": script}, script)

@@ -9,15 +9,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.commands.report import write_report
 from dbdeid.commands.results import Evaluated
 from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query
-from dbdeid.engine import macros
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import aliased, column, count_rows, creation, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError
 from dbdeid.release.result import RunResult
@@ -130,23 +129,23 @@ def _write_database(path: Path) -> None:
         staging(None) as stage,
     ):
         unfinished = stage.unfinished(path)
-        with Session.open(unfinished, read_only=False) as session:
+        with ENGINE.open(unfinished, read_only=False) as session:
             query = file_query(sample)
             assert query is not None
             table = Relation("adult", schema="main", catalog=session.catalog).table
-            session.execute(exp.Create(this=table, kind="TABLE", expression=query))
-            macros.install(session.cursor, session.catalog)
+            session.execute(creation(table, "TABLE", query))
+            session.install_macros()
         unfinished.replace(path)
 
 
 def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple[Rows, Rows]:
     """Rows of the preview, and the risk of source and release by macro, in plain SQL."""
     names = list(result.transformation)
-    with Session.open(database, read_only=True, settings=settings) as session:
+    with ENGINE.open(database, read_only=True, settings=settings) as session:
         preview = session.relation("adult_preview")
         names_shown = [*map(column, preview.names)]
-        size = exp.alias_(exp.Count(this=exp.Star()), "records")
-        largest = exp.select(*names_shown, size).from_(preview.table).group_by(*names_shown)
+        size = aliased(count_rows(), "records")
+        largest = select(*names_shown, size).from_(preview.table).group_by(*names_shown)
         rows = session.rows(largest.order_by(size.this.desc(), *names_shown).limit(PREVIEW_ROWS))
         released = session.attach(Path(result.table), read_only=True)
         risks = [
@@ -160,7 +159,7 @@ def _look(database: Path, result: RunResult, settings: Settings | None) -> tuple
 
 
 def _risk(session: Session, table: str, names: list[str]) -> tuple[Any, ...]:
-    found = session.execute_with(
+    found = session.rows(
         "SELECT records, classes, k, unique_records FROM deid.risk(?, ?)", [table, names]
     )
-    return tuple(found.fetchall()[0])
+    return found[0]

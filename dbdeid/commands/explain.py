@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import resolve_source
 from dbdeid.data import classes
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Settings, Step
 from dbdeid.methods.common.generalized import COUNTED, STAGED
@@ -95,9 +94,7 @@ def _clusters(bound: Bound) -> Iterator[Step]:
         yield moments_step(synthetic_rows.CLUSTERS, columns)
 
 
-def _measures(
-    model: Model, bound: Bound, counted: Relation, counting: Counting
-) -> Iterator[exp.Expr]:
+def _measures(model: Model, bound: Bound, counted: Relation, counting: Counting) -> Iterator[Query]:
     """What a privacy model is measured by, once for each of its sensitive attributes."""
     names = [c.name for c in bound.quasi_identifiers]
     if isinstance(model, KAnonymity):

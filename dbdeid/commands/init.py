@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.any_table import opened
 from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query, reading_source, require_table
+from dbdeid.engine.expressions import select
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.profiling import column_names
@@ -127,7 +126,7 @@ def drafted(source: Path, table: str | None, settings: Settings | None = None) -
         _require_rows(source, found)
         proposals = asking(propose(session, staged, found))
         path = source if table is None else None
-        rows = exp.select("*").from_(staged.table)
+        rows = select("*").from_(staged.table)
         columns = [f.column for f in found]
         dates = of_other_centuries(session, rows, columns, path)
         numbers = of_other_countries(session, columns, path)

@@ -10,9 +10,30 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    all_of,
+    any_of,
+    ascending,
+    case,
+    cast,
+    column,
+    count_of,
+    count_rows,
+    dense_rank,
+    each_once,
+    every_column,
+    is_null,
+    null,
+    over,
+    paren,
+    row_number,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 
@@ -46,21 +67,21 @@ def subject_of(subject: Column, columns: Sequence[Staged]) -> Subject:
     return Subject(subject, name)
 
 
-def source_step(source: exp.Query, columns: Sequence[Staged], subject: Subject | None) -> Step:
+def source_step(source: Query, columns: Sequence[Staged], subject: Subject | None) -> Step:
     """Stage the columns that are released, and the number of each record's subject."""
     picked = [_released(c) for c in columns]
     if subject is not None:
-        order = exp.Order(expressions=[exp.Ordered(this=column(subject.column.name, "source"))])
-        number = exp.Window(this=exp.DenseRank(), order=order)
-        picked.append(exp.alias_(cast(exp.paren(number) - 1, "UINTEGER"), subject.staged))
-    return Step(SOURCE.name, exp.select(*picked).from_(source.subquery("source")))
+        order = [ascending(column(subject.column.name, "source"))]
+        number = over(dense_rank(), order=order)
+        picked.append(aliased(cast(paren(number) - 1, "UINTEGER"), subject.staged))
+    return Step(SOURCE.name, select(*picked).from_(source.subquery("source")))
 
 
-def _released(staged: Staged) -> exp.Expr:
-    value: exp.Expr = column(staged.column.name, "source")
+def _released(staged: Staged) -> Expr:
+    value: Expr = column(staged.column.name, "source")
     if staged.released_type != staged.column.type:
         value = cast(value, staged.released_type)
-    return exp.alias_(value, identifier(staged.column.name))
+    return aliased(value, staged.column.name)
 
 
 def values_relation(number: int) -> Relation:
@@ -75,11 +96,11 @@ def labels_relation(number: int) -> Relation:
 
 def values_step(number: int, name: str) -> Step:
     """Number the distinct values of a quasi-identifier in their own order, NULL last."""
-    distinct = exp.select(exp.alias_(column(name), "value")).distinct().from_(SOURCE.table)
-    order = exp.Ordered(this=exp.column("value"), nulls_first=False)
-    number_of = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[order]))
-    code = cast(exp.paren(number_of) - 1, "UINTEGER")
-    query = exp.select("value", exp.alias_(code, "code")).from_(distinct.subquery("found"))
+    distinct = select(aliased(column(name), "value")).distinct().from_(SOURCE.table)
+    order = ascending(column("value"))
+    number_of = over(row_number(), order=[order])
+    code = cast(paren(number_of) - 1, "UINTEGER")
+    query = select("value", aliased(code, "code")).from_(distinct.subquery("found"))
     return Step(values_relation(number).name, query)
 
 
@@ -90,26 +111,24 @@ def coded_step(
     names = [*names, *([subject.staged] if subject else [])]
     number = {name: i for i, name in enumerate(quasi_identifiers)}
     picked = [
-        exp.alias_(exp.column("code", f"v{number[n]}"), identifier(n))
-        if n in number
-        else column(n, "source")
+        aliased(column("code", f"v{number[n]}"), n) if n in number else column(n, "source")
         for n in names
     ]
-    query = exp.select(*picked).from_(exp.alias_(SOURCE.table, "source", table=True))
+    query = select(*picked).from_(SOURCE.aliased("source"))
     for name, i in number.items():
-        same = exp.NullSafeEQ(this=column(name, "source"), expression=exp.column("value", f"v{i}"))
-        query = query.join(exp.alias_(values_relation(i).table, f"v{i}", table=True), on=same)
+        same = same_value(column(name, "source"), column("value", f"v{i}"))
+        query = query.join(values_relation(i).aliased(f"v{i}"), on=same)
     return Step(CODED.name, query)
 
 
 def tuples_step(quasi_identifiers: Sequence[str], subject: Subject | None) -> Step:
     """The distinct tuples of codes q0, q1, … (with `subject`) and the records behind each."""
-    keys = [exp.alias_(column(name, "coded"), f"q{i}") for i, name in enumerate(quasi_identifiers)]
+    keys = [aliased(column(name, "coded"), f"q{i}") for i, name in enumerate(quasi_identifiers)]
     if subject is not None:
-        keys.append(exp.alias_(column(subject.staged, "coded"), "subject"))
+        keys.append(aliased(column(subject.staged, "coded"), "subject"))
     query = (
-        exp.select(*keys, exp.alias_(exp.Count(this=exp.Star()), "records"))
-        .from_(exp.alias_(CODED.table, "coded", table=True))
+        select(*keys, aliased(count_rows(), "records"))
+        .from_(CODED.aliased("coded"))
         .group_by(*[key.this.copy() for key in keys])
     )
     return Step(TUPLES.name, query)
@@ -143,20 +162,20 @@ def sensitive_step(
     absent = [name for name in columns if name in nullable] if len(columns) > 1 else []
     if absent or any(name in spelled for name in columns):
         return _spelled_step(number, columns, subject, spelled, absent)
-    values = [exp.alias_(column(name), f"value{i}") for i, name in enumerate(columns)]
-    counted: exp.Expr = exp.Star()
+    values = [aliased(column(name), f"value{i}") for i, name in enumerate(columns)]
+    counted: Expr = every_column()
     if subject is not None:
-        counted = exp.Distinct(expressions=[column(subject.staged)])
+        counted = each_once(column(subject.staged))
     found = (
-        exp.select(*values, exp.alias_(exp.Count(this=counted), "people"))
+        select(*values, aliased(count_of(counted), "people"))
         .from_(CODED.table)
         .group_by(*(value.this.copy() for value in values))
     )
     names = [value.alias for value in values]
-    order = [exp.Ordered(this=exp.column(name), nulls_first=False) for name in names]
-    number_of = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
-    code = exp.alias_(cast(exp.paren(number_of) - 1, "UINTEGER"), "code")
-    query = exp.select(*names, code, "people").from_(found.subquery("found"))
+    order = [ascending(column(name)) for name in names]
+    number_of = over(row_number(), order=order)
+    code = aliased(cast(paren(number_of) - 1, "UINTEGER"), "code")
+    query = select(*names, code, "people").from_(found.subquery("found"))
     return Step(sensitive_relation(number).name, query)
 
 
@@ -167,25 +186,25 @@ def _spelled_step(
     spelled: Mapping[str, Relation],
     nullable: Collection[str],
 ) -> Step:
-    rows = exp.select().from_(exp.alias_(CODED.table, "coded", table=True))
-    meanings: list[exp.Expr] = []
+    rows = select().from_(CODED.aliased("coded"))
+    meanings: list[Expr] = []
     for i, name in enumerate(columns):
-        value: exp.Expr = column(name, "coded")
-        rows = rows.select(exp.alias_(value, f"value{i}"))
+        value: Expr = column(name, "coded")
+        rows = rows.select(aliased(value, f"value{i}"))
         if name in spelled:
-            same = exp.column("spelling", f"m{i}").eq(cast(value.copy(), "VARCHAR"))
-            table = exp.alias_(spelled[name].table, f"m{i}", table=True)
+            same = column("spelling", f"m{i}").eq(cast(value.copy(), "VARCHAR"))
+            table = spelled[name].aliased(f"m{i}")
             rows = rows.join(table, on=same, join_type="left")
-            value = exp.column("meaning", f"m{i}")
+            value = column("meaning", f"m{i}")
         meanings.append(value)
     named = zip(columns, meanings, strict=True)
-    absent = [exp.Is(this=m.copy(), expression=exp.null()) for n, m in named if n in nullable]
+    absent = [is_null(m) for n, m in named if n in nullable]
     for i, value in enumerate(meanings):
         if absent:  # a combination of which a part is missing is none, whichever part that is
-            value = exp.Case().when(exp.or_(*absent), exp.null()).else_(value.copy())
-        rows = rows.select(exp.alias_(value.copy(), f"meaning{i}"))
-    owner = exp.null() if subject is None else column(subject.staged, "coded")
-    rows = rows.select(exp.alias_(owner, "subject"))
+            value = case((any_of(*absent), null()), otherwise=value.copy())
+        rows = rows.select(aliased(value, f"meaning{i}"))
+    owner = null() if subject is None else column(subject.staged, "coded")
+    rows = rows.select(aliased(owner, "subject"))
     places = range(len(columns))
     query = step(
         "data/sensitive_spellings",
@@ -210,22 +229,22 @@ def tuple_values_step(
     """Count the records behind each tuple by their sensitive value; a tuple is its row's number."""
     keys = [(name, f"q{i}") for i, name in enumerate(quasi_identifiers)]
     keys += [(subject.staged, "subject")] if subject else []
-    tuples, values = exp.column("rowid", "t"), exp.column("code", "v")
-    of_tuple = (column(name, "coded").eq(exp.column(key, "t")) for name, key in keys)
+    tuples, values = column("rowid", "t"), column("code", "v")
+    of_tuple = (column(name, "coded").eq(column(key, "t")) for name, key in keys)
     of_value = (
-        exp.NullSafeEQ(this=column(name, "coded"), expression=exp.column(f"value{i}", "v"))
+        same_value(column(name, "coded"), column(f"value{i}", "v"))
         for i, name in enumerate(columns)
     )
-    found = exp.alias_(sensitive_relation(number).table, "v", table=True)
+    found = sensitive_relation(number).aliased("v")
     query = (
-        exp.select(
-            exp.alias_(tuples, "tuple"),
-            exp.alias_(values, "value"),
-            exp.alias_(exp.Count(this=exp.Star()), "records"),
+        select(
+            aliased(tuples, "tuple"),
+            aliased(values, "value"),
+            aliased(count_rows(), "records"),
         )
-        .from_(exp.alias_(CODED.table, "coded", table=True))
-        .join(exp.alias_(TUPLES.table, "t", table=True), on=exp.and_(*of_tuple))
-        .join(found, on=exp.and_(*of_value))
+        .from_(CODED.aliased("coded"))
+        .join(TUPLES.aliased("t"), on=all_of(*of_tuple))
+        .join(found, on=all_of(*of_value))
         .group_by(tuples.copy(), values.copy())
         .order_by(tuples.copy(), values.copy())
     )
@@ -234,6 +253,6 @@ def tuple_values_step(
 
 def values_of(session: Session, number: int) -> list[str | None]:
     """The distinct values of a quasi-identifier as text, in the order of their codes."""
-    text = cast(exp.column("value"), "VARCHAR")
-    query = exp.select(text).from_(values_relation(number).table).order_by("code")
+    text = cast(column("value"), "VARCHAR")
+    query = select(text).from_(values_relation(number).table).order_by("code")
     return [row[0] for row in session.rows(query)]

@@ -14,16 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Expr, FileReader, Query, literal, select, table_function
 from dbdeid.engine.failure import AS_UTF8, EngineError
-from dbdeid.engine.relation import identifier
 from dbdeid.errors import DataError
 
-FILES = {".parquet": "read_parquet", ".csv": "read_csv", ".csv.gz": "read_csv", ".tsv": "read_csv"}
+FILES: Mapping[str, FileReader] = {
+    ".parquet": "read_parquet",
+    ".csv": "read_csv",
+    ".csv.gz": "read_csv",
+    ".tsv": "read_csv",
+}
 TEXT_FILES = tuple(end for end, reader in FILES.items() if reader == "read_csv")
 # Else DuckDB takes lines that begin with # for comments, and lines before a table for none of it.
-EVERY_LINE: Mapping[str, exp.Expr] = {"comment": exp.Literal.string(""), "skip": exp.convert(0)}
+EVERY_LINE: Mapping[str, Expr] = {"comment": literal(""), "skip": literal(0)}
 KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB database"
 SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SEPARATORS = ",;\t|"
@@ -35,7 +38,7 @@ NO_HEADER = (
 )
 
 
-def file_query(path: Path) -> exp.Query | None:
+def file_query(path: Path) -> Query | None:
     """A query for all rows of a Parquet or CSV file; None when the ending is neither.
 
     Raises:
@@ -47,13 +50,11 @@ def file_query(path: Path) -> exp.Query | None:
     if not path.is_file():
         what = "is no regular file" if path.exists() else "does not exist"
         raise DataError(f"{path.name} {what}", hint=f"looked in {path.parent}")
-    given: list[exp.Expr] = [exp.Literal.string(str(path))]
+    options: dict[str, Expr] = {}
     if reader == "read_csv":
         # types that fit every row, not the first 20,480 alone: a rare value may come late
-        given.append(exp.EQ(this=identifier("sample_size"), expression=exp.convert(-1)))
-        given += [exp.EQ(this=identifier(k), expression=v.copy()) for k, v in EVERY_LINE.items()]
-    call = exp.Anonymous(this=reader, expressions=given)
-    return exp.select("*").from_(exp.Table(this=call))
+        options = {"sample_size": literal(-1), **EVERY_LINE}
+    return select("*").from_(table_function(reader, literal(str(path)), **options))
 
 
 def is_text(name: str | Path) -> bool:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query
+from dbdeid.engine.reading import with_null
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 
@@ -22,7 +22,7 @@ WEIGHT = "weight"
 _NO_COLUMN = ""  # no column of a table is called so
 
 
-def weighted(release: Relation, catalog: Relation, sensitive: str | None) -> exp.Query:
+def weighted(release: Relation, catalog: Relation, sensitive: str | None) -> Query:
     """The columns of a release and `weight`: the probability, in [0, 1], that a record is real.
 
     Args:
@@ -36,7 +36,7 @@ def weighted(release: Relation, catalog: Relation, sensitive: str | None) -> exp
 
 def truthful(
     release: Relation, catalog: Relation, sensitive: str | None, columns: Sequence[str]
-) -> exp.Query:
+) -> Query:
     """As many rows as there are real records: the certain ones, of others the sensitive value.
 
     Args:
@@ -57,14 +57,10 @@ def _rendered(
     catalog: Relation,
     sensitive: str | None,
     columns: dict[str, Sequence[str]],
-) -> exp.Query:
+) -> Query:
     tree = step(
         name,
         {"release": release, "catalog": catalog},
         {**columns, "sensitive": [_NO_COLUMN if sensitive is None else sensitive]},
     )
-    for hole in list(tree.find_all(exp.Column)):
-        if hole.name == _NO_COLUMN:
-            hole.replace(exp.null())
-    assert isinstance(tree, exp.Query)
-    return tree
+    return with_null(tree, _NO_COLUMN)

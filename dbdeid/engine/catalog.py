@@ -12,7 +12,8 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from dbdeid.engine import sqltext
-from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.expressions import identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 
 SCHEMA = "deid"

@@ -1,198 +1,25 @@
-"""What the engine refuses, and connections that it cannot be used on, as errors without cells."""
+"""What an engine refuses, as an error without cells."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
-import duckdb
-
-from dbdeid.engine.relation import without_members
-from dbdeid.errors import DataError, DbdeidError
+from dbdeid.errors import DbdeidError
 
 
 class EngineError(DbdeidError):
-    """DuckDB refused a statement. Only its kind is told, and its text where it quotes no cell.
+    """The engine refused a statement. Its kind is told, and its text where it quotes no cell.
 
     Attributes:
-        kind: of the error, as DuckDB names it.
+        kind: of the error, as the engine names it.
         of_memory: whether it says nothing of the statement, but that there was no memory for it.
     """
 
-    def __init__(self, error: duckdb.Error) -> None:
-        self.kind = type(error).__name__
-        self.of_memory = isinstance(error, duckdb.OutOfMemoryException)
-        super().__init__(f"DuckDB: {reason(error)}", hint=_hint(error))
-
-
-# How DuckDB tells of Ctrl-C that met Python which it had called: a function, or an import.
-_AN_INTERRUPT = re.compile(r"Python exception\b.*\bKeyboardInterrupt\b", re.DOTALL)
-
-
-@contextmanager
-def no_cells() -> Iterator[None]:
-    """Engine errors as EngineError; rows stream, so fetching can fail as well as executing.
-
-    Python carries the engine's own error along as context, so it loses its text.
-    """
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        if _AN_INTERRUPT.search(str(error)):
-            raise KeyboardInterrupt from None
-        told = EngineError(error)
-        error.args = (told.message,)
-        raise told from None
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":  # how DuckDB tells of an interrupt of the keyboard
-            raise KeyboardInterrupt from None
-        raise
+    def __init__(self, message: str, *, hint: str, kind: str, of_memory: bool) -> None:
+        self.kind = kind
+        self.of_memory = of_memory
+        super().__init__(message, hint=hint)
 
 
 AS_UTF8 = (
     'save the file as UTF-8, or read it by `source: {name: …, sql: "SELECT * FROM '
     "read_csv('FILE', encoding = 'latin-1')\"}`"
 )
-
-
-def _hint(error: duckdb.Error) -> str:
-    """What to try after an engine error."""
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return "allow more memory (--memory-limit), or fewer threads"
-    if "not utf-8" in str(error):
-        return AS_UTF8
-    if "No files found" in str(error):
-        return "check the path of the file: those in SQL start from the working directory"
-    if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
-        return "check the names of tables and columns in the SQL; -vv logs the statement"
-    if isinstance(error, duckdb.IOException):
-        return "check that the disk has room, and who may read and write there"
-    return "-vv logs the statement; look for casts and functions that do not fit every value"
-
-
-# Conversion, out-of-range and user errors quote cells; these name only objects, syntax and types.
-_CELL_FREE = (
-    duckdb.BinderException,
-    duckdb.CatalogException,
-    duckdb.ParserException,
-    duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.TransactionException,
-    duckdb.ConnectionException,
-)
-
-
-def reason(error: duckdb.Error) -> str:
-    """The first line of an engine error, or only its kind where the text may quote a cell."""
-    if isinstance(error, _CELL_FREE):
-        return without_members(str(error)).strip().split("\n")[0]
-    return f"{_kind(error)} (text withheld: it may quote data)"
-
-
-def _kind(error: duckdb.Error) -> str:
-    """The kind of an engine error as DuckDB words it: Conversion Error."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception"))
-    return f"{words.removesuffix('Error').strip()} Error".strip()
-
-
-# What a release rests on: its rows are sorted, and its classes are told apart, by these.
-_USUAL = {
-    "default_collation": ("", "binary"),
-    "default_order": ("ASC", "ASCENDING"),
-    "default_null_order": ("NULLS_LAST",),
-}
-
-
-def require_open(connection: Any) -> None:
-    """Refuse what is no open connection of DuckDB.
-
-    Raises:
-        DataError: it is something else, or closed.
-    """
-    if not isinstance(connection, duckdb.DuckDBPyConnection):
-        kind = type(connection).__name__
-        raise DataError(f"a connection of DuckDB is needed, not a {kind}", hint="duckdb.connect(…)")
-    try:
-        connection.cursor().close()
-    except duckdb.Error:
-        raise DataError("the connection is closed", hint="open it again") from None
-
-
-def require_idle(connection: Any) -> None:
-    """Refuse a connection whose owner has not fetched all rows of its last result.
-
-    Raises:
-        DataError: it is none, closed, or still holds rows.
-    """
-    require_open(connection)
-    try:
-        connection.sql("SELECT 1").fetchall()
-    except duckdb.Error as error:
-        raise DataError(
-            f"the connection cannot be used now ({reason(error)})",
-            hint="fetch all rows of its last result first, or end its transaction",
-        ) from None
-
-
-def require_usual(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse a connection that sorts or compares otherwise than DuckDB does by itself.
-
-    Raises:
-        DataError: one of its settings differs.
-    """
-    with connection.cursor() as cursor:
-        for name, usual in _USUAL.items():
-            value = cursor.execute("SELECT system.main.current_setting(?)", [name]).fetchall()[0][0]
-            if value not in usual:
-                raise DataError(
-                    f"the connection has {name} = {value}, under which a release would be another",
-                    hint=f"RESET {name} first",
-                )
-
-
-def require_unshadowed(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
-    """Refuse a database in which a built-in function or operator would mean something else.
-
-    DuckDB looks for a name in the current database before its own: a macro `min` there, or one
-    named `=`, changes what every query answers. The names are compared here, as no query could.
-
-    Raises:
-        DataError: it has such macros.
-    """
-    query = "SELECT database_name, schema_name, function_name FROM system.main.duckdb_functions()"
-    found = cursor.execute(query).fetchall()
-    built_in = {name.lower() for database, _, name in found if database == "system"}
-    names = sorted(
-        {
-            name
-            for database, schema, name in found
-            if (database, schema) == (catalog, "main") and name.lower() in built_in
-        }
-    )
-    if names:
-        some = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        raise DataError(
-            f"database {catalog!r} has macros that stand for functions of DuckDB ({some}): nothing "
-            "that is computed there could be trusted",
-            hint="drop them, or give them other names",
-        )
-
-
-def cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataError:
-    """Why a database file cannot be opened, and what to do."""
-    message = str(error).lower()
-    if "could not set lock" in message or "file handle conflict" in message:
-        hint = "another process or connection has it open; close it there and try again"
-        return DataError(f"{path}: the database is locked", hint=hint)
-    if read_only and not path.exists():
-        return DataError(f"{path}: no such database file", hint="check `database` in the spec")
-    if "not a valid duckdb" in message:
-        return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
-    damaged = "it may be damaged: take a copy of it that can be opened"
-    hint = _hint(error) if isinstance(error, duckdb.IOException) else damaged
-    return DataError(f"{path}: cannot be opened ({reason(error)})", hint=hint)

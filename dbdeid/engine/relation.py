@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlglot import exp
+from dbdeid.engine.expressions import Expr, Table, aliased, table_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class Relation:
     catalog: str | None = None
 
     @property
-    def table(self) -> exp.Table:
+    def table(self) -> Table:
         """The relation as a node of a syntax tree, every part quoted."""
-        return exp.table_(
-            exp.to_identifier(self.name, quoted=True),
-            db=exp.to_identifier(self.schema, quoted=True) if self.schema else None,
-            catalog=exp.to_identifier(self.catalog, quoted=True) if self.catalog else None,
-        )
+        return table_named(self.name, self.schema, self.catalog)
+
+    def aliased(self, name: str) -> Expr:
+        """The relation in FROM, under a name that columns are told apart by: `… AS "s"`."""
+        return aliased(self.table, name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,36 +97,3 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     while name in known:
         name += "_"
     return name
-
-
-def identifier(name: str) -> exp.Identifier:
-    """A quoted identifier."""
-    return exp.to_identifier(name, quoted=True)
-
-
-def column(name: str, table: str | None = None) -> exp.Column:
-    """A quoted column reference, for example ``column("birth year", "s")``."""
-    return exp.column(identifier(name), table=identifier(table) if table else None)
-
-
-def typed(held: Column, table: str | None = None) -> exp.Column:
-    """A reference to a column that knows its type; ENUM as the text it holds."""
-    reference = column(held.name, table)
-    if held.family != "other":
-        name = "VARCHAR" if held.family == "enum" else held.type
-        reference.type = exp.DataType.build(name, dialect="duckdb")
-    return reference
-
-
-def count_where(condition: exp.Expr) -> exp.Count:
-    """How many rows meet a condition: 0 of no rows, where COUNT_IF is NULL.
-
-    >>> count_where(column("age").is_(exp.null())).sql("duckdb")
-    'COUNT(CASE WHEN "age" IS NULL THEN 1 END)'
-    """
-    return exp.Count(this=exp.Case().when(condition, exp.convert(1)))
-
-
-def cast(value: exp.Expr, duckdb_type: str) -> exp.Cast:
-    """A cast to a type as DuckDB spells it."""
-    return exp.cast(value, exp.DataType.build(duckdb_type, dialect="duckdb"))

@@ -15,9 +15,8 @@ from importlib.resources import files
 import sqlglot
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column
-
-Value = str | int | float | bool | None
+from dbdeid.engine.expressions import Query, Value, column
+from dbdeid.engine.relation import Relation
 
 
 @cache
@@ -27,8 +26,9 @@ def text(path: str) -> str:
 
 
 @cache
-def _parsed(path: str) -> exp.Expr:
+def _parsed(path: str) -> Query:
     tree = sqlglot.parse_one(text(path), dialect="duckdb")
+    assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node._meta = None  # where it stood in the file: each copy of the tree would copy that
     return tree
@@ -36,10 +36,10 @@ def _parsed(path: str) -> exp.Expr:
 
 def step(
     name: str,
-    tables: Mapping[str, Relation | exp.Query] | None = None,
+    tables: Mapping[str, Relation | Query] | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Value] | None = None,
-) -> exp.Expr:
+) -> Query:
     """The step `steps/<name>.sql` with its holes filled.
 
     Args:
@@ -78,7 +78,7 @@ def _hole(node: exp.Expr) -> str | None:
     return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else None
 
 
-def _fill_table(node: exp.Table, given: Relation | exp.Query, hole: str) -> None:
+def _fill_table(node: exp.Table, given: Relation | Query, hole: str) -> None:
     filled = given.table if isinstance(given, Relation) else given.subquery(hole)
     if alias := node.args.get("alias"):
         filled.set("alias", alias.copy())
@@ -109,14 +109,6 @@ def _replace_in_list(node: exp.Expr, filled: list[exp.Expr], hole: str) -> None:
         node.replace(filled[0])
     else:
         raise ValueError(f"__{hole}__ takes exactly one column here, not {len(filled)}")
-
-
-def all_rows(queries: Sequence[exp.Query]) -> exp.Query:
-    """The rows of all the queries, in no order: one statement costs less than many."""
-    whole, *others = queries
-    for query in others:
-        whole = exp.union(whole, query, distinct=False, copy=False)
-    return whole
 
 
 def statements(script: str) -> list[exp.Expr | None]:

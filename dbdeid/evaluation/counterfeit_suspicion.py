@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.weights import WEIGHT, weighted
-from dbdeid.engine.relation import cast, column
+from dbdeid.engine.expressions import (
+    aliased,
+    ascending,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    dense_rank,
+    list_of,
+    literal,
+    max_of,
+    null,
+    over,
+    select,
+)
 from dbdeid.engine.session import Session
 from dbdeid.methods.attacks.counterfeit_suspicion import Rows, Suspected, suspected
 from dbdeid.methods.common.outcome import Written
@@ -44,47 +57,40 @@ def _rows(padded: Padded, written: Written, session: Session, known: list[str]) 
     told = [padded.sensitive] if padded.sensitive else []
     told += [n for n in released.names if n not in (CLASS_ID, *known, *told)]
     if catalog is None:
-        alike = exp.alias_(exp.null(), WEIGHT)
-        weights = exp.select("*", alike).from_(released.table).subquery("weighted")
+        alike = aliased(null(), WEIGHT)
+        weights = select("*", alike).from_(released.table).subquery("weighted")
     else:
         weights = weighted(released, catalog, padded.sensitive).subquery("weighted")
     texts = {name: cast(column(name, "weighted"), "VARCHAR") for name in released.names}
-    record = exp.Array(expressions=list(texts.values()))
-    counted = exp.select(
-        exp.alias_(exp.null() if catalog is None else column(CLASS_ID, "weighted"), "class"),
-        *(exp.alias_(texts[name].copy(), f"c{i}") for i, name in enumerate([*known, *told])),
-        exp.alias_(record, "record"),
-        exp.alias_(exp.Max(this=column(WEIGHT, "weighted")), "genuine"),
-        exp.alias_(exp.Count(this=exp.Star()), "records"),
+    record = list_of(*texts.values())
+    counted = select(
+        aliased(null() if catalog is None else column(CLASS_ID, "weighted"), "class"),
+        *(aliased(texts[name], f"c{i}") for i, name in enumerate([*known, *told])),
+        aliased(record, "record"),
+        aliased(max_of(column(WEIGHT, "weighted")), "genuine"),
+        aliased(count_rows(), "records"),
     ).from_(weights)
-    counted = counted.group_by(*(exp.column(n, "weighted", quoted=True) for n in released.names))
+    counted = counted.group_by(*(column(n, "weighted") for n in released.names))
     ranks = [
-        exp.alias_(
-            exp.Window(
-                this=exp.Anonymous(this="dense_rank"),
-                order=exp.Order(
-                    expressions=[exp.Ordered(this=exp.column(f"c{i}", "counted"), nulls_first=True)]
-                ),
-            ),
+        aliased(
+            over(dense_rank(), order=[ascending(column(f"c{i}", "counted"), nulls_first=True)]),
             f"c{i}",
         )
         for i in range(len(known) + len(told))
     ]
-    same = exp.column("record", "counted").eq(exp.column("record", "flagged"))
-    false = exp.Coalesce(
-        this=exp.column("counterfeits", "flagged"), expressions=[exp.Literal.number(0)]
-    )
+    same = column("record", "counted").eq(column("record", "flagged"))
+    false = coalesce(column("counterfeits", "flagged"), literal(0))
     query = (
-        exp.select(
-            exp.column("class", "counted"),
-            exp.column("records", "counted"),
-            exp.alias_(cast(exp.column("genuine", "counted"), "DOUBLE"), "genuine"),
-            exp.alias_(false, "false"),
+        select(
+            column("class", "counted"),
+            column("records", "counted"),
+            aliased(cast(column("genuine", "counted"), "DOUBLE"), "genuine"),
+            aliased(false, "false"),
             *ranks,
         )
         .from_(counted.subquery("counted"))
-        .join(exp.alias_(flagged.table, "flagged", table=True), on=same, join_type="left")
-        .order_by(exp.column("record", "counted"))
+        .join(flagged.aliased("flagged"), on=same, join_type="left")
+        .order_by(column("record", "counted"))
     )
     found = session.arrays(query)
     codes = [np.asarray(found[f"c{i}"], np.int64) - 1 for i in range(len(ranks))]

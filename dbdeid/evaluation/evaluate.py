@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.engine import regular
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import Expr, column, count_rows, select, sum_of
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.publish.queryable import answerable
@@ -57,7 +55,7 @@ def evaluate_workload(
 
 def _real(session: Session, target: Answerable) -> int:
     """How many records of a release are real; all, where nobody is told which are not."""
-    number: exp.Expr = exp.Count(this=exp.Star())
+    number: Expr = count_rows()
     if target.weight is not None:
-        number = exp.Sum(this=column(target.weight))
-    return round(session.row(exp.select(number).from_(target.release.table))[0] or 0)
+        number = sum_of(column(target.weight))
+    return round(session.row(select(number).from_(target.release.table))[0] or 0)

@@ -13,10 +13,10 @@ from math import prod
 from typing import Any, Protocol
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.classes import CODED, TUPLES, source_step
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.expressions import Expr, Select, aliased, cast, column, count_rows, select
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.evaluation import counterfeit_suspicion
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
@@ -157,9 +157,9 @@ class RunEvidence:
     @cached_property
     def class_sizes(self) -> ClassSizes | None:
         """The sizes of the classes where no record is removed; others the method has counted."""
-        outcome, keys = self.written.outcome, list[exp.Expr]()
+        outcome, keys = self.written.outcome, list[Expr]()
         if padded_of(outcome) is not None:
-            keys = [exp.column(CLASS_ID)]
+            keys = [column(CLASS_ID)]
         elif self.written.crosswalk is None:
             return None
         elif masked_of(outcome) is not None:
@@ -169,16 +169,16 @@ class RunEvidence:
         return class_sizes(self.session, self.released, keys)
 
     @cached_property
-    def _uploaded(self) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+    def _uploaded(self) -> tuple[dict[str, Select], dict[str, Select]]:
         return _upload(self.prepared, self.written.outcome, self.session)
 
     @property
-    def labels(self) -> dict[str, exp.Select]:
+    def labels(self) -> dict[str, Select]:
         """Of each quasi-identifier the `label` of each `code`, of one transformation of all."""
         return self._uploaded[0]
 
     @property
-    def sizes(self) -> dict[str, exp.Select]:
+    def sizes(self) -> dict[str, Select]:
         """Of each quasi-identifier the `size` of each `label`."""
         return self._uploaded[1]
 
@@ -189,14 +189,14 @@ class RunEvidence:
         return sized_classes(self.released, self.sizes, domain)
 
     @property
-    def tuples(self) -> exp.Select:
+    def tuples(self) -> Select:
         """The `records` of each distinct tuple, whoever they belong to."""
         if self.prepared.parameters.subject is None:
-            return exp.select("records").from_(TUPLES.table)
-        counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-        rows = exp.alias_(CODED.table, "coded", table=True)
+            return select("records").from_(TUPLES.table)
+        counted = aliased(count_rows(), "records")
+        rows = CODED.aliased("coded")
         keys = [column(name, "coded") for name in self.names]
-        return exp.select(counted).from_(rows).group_by(*keys)
+        return select(counted).from_(rows).group_by(*keys)
 
     @property
     def crosswalk(self) -> Crosswalk | None:
@@ -212,7 +212,7 @@ class RunEvidence:
         return crosswalk.members if crosswalk else members_of_transformation(TUPLES, self.labels)
 
     @cached_property
-    def meanings(self) -> dict[str, exp.Select]:
+    def meanings(self) -> dict[str, Select]:
         """Of each quasi-identifier the `code` and `value` of all that each `label` stands for."""
         return meanings(self.prepared, self.written.outcome, self.session)
 
@@ -246,7 +246,7 @@ class RunEvidence:
 
 def _upload(
     prepared: Prepared, outcome: Outcome, session: Session
-) -> tuple[dict[str, exp.Select], dict[str, exp.Select]]:
+) -> tuple[dict[str, Select], dict[str, Select]]:
     """For each quasi-identifier the label of each of its codes, and the size of each label.
 
     Codes have one label each only where a transformation is of all records.
@@ -267,13 +267,13 @@ def _upload(
     for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
         typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}
         uploaded = session.upload(name, typed)
-        own = exp.select(*(c for c in table if c != "number")).from_(uploaded.table)
+        own = select(*(c for c in table if c != "number")).from_(uploaded.table)
         names = [q.name for q in prepared.quasi_identifiers]
-        found.append({n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)})
+        found.append({n: own.where(column("number").eq(i)) for i, n in enumerate(names)})
     return found[0], found[1]
 
 
-def meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, exp.Select]:
+def meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str, Select]:
     """For each quasi-identifier the `code` and `value` of all that its labels stand for."""
     means: dict[str, list[Any]] = {"number": [], "label": [], "code": [], "value": []}
     for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
@@ -291,6 +291,6 @@ def meanings(prepared: Prepared, outcome: Outcome, session: Session) -> dict[str
     kinds = {"number": np.int64, "code": np.int64}
     typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in means.items()}
     uploaded = session.upload("deid_measured_means", typed)
-    own = exp.select("label", "code", "value").from_(uploaded.table)
+    own = select("label", "code", "value").from_(uploaded.table)
     names = [q.name for q in prepared.quasi_identifiers]
-    return {n: own.where(exp.column("number").eq(i)) for i, n in enumerate(names)}
+    return {n: own.where(column("number").eq(i)) for i, n in enumerate(names)}

@@ -13,11 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.analyses.value_meanings import generalized, stands_for
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    case,
+    cast,
+    column,
+    function,
+    literal,
+    null,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.publish.tables import Public
 from dbdeid.utility.fidelity.association import association
@@ -165,13 +176,13 @@ class _Column:
     compared: ColumnPair
 
     @property
-    def before(self) -> exp.Expr:
+    def before(self) -> Expr:
         """A cell of the source."""
         cell = column(self.source.name, "records")
         return _number(cell, self.source.family) if self.compared.measured else _text(cell)
 
     @property
-    def after(self) -> exp.Expr:
+    def after(self) -> Expr:
         """A cell of the release."""
         cell = column(self.source.name, "records")
         if self.compared.labelled or not self.compared.measured:
@@ -199,14 +210,14 @@ def _staged(
         whole = measured and c.column.family in _WHOLE and released.family not in _BROKEN
         compared = ColumnPair(c.name, number, measured, whole, c.name in labelled)
         columns.append(_Column(c.column, released, compared))
-    records = identifier("records")
-    weighed = cast(column(weight, "records") if weight else exp.convert(1), "DOUBLE")
-    source = exp.select(*(exp.alias_(c.before, c.compared.key) for c in columns))
-    release = exp.select(*(exp.alias_(c.after, c.compared.key) for c in columns))
-    release = release.select(exp.alias_(weighed, "weight"))
+    records = "records"
+    weighed = cast(column(weight, "records") if weight else literal(1), "DOUBLE")
+    source = select(*(aliased(c.before, c.compared.key) for c in columns))
+    release = select(*(aliased(c.after, c.compared.key) for c in columns))
+    release = release.select(aliased(weighed, "weight"))
     return Sides(
         session.run(Step(_SOURCE, source.from_(bound.source.subquery(records)))),
-        session.run(Step(_RELEASED, release.from_(exp.alias_(table.table, records, table=True)))),
+        session.run(Step(_RELEASED, release.from_(table.aliased(records)))),
         tuple(c.compared for c in columns),
         _pieces(session, columns, dictionary, hierarchies),
     )
@@ -236,41 +247,45 @@ def _pieces(
     numbers, labels, lower, upper, shares = zip(*rows, strict=True) if rows else [()] * 5
     texts = {"number": np.array(numbers, np.int64), "label": labels, "lower": lower, "upper": upper}
     listed = session.upload(f"{_PIECES}_texts", {**texts, "share": np.array(shares, np.float64)})
-    low, high = exp.Case(), exp.Case()
+    low: list[tuple[Expr, Expr]] = []
+    high: list[tuple[Expr, Expr]] = []
     for c in of_numbers:
-        own = exp.column("number").eq(exp.convert(c.compared.number))
-        first, last = (_read(exp.column(end), c.source.family) for end in ("lower", "upper"))
+        own = column("number").eq(literal(c.compared.number))
+        first, last = (_read(column(end), c.source.family) for end in ("lower", "upper"))
         # an interval of whole numbers or days ends with its last one
         past = last + 1 if c.source.family in _WHOLE else last
-        low, high = low.when(own, first), high.when(own.copy(), past)
-    none = cast(exp.null(), "DOUBLE")
-    bounds = {"low": low.else_(none), "high": high.else_(none.copy())} if of_numbers else {}
-    leaf = exp.alias_(exp.column("lower"), "leaf")
-    query = exp.select("number", "label", "share", leaf).from_(listed.table)
+        low.append((own, first))
+        high.append((own.copy(), past))
+    none = cast(null(), "DOUBLE")
+    bounds: dict[str, Expr] = {}
+    if of_numbers:
+        bounds = {"low": case(*low, otherwise=none), "high": case(*high, otherwise=none.copy())}
+    leaf = aliased(column("lower"), "leaf")
+    query = select("number", "label", "share", leaf).from_(listed.table)
     for name in ("low", "high"):
-        query = query.select(exp.alias_(bounds.get(name, none.copy()), name))
+        query = query.select(aliased(bounds.get(name, none.copy()), name))
     pieces = session.run(Step(_PIECES, query))
     session.drop_temp(listed.name)
     return pieces
 
 
-def _text(cell: exp.Expr) -> exp.Expr:
+def _text(cell: Expr) -> Expr:
     return cast(cell, "VARCHAR")
 
 
-def _read(text: exp.Expr, family: str) -> exp.Expr:
+def _read(text: Expr, family: str) -> Expr:
     """The number of a text; NULL where it is none."""
     kind = {"date": "DATE", "timestamp": "TIMESTAMP"}.get(family, "DOUBLE")
-    return _number(exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb")), family)
+    return _number(try_cast(text, kind), family)
 
 
-def _number(value: exp.Expr, family: str) -> exp.Expr:
+def _number(value: Expr, family: str) -> Expr:
     """A number as it is, the days of a date, the seconds of a moment; NULL unless finite."""
-    number: exp.Expr = cast(value, "DOUBLE")
+    number: Expr = cast(value, "DOUBLE")
     finite = number
     if family in ("date", "timestamp"):
-        finite, number = value, exp.Anonymous(this="epoch", expressions=[value.copy()])
+        finite, number = value, function("epoch", value.copy())
     if family == "date":
-        number = exp.Div(this=number, expression=cast(exp.convert(86_400), "DOUBLE"))
-    known = exp.Anonymous(this="isfinite", expressions=[finite.copy()])
-    return exp.Case(ifs=[exp.If(this=known, true=number)])
+        number = number / cast(literal(86_400), "DOUBLE")
+    known = function("isfinite", finite.copy())
+    return case((known, number))

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.classes import values_relation
 from dbdeid.data.records import Ints
-from dbdeid.engine.relation import cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    function,
+    literal,
+    same_value,
+    select,
+)
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.attacks.inference import Classes, Inferred, People, inferred
 from dbdeid.methods.common.outcome import Values, Written
@@ -53,25 +63,20 @@ def attacked(
     names = [q.name for q in qis]
     told = {f"s{i}": name for i, name in enumerate(sensitive)}
     exact = [
-        exp.alias_(cast(column(q.name, "source"), q.column.type), f"x{i}")
-        for i, q in enumerate(qis)
+        aliased(cast(column(q.name, "source"), q.column.type), f"x{i}") for i, q in enumerate(qis)
     ]
-    values = [exp.alias_(_text(name, "source"), own) for own, name in told.items()]
-    people = exp.select(
+    values = [aliased(_text(name, "source"), own) for own, name in told.items()]
+    people = select(
         "class",
-        *(exp.alias_(exp.column("code", f"v{i}"), f"q{i}") for i in range(len(qis))),
+        *(aliased(column("code", f"v{i}"), f"q{i}") for i in range(len(qis))),
         *told,
     ).from_(rows.select(*exact, *values).subquery("rows"))
     for i in range(len(qis)):
-        same = exp.NullSafeEQ(
-            this=exp.column(f"x{i}", "rows"), expression=exp.column("value", f"v{i}")
-        )
-        people = people.join(exp.alias_(values_relation(i).table, f"v{i}", table=True), on=same)
+        same = same_value(column(f"x{i}", "rows"), column("value", f"v{i}"))
+        people = people.join(values_relation(i).aliased(f"v{i}"), on=same)
     session.run(Step(_PLACED, people))
-    labels = [
-        exp.alias_(cast(column(n, "released"), "VARCHAR"), f"l{i}") for i, n in enumerate(names)
-    ]
-    held = [exp.alias_(_text(name, "released"), own) for own, name in told.items()]
+    labels = [aliased(cast(column(n, "released"), "VARCHAR"), f"l{i}") for i, n in enumerate(names)]
+    held = [aliased(_text(name, "released"), own) for own, name in told.items()]
     session.run(Step(_LABELLED, of_classes(written, names).select(*labels, *held)))
     levels, codes = _labels(prepared, written, session)
     groups = [
@@ -88,17 +93,17 @@ def attacked(
     return found
 
 
-def _text(name: str, table: str) -> exp.Expr:
+def _text(name: str, table: str) -> Expr:
     """A value as JSON text, which NULL has, too."""
     text = cast(column(name, table), "VARCHAR")
-    json = cast(exp.Anonymous(this="to_json", expressions=[text]), "VARCHAR")
-    return exp.Coalesce(this=json, expressions=[exp.convert("null")])
+    json = cast(function("to_json", text), "VARCHAR")
+    return coalesce(json, literal("null"))
 
 
 def _labels(prepared: Prepared, written: Written, session: Session) -> tuple[Ints, Ints]:
     """The level and a code of what each class reads. Shape: classes, quasi-identifiers."""
     qis = prepared.quasi_identifiers
-    query = exp.select("class", *(f"l{i}" for i in range(len(qis)))).distinct()
+    query = select("class", *(f"l{i}" for i in range(len(qis)))).distinct()
     rows = session.rows(query.from_(session.temp(_LABELLED).table))
     number = max((row[0] for row in rows), default=-1) + 1
     levels, codes = (np.zeros((number, len(qis)), np.int64) for _ in range(2))
@@ -126,11 +131,11 @@ def _counted(
     session: Session, own: str, number: int, levels: Ints, codes: Ints
 ) -> tuple[Classes, People]:
     """The classes by one sensitive column, and the people."""
-    count = exp.alias_(exp.Count(this=exp.Star()), "records")
-    query = exp.select("class", own, count).group_by("class", own).order_by("class", own)
+    count = aliased(count_rows(), "records")
+    query = select("class", own, count).group_by("class", own).order_by("class", own)
     held = session.arrays(query.from_(session.temp(_LABELLED).table))
     keys = ["class", *(f"q{i}" for i in range(number)), own]
-    query = exp.select(*keys, count.copy()).group_by(*keys).order_by(*keys)
+    query = select(*keys, count.copy()).group_by(*keys).order_by(*keys)
     there = session.arrays(query.from_(session.temp(_PLACED).table))
     texts = np.concatenate([held[own].astype(str), there[own].astype(str)])
     values, code = np.unique(texts, return_inverse=True)

@@ -38,7 +38,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MeasuredTable:
     """The classes of a written table, and what was lost in it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Measured:
         distributions: columns before and after.
     """
 
-    table: Table
+    table: MeasuredTable
     metrics: Mapping[str, float]
     learned: Suspected | None
     useless: tuple[str, ...]
@@ -155,10 +155,10 @@ def _measured(
     )
 
 
-def _of_synthetic(of: RunEvidence, synthetic: Synthetic) -> Table:
+def _of_synthetic(of: RunEvidence, synthetic: Synthetic) -> MeasuredTable:
     """What is known of synthetic records; their classes are the clusters they were drawn from."""
     prepared, released = of.prepared, of.released
-    return Table(
+    return MeasuredTable(
         released_rows=prepared.rows,
         classes=synthetic.clusters,
         smallest_class=synthetic.smallest,
@@ -171,7 +171,7 @@ def _of_synthetic(of: RunEvidence, synthetic: Synthetic) -> Table:
     )
 
 
-def _of_classes(of: RunEvidence) -> Table:
+def _of_classes(of: RunEvidence) -> MeasuredTable:
     """What is known of the equivalence classes of a release, and of what was lost."""
     prepared, session, counted = of.prepared, of.session, of.written.counted
     node, generalized = of.written.outcome.node, masked_of(of.written.outcome) is None
@@ -184,7 +184,7 @@ def _of_classes(of: RunEvidence) -> Table:
     )
     before = risk_before(prepared, session)
     sizes = risk.histogram(session, counted, of.names, prepared.counting)
-    return Table(
+    return MeasuredTable(
         released_rows=after.records,
         classes=after.classes,
         smallest_class=after.k,

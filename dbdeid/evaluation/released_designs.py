@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.analyses.design_matrices import (
     MOST_COMBINED,
@@ -19,7 +18,27 @@ from dbdeid.analyses.design_matrices import (
 from dbdeid.analyses.value_meanings import Meanings, Untold, as_text, generalized, meanings
 from dbdeid.bind.analyses import labelled, renamed
 from dbdeid.bind.bound import Bound, BoundAnalysis, Variable
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    average_of,
+    case,
+    cast,
+    column,
+    count_rows,
+    function,
+    identifier,
+    literal,
+    not_null,
+    over,
+    row_number,
+    same_value,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.publish.tables import Public
 from dbdeid.query.parse.meaning import source_type
@@ -60,19 +79,19 @@ class Released:
             Unfitted: too many combinations of values would have to be averaged over.
             EngineError: an expression cannot be computed on some record.
         """
-        name, picked = "released", exp.select()
+        name, picked = "released", select()
         tables: dict[int, Relation] = {}
-        joined = picked.from_(exp.alias_(self._table.table, name, table=True))
+        joined = picked.from_(self._table.aliased(name))
         for i, variable in enumerate(analysis.variables):
             if self._spread(variable):
                 tables[i] = self._combinations(variable, i)
                 same = [
-                    exp.NullSafeEQ(this=self._read(c), expression=column(f"c{j}", f"t{i}"))
+                    same_value(self._read(c), column(f"c{j}", f"t{i}"))
                     for j, c in enumerate(variable.columns)
                 ]
-                aliased = exp.alias_(tables[i].table, f"t{i}", table=True)
-                joined = joined.join(aliased, on=exp.and_(*same), join_type="LEFT")
-                value: exp.Expr = column("combination", f"t{i}")
+                aliased = tables[i].aliased(f"t{i}")
+                joined = joined.join(aliased, on=all_of(*same), join_type="LEFT")
+                value: Expr = column("combination", f"t{i}")
             else:
                 exact = {c: self._read(c) for c in variable.columns}
                 value = renamed(variable.value, name, exact)
@@ -108,14 +127,14 @@ class Released:
         """The columns of a variable that are generalized."""
         return [name for name in variable.columns if name in self._generalized]
 
-    def _read(self, name: str) -> exp.Expr:
+    def _read(self, name: str) -> Expr:
         """A column of the release: in the type of the source, or as the dictionary writes it."""
         value = column(name, "released")
         if name in self._generalized:
             return as_text(value)
         source = self._columns[name]
         same = self._types[name.lower()] == source.type
-        return value if same else exp.cast(value, source_type(source))
+        return value if same else cast(value, source_type(source))
 
     def _means(self, name: str) -> Relation:
         if name not in self._meanings:
@@ -133,13 +152,11 @@ class Released:
         for name in self._spread(variable):
             self._means(name)
         own = [labelled(self._read(c), f"c{j}") for j, c in enumerate(variable.columns)]
-        table = exp.alias_(self._table.table, "released", table=True)
-        distinct = exp.select(*own).from_(table).distinct()
-        place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.convert(1)]))
+        table = self._table.aliased("released")
+        distinct = select(*own).from_(table).distinct()
+        place = over(row_number(), order=[literal(1)])
         names = [column(f"c{j}") for j in range(len(own))]
-        query = exp.select(
-            exp.alias_(exp.Sub(this=place, expression=exp.convert(1)), "combination"), *names
-        )
+        query = select(aliased(place - literal(1), "combination"), *names)
         step = Step(f"deid_combinations_{number}", query.from_(distinct.subquery(identifier("d"))))
         return self._session.run(step)
 
@@ -170,19 +187,17 @@ class Released:
                 shares[row, places[text]] = share
         return Entered(index, shares)
 
-    def _joined(self, variable: Variable, table: Relation, query: exp.Select) -> exp.Select:
+    def _joined(self, variable: Variable, table: Relation, query: Select) -> Select:
         """The combinations of a variable with all that they may stand for."""
-        query = query.from_(exp.alias_(table.table, "t", table=True))
+        query = query.from_(table.aliased("t"))
         for j, name in enumerate(variable.columns):
             if name in self._generalized:
-                means = exp.alias_(self._means(name).table, f"m{j}", table=True)
-                same = exp.NullSafeEQ(
-                    this=column(f"c{j}", "t"), expression=column("value", f"m{j}")
-                )
+                means = self._means(name).aliased(f"m{j}")
+                same = same_value(column(f"c{j}", "t"), column("value", f"m{j}"))
                 query = query.join(means, on=same)
         return query
 
-    def _averaged(self, variable: Variable, table: Relation) -> exp.Select:
+    def _averaged(self, variable: Variable, table: Relation) -> Select:
         """Of each combination the mean, or the levels that it may have with their shares."""
         stands = {
             name: column("leaf", f"m{j}") if name in self._generalized else column(f"c{j}", "t")
@@ -192,18 +207,16 @@ class Released:
         row = column("combination", "t")
         if variable.scale != "category":
             # of each single leaf as a number that is there: what is missing is not averaged
-            finite = exp.Case(
-                ifs=[exp.If(this=exp.Anonymous(this="isfinite", expressions=[value]), true=value)]
-            )
-            mean = exp.select(row, exp.Avg(this=finite))
+            finite = case((function("isfinite", value), value))
+            mean = select(row, average_of(finite))
             return self._joined(variable, table, mean).group_by(row.copy())
-        rows = self._joined(variable, table, exp.select(row, exp.alias_(value, "level")))
-        known = exp.not_(column("level").is_(exp.null()))
-        count = exp.Count(this=exp.Star())
-        whole = exp.Window(this=exp.Sum(this=count.copy()), partition_by=[column("combination")])
-        share = exp.Div(this=exp.cast(count, "DOUBLE"), expression=whole, typed=False)
+        rows = self._joined(variable, table, select(row, aliased(value, "level")))
+        known = not_null(column("level"))
+        count = count_rows()
+        whole = over(sum_of(count.copy()), by=[column("combination")])
+        share = cast(count, "DOUBLE") / whole
         return (
-            exp.select(column("combination"), column("level"), share)
+            select(column("combination"), column("level"), share)
             .from_(rows.subquery(identifier("leaves")))
             .where(known)
             .group_by(column("combination"), column("level"))
@@ -212,8 +225,8 @@ class Released:
     def _require_small(self, variable: Variable, table: Relation) -> None:
         if len(self._spread(variable)) < 2:
             return
-        whole = exp.select(exp.Count(this=exp.Star()))
-        bounded = self._joined(variable, table, exp.select(exp.alias_(exp.convert(1), "one")))
+        whole = select(count_rows())
+        bounded = self._joined(variable, table, select(aliased(literal(1), "one")))
         rows = bounded.limit(MOST_COMBINED + 1).subquery(identifier("leaves"))
         if self._session.row(whole.from_(rows))[0] > MOST_COMBINED:
             raise Unfitted(

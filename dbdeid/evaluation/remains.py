@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import Query, column, count_distinct, count_rows, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.prepare.spellings import by_meaning
@@ -92,10 +91,10 @@ class _Counted:
 
     def size(self) -> tuple[int, int | None]:
         """Its records, and their people."""
-        query = exp.select(exp.Count(this=exp.Star())).from_(self.table.table)
+        query = select(count_rows()).from_(self.table.table)
         if self.subject is None:
             return int(self.session.row(query)[0]), None
-        people = exp.Count(this=exp.Distinct(expressions=[column(self.subject)]))
+        people = count_distinct(column(self.subject))
         records, number = self.session.row(query.select(people))
         return int(records), int(number)
 
@@ -119,7 +118,7 @@ class _Counted:
         return Certain(column=name, classes=classes, records=records, people=people)
 
     def _homogeneous(
-        self, table: exp.Query, keys: Sequence[str], name: str, subject: str | None
+        self, table: Query, keys: Sequence[str], name: str, subject: str | None
     ) -> tuple[int, int, int | None]:
         """The classes that share a value of a column, their records, their people."""
         by_subject = subject is not None
@@ -127,7 +126,6 @@ class _Counted:
         held = class_values(rows, value_names([name]), by_subject=by_subject)
         sizes = class_sizes(rows, by_subject=by_subject)
         uniform = step("evaluation/uniform_classes", {"held": held})
-        assert isinstance(uniform, exp.Query)
         query = step("evaluation/homogeneous_classes", {"classes": sizes, "uniform": uniform})
         classes, records = self.session.row(query)
         if not by_subject:

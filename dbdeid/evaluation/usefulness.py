@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.data.hierarchy import TOP
+from dbdeid.engine.reading import NotSql, columns_in
+from dbdeid.engine.sqltext import statements
 from dbdeid.methods.common.outcome import Outcome
 from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
@@ -92,13 +91,11 @@ def _asked_in_vain(
 def asked(query: str, names: Collection[str]) -> frozenset[str]:
     """Which of some columns a query names; none, where it is no SQL."""
     try:
-        trees = sqlglot.parse(query, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
+        trees = statements(query)
+    except NotSql:
         return frozenset()
     spelled = {name.lower(): name for name in names}
-    found = (
-        c.name.lower() for tree in trees if tree is not None for c in tree.find_all(exp.Column)
-    )
+    found = (name.lower() for tree in trees if tree is not None for name in columns_in(tree))
     return frozenset(spelled[name] for name in found if name in spelled)
 
 

@@ -15,12 +15,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine import arrow
-from dbdeid.engine.relation import Relation, cast, column, count_where, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    any_of,
+    cast,
+    column,
+    count_rows,
+    count_where,
+    is_null,
+    literal,
+    not_,
+    not_null,
+    null,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import SpecError
 from dbdeid.external.values import ITSELF, Entry, Explained, Meaning, Values
@@ -83,11 +99,11 @@ def bounded(session: Session, dictionary: Relation | None) -> frozenset[str]:
     """The columns, in lower case, whose values a dictionary explains by bounds alone."""
     if dictionary is None or not all(dictionary.find(c) for c in (*REQUIRED, "lower", "upper")):
         return frozenset()
-    some = exp.or_(*(column(c).is_(exp.null()).not_() for c in ("lower", "upper")))
-    query = exp.select(cast(column("column"), "VARCHAR")).distinct().from_(dictionary.table)
+    some = any_of(*(not_null(column(c)) for c in ("lower", "upper")))
+    query = select(cast(column("column"), "VARCHAR")).distinct().from_(dictionary.table)
     query = query.where(some)
     if dictionary.find("leaves"):
-        query = query.where(column("leaves").is_(exp.null()))
+        query = query.where(is_null(column("leaves")))
     return frozenset(str(name).lower() for (name,) in session.rows(query))
 
 
@@ -95,8 +111,8 @@ def untruthful(session: Session, dictionary: Relation | None) -> bool:
     """Whether a dictionary says that records have values of others."""
     if dictionary is None or dictionary.find(TRUTHFUL) is None:
         return False
-    said = exp.TryCast(this=column(TRUTHFUL), to=exp.DataType.build("BOOLEAN"))
-    query = exp.select(exp.Count(this=exp.Star())).from_(dictionary.table).where(exp.not_(said))
+    said = try_cast(column(TRUTHFUL), "BOOLEAN")
+    query = select(count_rows()).from_(dictionary.table).where(not_(said))
     return bool(session.row(query)[0])
 
 
@@ -126,13 +142,13 @@ def _rows(
     """
     cells = {name: _cell(dictionary, name) for name in (*REQUIRED, *OPTIONAL)}
     unread = [
-        count_where(exp.and_(column(c).is_(exp.null()).not_(), cells[c].is_(exp.null())))
+        count_where(all_of(not_null(column(c)), is_null(cells[c])))
         if dictionary.find(c)
-        else exp.convert(0)
+        else literal(0)
         for c in ("level", "leaves")
     ]
     below = count_where(cells["level"] < 0)
-    query = exp.select(*unread, below).from_(dictionary.table)
+    query = select(*unread, below).from_(dictionary.table)
     levels, lists, negative = session.row(query)
     if count := levels + negative:
         raise _mistake(bound, f"has {count} levels that are none", "whole numbers from 0, or NULL")
@@ -140,7 +156,7 @@ def _rows(
         hint = "lists of values as VARCHAR[], in a CSV file written [a, b]; or NULL"
         raise _mistake(bound, f"has {lists} leaves that are no lists", hint)
     found: dict[str | None, list[_Row]] = defaultdict(list)
-    query = exp.select(*(exp.alias_(c, identifier(n)) for n, c in cells.items()))
+    query = select(*(aliased(c, n) for n, c in cells.items()))
     for name, value, level, lower, upper, leaves in session.rows(query.from_(dictionary.table)):
         found[name].append(_Row(value, level, lower, upper, tuple(leaves or ())))
     return {name: tuple(rows) for name, rows in found.items()}
@@ -149,11 +165,11 @@ def _rows(
 _TYPES = {"level": "INTEGER", "leaves": "VARCHAR[]"}
 
 
-def _cell(dictionary: Relation, name: str) -> exp.Expr:
+def _cell(dictionary: Relation, name: str) -> Expr:
     kind = _TYPES.get(name, "VARCHAR")
     if dictionary.find(name) is None:
-        return cast(exp.null(), kind)
-    return exp.TryCast(this=column(name), to=exp.DataType.build(kind, dialect="duckdb"))
+        return cast(null(), kind)
+    return try_cast(column(name), kind)
 
 
 def _entries(values: Values, rows: Sequence[_Row]) -> Iterator[Entry]:
@@ -201,6 +217,6 @@ def written(session: Session, columns: Sequence[Explained]) -> Relation:
     }
     uploaded = session.upload(f"{DICTIONARY}_rows", table)
     names = [column(name) for name in table]
-    found = session.run(Step(DICTIONARY, exp.select(*names).from_(uploaded.table)))
+    found = session.run(Step(DICTIONARY, select(*names).from_(uploaded.table)))
     session.drop_temp(uploaded.name)
     return found

@@ -12,15 +12,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
 from dbdeid.bind.source import find_table, resolve_source
 from dbdeid.data.source_files import FILES, NO_HEADER, file_query, is_text, told_names
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_where,
+    every_column,
+    is_null,
+    not_null,
+    null,
+    select,
+    try_cast,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, Relation, cast, column, count_where, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.external import dictionary as external_dictionary
@@ -79,7 +92,7 @@ class Foreign:
         return external(self.file.spec.method)
 
     @property
-    def original(self) -> exp.Query | None:
+    def original(self) -> Query | None:
         """The rows of the original, where it is at hand."""
         return self.bound.source if self.at_hand else None
 
@@ -136,8 +149,8 @@ class Foreign:
         other = [w for w in written if w is not None and w.family != "text"]
         if not other:
             return self.table
-        texts = [exp.alias_(cast(column(w.name), "VARCHAR"), identifier(w.name)) for w in other]
-        query = exp.select(exp.Star(replace=texts)).from_(self.table.table)
+        texts = [aliased(cast(column(w.name), "VARCHAR"), w.name) for w in other]
+        query = select(every_column(replace=texts)).from_(self.table.table)
         return self.session.run(Step(PLAIN, query))
 
 
@@ -242,7 +255,7 @@ def _fetched(file: SpecFile, session: Session, name: str, key: str, staged: str)
     return _Fetched(table, table.columns)
 
 
-def _original(file: SpecFile, session: Session, found: _Fetched) -> exp.Query | None:
+def _original(file: SpecFile, session: Session, found: _Fetched) -> Query | None:
     """The rows of the original; None where it is not at hand."""
     source = file.spec.source
     if isinstance(source, SourceQuery):
@@ -266,7 +279,7 @@ def _original(file: SpecFile, session: Session, found: _Fetched) -> exp.Query | 
         return None
     if found.path is None and _place(table) == _place(found.table):
         return None  # analysts call the release as its original
-    return exp.select("*").from_(table.table)
+    return select("*").from_(table.table)
 
 
 def _place(table: Relation) -> tuple[str, ...]:
@@ -283,23 +296,20 @@ def _typed(session: Session, bound: Bound, found: _Fetched) -> Relation:
         return found.table
     kinds = {c.name.lower(): c.released_type for c in bound.released}
     kinds |= {c.name.lower(): "VARCHAR" for c in bound.quasi_identifiers}
-    cells: dict[str, exp.Expr] = {}
+    cells: dict[str, Expr] = {}
     for c in found.columns:
-        kind = exp.DataType.build(kinds.get(c.name.lower()) or "VARCHAR", dialect="duckdb")
-        cells[c.name] = exp.TryCast(this=column(c.name), to=kind)
-    lost = [
-        count_where(exp.and_(cell.is_(exp.null()), column(n).is_(exp.null()).not_()))
-        for n, cell in cells.items()
-    ]
-    counts = session.row(exp.select(*lost).from_(found.table.table))
+        kind = kinds.get(c.name.lower()) or "VARCHAR"
+        cells[c.name] = try_cast(column(c.name), kind)
+    lost = [count_where(all_of(is_null(cell), not_null(column(n)))) for n, cell in cells.items()]
+    counts = session.row(select(*lost).from_(found.table.table))
     wrong = [f"{n} cells of {c!r}" for c, n in zip(cells, counts, strict=True) if n]
     if wrong:
         raise DataError(
             f"method.table: {', '.join(wrong)} are not of the type that the original has",
             hint="write them as the original does",
         )
-    named = [exp.alias_(cell, identifier(n)) for n, cell in cells.items()]
-    return session.run(Step(TYPED, exp.select(*named).from_(found.table.table)))
+    named = [aliased(cell, n) for n, cell in cells.items()]
+    return session.run(Step(TYPED, select(*named).from_(found.table.table)))
 
 
 # -- columns ----------------------------------------------------------------------------------
@@ -396,7 +406,7 @@ def _require_known(file: SpecFile, found: _Fetched, bounded: frozenset[str]) -> 
         raise SpecError(mistakes, source=file.label)
 
 
-def _stand_in(file: SpecFile, found: _Fetched) -> exp.Query:
+def _stand_in(file: SpecFile, found: _Fetched) -> Query:
     """An empty table like the original, as far as it is known."""
     types = {name.lower(): kind for name, kind in external(file.spec.method).types.items()}
     columns = [Column(c.name, types.get(c.name.lower(), c.type)) for c in found.columns]
@@ -405,13 +415,13 @@ def _stand_in(file: SpecFile, found: _Fetched) -> exp.Query:
         parts = [key] if key.lower() in present else [part.strip() for part in key.split(",")]
         columns += [Column(part, "VARCHAR") for part in parts if part.lower() not in present]
         present |= {part.lower() for part in parts}
-    nothing = [exp.alias_(cast(exp.null(), c.type), identifier(c.name)) for c in columns]
-    return exp.select(*nothing).limit(0)
+    nothing = [aliased(cast(null(), c.type), c.name) for c in columns]
+    return select(*nothing).limit(0)
 
 
-def _with(original: exp.Query, added: list[Column]) -> exp.Query:
+def _with(original: Query, added: list[Column]) -> Query:
     """The original with released columns that it does not have, which are NULL there."""
     if not added:
         return original
-    nothing = [exp.alias_(cast(exp.null(), c.type), identifier(c.name)) for c in added]
-    return exp.select("*", *nothing).from_(original.subquery("original"))
+    nothing = [aliased(cast(null(), c.type), c.name) for c in added]
+    return select("*", *nothing).from_(original.subquery("original"))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.relation import NUMBERS, Relation, column
+from dbdeid.engine.expressions import Query, column, count_rows, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.evaluation import recipients
@@ -98,10 +98,10 @@ def declared(found: Foreign) -> Declared:
     )
 
 
-def count(session: Session, table: exp.Query | Relation) -> int:
+def count(session: Session, table: Query | Relation) -> int:
     """The records of a table or query."""
     rows = table.table if isinstance(table, Relation) else table.subquery("counted")
-    return int(session.row(exp.select(exp.Count(this=exp.Star())).from_(rows))[0])
+    return int(session.row(select(count_rows()).from_(rows))[0])
 
 
 def risk_of(found: Foreign, table: Relation, *, subject: bool = True) -> risk.Risk:
@@ -267,5 +267,5 @@ def _metrics(
 
 def staged(found: Foreign, names: Sequence[str]) -> Relation:
     """Columns of the original in a temporary table."""
-    query = exp.select(*map(column, names)).from_(found.bound.source.subquery("source"))
+    query = select(*map(column, names)).from_(found.bound.source.subquery("source"))
     return found.session.run(Step("deid_external_source", query))

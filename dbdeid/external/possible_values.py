@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.hierarchy import TOP
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import Query, aliased, cast, column, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.external.values import Explained, Meaning
 from dbdeid.prepare.hierarchies import rank
@@ -22,7 +22,7 @@ Pair = tuple[str | None, str | None]  # a value of the original, and how it may 
 
 
 def places(
-    session: Session, source: exp.Query, columns: Sequence[Explained], names: Mapping[str, str]
+    session: Session, source: Query, columns: Sequence[Explained], names: Mapping[str, str]
 ) -> Relation:
     """A temporary table of what the values of the original may read as.
 
@@ -49,7 +49,7 @@ def places(
     return session.upload(PLACES, table)
 
 
-def labels(session: Session, source: exp.Query, columns: Sequence[Explained]) -> Relation:
+def labels(session: Session, source: Query, columns: Sequence[Explained]) -> Relation:
     """What released values stand for that no reader is told, by the values of the original.
 
     A temporary table with `hierarchy` (the column), `level`, `value` and `label`.
@@ -72,7 +72,7 @@ def labels(session: Session, source: exp.Query, columns: Sequence[Explained]) ->
     return session.upload(LABELS, table)
 
 
-def sizes(session: Session, source: exp.Query, c: Explained) -> tuple[dict[str | None, float], int]:
+def sizes(session: Session, source: Query, c: Explained) -> tuple[dict[str | None, float], int]:
     """How many values each released value of a column stands for, and how many there are.
 
     Those of a declared domain where it lists them, otherwise those of the original, in which NULL
@@ -91,10 +91,10 @@ def sizes(session: Session, source: exp.Query, c: Explained) -> tuple[dict[str |
     return found, whole
 
 
-def _values(session: Session, source: exp.Query, name: str) -> list[str | None]:
+def _values(session: Session, source: Query, name: str) -> list[str | None]:
     text = cast(column(name), "VARCHAR")
-    distinct = exp.select(exp.alias_(text, "text")).distinct().from_(source.subquery("source"))
-    rows = session.rows(exp.select("text").from_(distinct.subquery("found")).order_by("text"))
+    distinct = select(aliased(text, "text")).distinct().from_(source.subquery("source"))
+    rows = session.rows(select("text").from_(distinct.subquery("found")).order_by("text"))
     return [row[0] for row in rows]
 
 

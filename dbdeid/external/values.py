@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data import dates, interval_label, intervals, shelf
 from dbdeid.data.hierarchy import TOP, check_rows
-from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, select
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.prepare.hierarchies import calendar_of, leaf_rows, rank, scale_of, written
@@ -141,8 +140,8 @@ class _Wrong(Exception):
 def _texts(session: Session, table: Relation, name: str) -> list[str | None]:
     """The different values of a column as text."""
     text = cast(column(name), "VARCHAR")
-    distinct = exp.select(exp.alias_(text, "text")).distinct().from_(table.table)
-    rows = session.rows(exp.select("text").from_(distinct.subquery("found")).order_by("text"))
+    distinct = select(aliased(text, "text")).distinct().from_(table.table)
+    rows = session.rows(select("text").from_(distinct.subquery("found")).order_by("text"))
     return [row[0] for row in rows]
 
 

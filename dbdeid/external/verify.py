@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.data.hierarchy import as_rows
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings
 from dbdeid.errors import SpecError
 from dbdeid.evaluation import recipients
@@ -147,9 +146,9 @@ def _hierarchies(found: Foreign) -> Relation | None:
     for c in found.bound.columns:
         if c.name in wanted and c.spec.hierarchy is not None:
             value = column(c.name)
-            distinct = exp.select(exp.alias_(cast(value, "VARCHAR"), "text")).distinct()
+            distinct = select(aliased(cast(value, "VARCHAR"), "text")).distinct()
             texts = distinct.from_(found.bound.source.subquery("source"))
-            query = exp.select("text").from_(texts.subquery("found")).order_by("text")
+            query = select("text").from_(texts.subquery("found")).order_by("text")
             values = [row[0] for row in found.session.rows(query)]
             coding = coding_of(found.bound, found.session, c, values)
             rows[found.spelled[c.name]] = as_rows(

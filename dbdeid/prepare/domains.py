@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data.ordered_domain import OrderedDomain, is_code
-from dbdeid.engine.relation import MEASURED, Column, cast, column, count_where
+from dbdeid.engine.expressions import Query, cast, column, count_where, is_null, not_null, select
+from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.prepare.hierarchies import leaf_rows, rank, written
@@ -196,22 +195,22 @@ class _Reader:
 
     def _of_population(self, population: PopulationTable) -> list[str]:
         name = f"c{self._number}"
-        distinct = exp.select(column(name)).distinct().from_(population.query.subquery("people"))
+        distinct = select(column(name)).distinct().from_(population.query.subquery("people"))
         values = (
-            exp.select(cast(column(name), "VARCHAR"))
+            select(cast(column(name), "VARCHAR"))
             .from_(distinct.subquery("found"))
-            .where(exp.not_(column(name).is_(exp.null())))
+            .where(not_null(column(name)))
             .order_by(column(name))
         )
         return [row[0] for row in self._session.rows(values)]
 
 
 def _require_values(
-    bound: Bound, session: Session, rows: exp.Query, names: Sequence[str], population: str
+    bound: Bound, session: Session, rows: Query, names: Sequence[str], population: str
 ) -> None:
     """Refuse NULL, which has no place in an order."""
-    counts = [count_where(column(name).is_(exp.null())) for name in names]
-    found = session.row(exp.select(*counts).from_(rows.subquery("found")))
+    counts = [count_where(is_null(column(name))) for name in names]
+    found = session.row(select(*counts).from_(rows.subquery("found")))
     where = f"population {population!r}: " if population else ""
     for c, nulls in zip(bound.quasi_identifiers, found, strict=True):
         if nulls:

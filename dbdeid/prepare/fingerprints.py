@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.source import find_table
 from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import FILES, reading_source
 from dbdeid.engine import regular
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.expressions import Query, cast, count_rows, function, identifier, select, sum_of
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.privacy import population_of
@@ -84,14 +82,14 @@ def _of_file(path: Path) -> str:
 
 
 def _of_table(session: Session, name: str) -> str:
-    return of_rows(session, exp.select("*").from_(find_table(session, name, "the spec").table))
+    return of_rows(session, select("*").from_(find_table(session, name, "the spec").table))
 
 
-def of_rows(session: Session, rows: exp.Query) -> str:
+def of_rows(session: Session, rows: Query) -> str:
     """How many rows there are, and the sum of their hashes, which knows no order."""
-    row = exp.Anonymous(this="hash", expressions=[identifier("rows_of")])
-    summed = exp.Sum(this=exp.cast(row, "HUGEINT", dialect="duckdb"))
-    query = exp.select(exp.Count(this=exp.Star()), summed).from_(rows.subquery("rows_of"))
+    row = function("hash", identifier("rows_of"))
+    summed = sum_of(cast(row, "HUGEINT"))
+    query = select(count_rows(), summed).from_(rows.subquery("rows_of"))
     with reading_source():
         count, total = session.row(query)
     return f"{count} rows, {total or 0:x}"
@@ -151,4 +149,4 @@ def _rows(fingerprint: str) -> int:
 
 def engine(session: Session) -> str:
     """The version of the engine, on which hashes depend."""
-    return str(session.row("SELECT version()")[0])
+    return session.version

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.bind.source import find_table
 from dbdeid.data import dates, hierarchy_file, intervals, shelf
 from dbdeid.data.coding import Coding, code
 from dbdeid.data.hierarchy import Hierarchy, Order, from_rows, without_leaves
 from dbdeid.data.ordered_domain import OrderedDomain
-from dbdeid.engine.relation import Column, cast, column
+from dbdeid.engine.expressions import cast, column, select, try_cast
+from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
 from dbdeid.spec.column.hierarchy_spec import HierarchySpec
@@ -163,7 +162,7 @@ def table_rows(session: Session, name: str, table: str) -> Rows:
     """
     relation = find_table(session, table, f"hierarchy of column {name!r}")
     texts = [cast(column(c), "VARCHAR") for c in relation.names]
-    rows = session.rows(exp.select(*texts).from_(relation.table))
+    rows = session.rows(select(*texts).from_(relation.table))
     if any(cell is None for row in rows for cell in row):
         raise HierarchyError(
             f"hierarchy of column {name!r} (table {table}) holds NULL",
@@ -222,10 +221,10 @@ def _typed(
 def written(session: Session, target: Column, leaves: Sequence[str]) -> list[str | None]:
     """Each leaf cast to the column's type and back; None where it is no value of that type."""
     session.upload("deid_leaves", {"number": range(len(leaves)), "leaf": list(leaves)})
-    kind = exp.DataType.build(target.type, dialect="duckdb")
-    cast_there = exp.TryCast(this=exp.column("leaf"), to=kind)
+    kind = target.type
+    cast_there = try_cast(column("leaf"), kind)
     query = (
-        exp.select(cast(cast_there, "VARCHAR"))
+        select(cast(cast_there, "VARCHAR"))
         .from_(session.temp("deid_leaves").table)
         .order_by("number")
     )

@@ -11,14 +11,36 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.bind.source import plain_values, table_or_file
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import as_rows
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    ascending,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    count_where,
+    dense_rank,
+    function,
+    is_null,
+    literal,
+    not_same_value,
+    over,
+    paren,
+    select,
+    sum_of,
+    try_cast,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import NUMBERS, Column, cast, column, count_where
+from dbdeid.engine.reading import tables_in
+from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError, HierarchyError, Mistake, SpecError
 from dbdeid.prepare.hierarchies import coding_of
@@ -46,7 +68,7 @@ class PopulationTable:
 
     name: str
     models: tuple[PopulationModel, ...]
-    query: exp.Select
+    query: Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +109,7 @@ def steps(bound: Bound, session: Session) -> tuple[Step, ...]:
     return tuple(Step(CELLS, _cells(_found(bound, one).query, names)) for one in described)
 
 
-def by_name(populations: Iterable[PopulationTable]) -> Mapping[str, exp.Query]:
+def by_name(populations: Iterable[PopulationTable]) -> Mapping[str, Query]:
     """The populations as the verifier takes them."""
     return {population.name: population.query for population in populations}
 
@@ -109,7 +131,7 @@ class _Described:
     """A population whose columns fit: where it is named, its rows and their columns."""
 
     place: _Place
-    rows: exp.Query
+    rows: Query
     columns: tuple[Column, ...]
 
 
@@ -147,11 +169,11 @@ def _found(bound: Bound, one: _Described) -> PopulationTable:
     return PopulationTable(name, models, _as_released(bound, one.rows, one.columns))
 
 
-def _table_mistakes(bound: Bound, place: _Place, rows: exp.Query) -> Iterator[Mistake]:
+def _table_mistakes(bound: Bound, place: _Place, rows: Query) -> Iterator[Mistake]:
     release = bound.spec.release
     names = (release, dictionary_name(release), *frontier_of(bound.spec))
     replaced = {name.lower() for name in names}
-    tables = {table.name.lower() for table in rows.find_all(exp.Table)}
+    tables = {table.name.lower() for table in tables_in(rows)}
     if bound.spec.target is None and tables & replaced:
         yield place.mistake("is what the release would replace", "choose another release name")
 
@@ -212,12 +234,12 @@ def _row_mistakes(bound: Bound, session: Session, one: _Described) -> Iterator[M
     """What the rows do not allow, counted in one query."""
     place, rows, columns = one.place, one.rows, one.columns
     people = _people(bound, columns)
-    counted = column(people.name) if people else exp.convert(1)
-    total = exp.Coalesce(this=exp.Sum(this=counted), expressions=[exp.convert(0)])
-    unknown = count_where(exp.Is(this=counted.copy(), expression=exp.null()))
-    below = count_where(exp.LT(this=counted.copy(), expression=exp.convert(0)))
+    counted = column(people.name) if people else literal(1)
+    total = coalesce(sum_of(counted), literal(0))
+    unknown = count_where(is_null(counted))
+    below = count_where(counted.copy() < literal(0))
     unfit = [count_where(_unfit(c, other)) for c, other in _pairs(bound.quasi_identifiers, columns)]
-    query = exp.select(exp.Count(this=exp.Star()), total, unknown, below, *unfit)
+    query = select(count_rows(), total, unknown, below, *unfit)
     plain = plain_values(rows, [other for _, other in _pairs(bound.quasi_identifiers, columns)])
     try:
         number, sum_, nulls, negative, *odd = session.row(query.from_(plain.subquery("found")))
@@ -248,34 +270,34 @@ def _pairs(
     return [(q, known[q.name.lower()]) for q in quasi_identifiers]
 
 
-def _typed(quasi_identifier: BoundColumn, other: Column) -> exp.Expr:
+def _typed(quasi_identifier: BoundColumn, other: Column) -> Expr:
     """A value of the population as one of the source; NULL where it is none."""
-    value: exp.Expr = column(other.name)
+    value: Expr = column(other.name)
     if quasi_identifier.column.family in NUMBERS:
-        kind = exp.DataType.build(quasi_identifier.column.type, dialect="duckdb")
-        return exp.TryCast(this=value, to=kind)
+        kind = quasi_identifier.column.type
+        return try_cast(value, kind)
     if other.family == "text":  # told apart byte by byte, whatever its collation
-        encoded = exp.Anonymous(this="encode", expressions=[value])
-        return exp.Anonymous(this="decode", expressions=[encoded])
+        encoded = function("encode", value)
+        return function("decode", encoded)
     return value
 
 
-def _unfit(quasi_identifier: BoundColumn, other: Column) -> exp.Expr:
+def _unfit(quasi_identifier: BoundColumn, other: Column) -> Expr:
     """Whether a value changes when it becomes one of the source's type."""
-    return exp.NullSafeNEQ(this=_typed(quasi_identifier, other), expression=column(other.name))
+    return not_same_value(_typed(quasi_identifier, other), column(other.name))
 
 
-def _as_released(bound: Bound, rows: exp.Query, columns: Sequence[Column]) -> exp.Select:
+def _as_released(bound: Bound, rows: Query, columns: Sequence[Column]) -> Select:
     pairs = _pairs(bound.quasi_identifiers, columns)
     picked = [
-        exp.alias_(cast(_typed(q, other), q.released_type or "VARCHAR"), f"c{i}")
+        aliased(cast(_typed(q, other), q.released_type or "VARCHAR"), f"c{i}")
         for i, (q, other) in enumerate(pairs)
     ]
     people = _people(bound, columns)
-    counted = column(people.name) if people else exp.convert(1)
+    counted = column(people.name) if people else literal(1)
     plain = plain_values(rows, [other for _, other in pairs])
-    number = exp.alias_(cast(counted, "BIGINT"), PEOPLE)
-    return exp.select(*picked, number).from_(plain.subquery("population"))
+    number = aliased(cast(counted, "BIGINT"), PEOPLE)
+    return select(*picked, number).from_(plain.subquery("population"))
 
 
 # -- coding -------------------------------------------------------------------------------------
@@ -308,7 +330,7 @@ def _coded(
             _coding(bound, session, population.name, c, _values(session, cells.table, name))
             for name, c in zip(names, bound.quasi_identifiers, strict=True)
         )
-        codes = session.arrays(exp.select(*map(_code, names), PEOPLE).from_(cells.table))
+        codes = session.arrays(select(*map(_code, names), PEOPLE).from_(cells.table))
     finally:
         session.drop_temp(cells.name)
     labels = tuple(
@@ -325,29 +347,29 @@ def _names(quasi_identifiers: Sequence[object]) -> list[str]:
     return [f"c{i}" for i in range(len(quasi_identifiers))]
 
 
-def _cells(rows: exp.Select, names: Sequence[str]) -> exp.Select:
+def _cells(rows: Select, names: Sequence[str]) -> Select:
     """The distinct tuples that have people."""
-    total = exp.Sum(this=column(PEOPLE))
+    total = sum_of(column(PEOPLE))
     return (
-        exp.select(*map(column, names), exp.alias_(cast(total, "BIGINT"), PEOPLE))
+        select(*map(column, names), aliased(cast(total, "BIGINT"), PEOPLE))
         .from_(rows.subquery("rows"))
         .group_by(*map(column, names))
-        .having(exp.GT(this=total.copy(), expression=exp.convert(0)))
+        .having(total.copy() > literal(0))
     )
 
 
-def _code(name: str) -> exp.Expr:
+def _code(name: str) -> Expr:
     """The place of a value among those of its column, NULL last."""
-    order = exp.Order(expressions=[exp.Ordered(this=column(name), nulls_first=False)])
-    number = exp.paren(exp.Window(this=exp.DenseRank(), order=order))
-    return exp.alias_(number - 1, name)
+    order = [ascending(column(name))]
+    number = paren(over(dense_rank(), order=order))
+    return aliased(number - 1, name)
 
 
-def _values(session: Session, cells: exp.Table, name: str) -> list[str | None]:
-    distinct = exp.select(column(name)).distinct().from_(cells).subquery("found")
-    order = exp.Ordered(this=column(name), nulls_first=False)
+def _values(session: Session, cells: Expr, name: str) -> list[str | None]:
+    distinct = select(column(name)).distinct().from_(cells).subquery("found")
+    order = ascending(column(name))
     text = cast(column(name), "VARCHAR")
-    return [row[0] for row in session.rows(exp.select(text).from_(distinct).order_by(order))]
+    return [row[0] for row in session.rows(select(text).from_(distinct).order_by(order))]
 
 
 def _coding(

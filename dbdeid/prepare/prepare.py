@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound, BoundColumn, bounds_of
 from dbdeid.bind.privacy_models import staged
@@ -18,7 +17,19 @@ from dbdeid.data import classes
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import Hierarchy, as_rows, top_level
 from dbdeid.data.source_files import reading_source
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    column,
+    count_of,
+    count_rows,
+    each_once,
+    identifier,
+    literal,
+    null_if,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
@@ -118,11 +129,10 @@ def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
     texts = [c.name for c in bound.columns if c.column.family == "text"]
     if not texts or bound.on_file:
         return  # a file has no collations
-    picked = [exp.alias_(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
-    rows = exp.select(*picked).from_(bound.source.subquery("source")).limit(0)
+    picked = [aliased(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
+    rows = select(*picked).from_(bound.source.subquery("source")).limit(0)
     probe = session.run(Step("deid_probe", rows))
-    query = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = 'deid_probe'"
-    created = str(session.row(query)[0])
+    created = session.created(probe)
     session.drop_temp(probe.name)
     for number in re.findall(r"\bc(\d+) VARCHAR COLLATE\b", created):
         name = texts[int(number)]
@@ -139,7 +149,7 @@ def _require_subjects(bound: Bound, session: Session) -> None:
     if bound.subject is None:
         return
     known = column(bound.subject.name, "source")
-    counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=known))
+    counts = select(count_rows(), count_of(known))
     rows, known_rows = session.row(counts.from_(bound.source.subquery("source")))
     if known_rows < rows:
         raise DataError(
@@ -151,15 +161,15 @@ def _require_subjects(bound: Bound, session: Session) -> None:
 
 def _count_rows(session: Session) -> int:
     """The records of the source."""
-    rows = session.row(exp.select(exp.Count(this=exp.Star())).from_(classes.SOURCE.table))[0]
+    rows = session.row(select(count_rows()).from_(classes.SOURCE.table))[0]
     if rows == 0:
         raise DataError("the source has no rows", hint="there is nothing to release")
     return int(rows)
 
 
 def _subjects(session: Session) -> int:
-    number = exp.Distinct(expressions=[exp.column("subject")])
-    return int(session.row(exp.select(exp.Count(this=number)).from_(classes.TUPLES.table))[0])
+    number = each_once(column("subject"))
+    return int(session.row(select(count_of(number)).from_(classes.TUPLES.table))[0])
 
 
 def subject_of(bound: Bound) -> classes.Subject | None:
@@ -193,15 +203,12 @@ def risk_before(prepared: Prepared, session: Session) -> risk.Risk:
     table = classes.CODED
     if prepared.counting.null_policy != "own_category":
         known = {q.name: q.coding.null for q in prepared.quasi_identifiers}
-        cells: list[exp.Expr] = [
-            exp.alias_(
-                exp.Nullif(this=column(name), expression=exp.convert(null)), identifier(name)
-            )
-            for name, null in known.items()
+        cells: list[Expr] = [
+            aliased(null_if(column(name), literal(null)), name) for name, null in known.items()
         ]
         if prepared.parameters.subject is not None:
             cells.append(column(prepared.parameters.subject))
-        table = session.run(Step("deid_risk_before", exp.select(*cells).from_(table.table)))
+        table = session.run(Step("deid_risk_before", select(*cells).from_(table.table)))
     return risk.measure(session, table, names, prepared.parameters.k, prepared.counting)
 
 

@@ -6,16 +6,29 @@ cannot be joined by them. The values are hashed once each and the pseudonyms joi
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.engine.relation import Relation, cast, column, count_where, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_distinct,
+    count_where,
+    every_column,
+    is_null,
+    not_null,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.udfs.keyed import pseudonyms
 
 
-def replaced(bound: Bound, session: Session) -> exp.Query:
+def replaced(bound: Bound, session: Session) -> Query:
     """The source with pseudonyms in place of the identifiers that are released as such.
 
     The pseudonyms are staged in temporary tables of the session.
@@ -34,22 +47,22 @@ def replaced(bound: Bound, session: Session) -> exp.Query:
     return joined(bound)
 
 
-def joined(bound: Bound) -> exp.Query:
+def joined(bound: Bound) -> Query:
     """The source joined with the pseudonyms that are staged: `deid_pseudonyms_0`, …."""
     if not bound.pseudonyms:
         return bound.source
     replacements = []
-    query = exp.select().from_(bound.source.subquery("source"))
+    query = select().from_(bound.source.subquery("source"))
     for i, c in enumerate(bound.pseudonyms):
         table = Relation(f"deid_pseudonyms_{i}", schema="main", catalog="temp").table
-        same = _text(c).eq(exp.column("value", f"p{i}"))
-        query = query.join(exp.alias_(table, f"p{i}", table=True), on=same, join_type="left")
-        replacements.append(exp.alias_(exp.column("pseudonym", f"p{i}"), identifier(c.name)))
-    star = exp.Column(this=exp.Star(replace=replacements), table=exp.to_identifier("source"))
+        same = _text(c).eq(column("value", f"p{i}"))
+        query = query.join(aliased(table, f"p{i}"), on=same, join_type="left")
+        replacements.append(aliased(column("pseudonym", f"p{i}"), c.name))
+    star = every_column("source", replace=replacements)
     return query.select(star)
 
 
-def _text(c: BoundColumn) -> exp.Expr:
+def _text(c: BoundColumn) -> Expr:
     return cast(column(c.name, "source"), "VARCHAR")
 
 
@@ -58,11 +71,11 @@ def _unfit(bound: Bound, c: BoundColumn, session: Session) -> list[Mistake]:
     assert bound.subject is not None
     subject, place = column(bound.subject.name, "source"), ("columns", c.name)
     by_value = _per(bound, _text(c), subject)
-    shared = count_where(exp.and_(exp.column("others") > 1, _given("one")))
-    missing = count_where(exp.column("one").is_(exp.null()))
-    several, blank = session.row(exp.select(shared, missing).from_(by_value.subquery("found")))
+    shared = count_where(all_of(column("others") > 1, _given("one")))
+    missing = count_where(is_null(column("one")))
+    several, blank = session.row(select(shared, missing).from_(by_value.subquery("found")))
     by_subject = _per(bound, subject, _text(c)).subquery("found")
-    split = session.row(exp.select(count_where(exp.column("others") > 1)).from_(by_subject))[0]
+    split = session.row(select(count_where(column("others") > 1)).from_(by_subject))[0]
     found = []
     if blank:
         found.append(
@@ -96,22 +109,22 @@ def _unfit(bound: Bound, c: BoundColumn, session: Session) -> list[Mistake]:
     return found
 
 
-def _per(bound: Bound, one: exp.Expr, other: exp.Expr) -> exp.Select:
+def _per(bound: Bound, one: Expr, other: Expr) -> Select:
     """For each distinct value of one expression, how many distinct ones of another it has."""
-    others = exp.Count(this=exp.Distinct(expressions=[other.copy()]))
+    others = count_distinct(other.copy())
     return (
-        exp.select(exp.alias_(one.copy(), "one"), exp.alias_(others, "others"))
+        select(aliased(one, "one"), aliased(others, "others"))
         .from_(bound.source.subquery("source"))
         .group_by(one.copy())
     )
 
 
-def _given(name: str) -> exp.Expr:
-    return exp.not_(exp.column(name).is_(exp.null()))
+def _given(name: str) -> Expr:
+    return not_null(column(name))
 
 
 def _stage(bound: Bound, c: BoundColumn, session: Session, number: int) -> None:
-    rows = session.rows(exp.select(_text(c)).distinct().from_(bound.source.subquery("source")))
+    rows = session.rows(select(_text(c)).distinct().from_(bound.source.subquery("source")))
     values = [str(value) for (value,) in rows]
     domain = f"{bound.spec.release}.{c.name}"
     made = pseudonyms(values, [domain] * len(values))

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.privacy_models import staged
 from dbdeid.data.classes import sensitive_relation
 from dbdeid.data.coding import Coding
-from dbdeid.engine.relation import cast
+from dbdeid.engine.expressions import aliased, any_value_of, cast, column, list_of, min_of, select
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
 from dbdeid.prepare import spellings
@@ -56,12 +55,12 @@ def _attribute(
     models: tuple[SensitiveModel, ...],
     subjects: int,
 ) -> Attribute:
-    texts = [cast(exp.column(f"value{i}"), "VARCHAR") for i in range(len(target))]
+    texts = [cast(column(f"value{i}"), "VARCHAR") for i in range(len(target))]
     # one spelling of each value, or one of the combinations that are none: never parts of several
-    first = exp.alias_(exp.Min(this=exp.Array(expressions=texts)), "texts")
-    people = exp.alias_(exp.AnyValue(this=exp.column("people")), "people")
+    first = aliased(min_of(list_of(*texts)), "texts")
+    people = aliased(any_value_of(column("people")), "people")
     table = sensitive_relation(number).table
-    rows = session.rows(exp.select(people, first).from_(table).group_by("code").order_by("code"))
+    rows = session.rows(select(people, first).from_(table).group_by("code").order_by("code"))
     meant = [
         [spellings.meant(bound, name, text) for name, text in zip(target, row[1], strict=True)]
         for row in rows

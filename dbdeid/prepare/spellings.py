@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.privacy_models import staged, targets
 from dbdeid.data.classes import SOURCE
 from dbdeid.data.spelling import meaning
-from dbdeid.engine.relation import MEASURED, Relation, cast, column, identifier
+from dbdeid.engine.expressions import Expr, Query, aliased, cast, column, select
+from dbdeid.engine.relation import MEASURED, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.privacy import AlphaK, OfSensitive
@@ -79,9 +78,7 @@ def spellings_of(bound: Bound, session: Session) -> Mapping[str, Relation]:
     return tables
 
 
-def by_meaning(
-    bound: Bound, session: Session, rows: Relation, columns: Mapping[str, str]
-) -> exp.Query:
+def by_meaning(bound: Bound, session: Session, rows: Relation, columns: Mapping[str, str]) -> Query:
     """A query of rows in which sensitive columns have the meaning of each value, as text.
 
     Temporary tables of spellings stand behind it until it is called again.
@@ -92,26 +89,24 @@ def by_meaning(
         rows: a described table.
         columns: which of its columns are which of the spec.
     """
-    tables: dict[str, exp.Expr] = {}
-    query = exp.select().from_(exp.alias_(rows.table, "rows", table=True))
+    tables: dict[str, Expr] = {}
+    query = select().from_(rows.aliased("rows"))
     for number, (own, name) in enumerate(columns.items()):
         if not _spelled(bound, name):
             continue
         written, means = _read(session, rows, own)
         values = {"spelling": written, "meaning": means}
         table, alias = session.upload(f"deid_meant_{number}", values), f"m{number}"
-        same = exp.column("spelling", alias).eq(cast(column(own, "rows"), "VARCHAR"))
-        query = query.join(exp.alias_(table.table, alias, table=True), on=same, join_type="left")
-        tables[own] = exp.column("meaning", alias)
-    return query.select(
-        *(exp.alias_(tables.get(n, column(n, "rows")), identifier(n)) for n in rows.names)
-    )
+        same = column("spelling", alias).eq(cast(column(own, "rows"), "VARCHAR"))
+        query = query.join(table.aliased(alias), on=same, join_type="left")
+        tables[own] = column("meaning", alias)
+    return query.select(*(aliased(tables.get(n, column(n, "rows")), n) for n in rows.names))
 
 
 def _read(session: Session, rows: Relation, name: str) -> tuple[list[str], Sequence[str | None]]:
     """The spellings that a column has, and what each of them means."""
-    spelling = exp.alias_(cast(column(name), "VARCHAR"), "spelling")
-    query = exp.select(spelling).distinct().from_(rows.table)
+    spelling = aliased(cast(column(name), "VARCHAR"), "spelling")
+    query = select(spelling).distinct().from_(rows.table)
     written = [value for (value,) in session.rows(query) if value is not None]
     return written, [meaning(value) for value in written]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import column, count_of, count_rows, each_once, select
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names
 
@@ -35,11 +33,11 @@ def counted_values(
     bound: Bound, session: Session, some: Sequence[str]
 ) -> tuple[int, dict[str, tuple[int, int]]]:
     """Rows of the source, and of each column its values and its different ones."""
-    query = exp.select(exp.Count(this=exp.Star())).from_(bound.source.subquery("source"))
+    query = select(count_rows()).from_(bound.source.subquery("source"))
     for name in some:
         value = column(name, "source")
-        different = exp.Distinct(expressions=[value.copy()])
-        query = query.select(exp.Count(this=value), exp.Count(this=different))
+        different = each_once(value.copy())
+        query = query.select(count_of(value), count_of(different))
     rows, *found = session.row(query)
     pairs = zip(found[::2], found[1::2], strict=True)
     return int(rows), dict(zip(some, pairs, strict=True))

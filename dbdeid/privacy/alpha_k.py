@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
-from sqlglot import exp
 
 from dbdeid.data.figures import share
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Expr, Query, aliased, any_of, literal, same_value, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole
@@ -129,17 +129,17 @@ class AlphaK(OfSensitive):
             enough = classes.distinct >= 1 / self.alpha - CLOSE
         return np.asarray(enough)
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The smallest class as k, and the greatest share of a value that is meant as alpha."""
         held = shares.held.table if isinstance(shares.held, Relation) else shares.held.subquery("h")
-        marked = exp.select("*", exp.alias_(self._meant(), "meant")).from_(held)
+        marked = select("*", aliased(self._meant(), "meant")).from_(held)
         return step("privacy/confidence", {"held": marked})
 
-    def _meant(self) -> exp.Expr:
+    def _meant(self) -> Expr:
         if self.values is None:
-            return exp.true()
-        listed = (exp.convert(value) for value in self.values)
-        return exp.or_(*(exp.NullSafeEQ(this=as_label("value"), expression=v) for v in listed))
+            return literal(True)
+        listed = (literal(value) for value in self.values)
+        return any_of(*(same_value(as_label("value"), v) for v in listed))
 
     def holds(self, found: Any) -> bool:
         """Whether the measured values keep the promise."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from sqlglot import exp
 
 from dbdeid.data.figures import number
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
     CLOSE,
@@ -61,7 +61,7 @@ class BasicBeta(OfSensitive):
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The greatest (p - q) / q."""
         return step("privacy/basic_beta", {"shares": shares.compared})
 
@@ -105,7 +105,7 @@ class EnhancedBeta(OfSensitive):
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The least β for which the table is so; infinite where a value exceeds -ln q · q."""
         return step("privacy/enhanced_beta", {"shares": shares.compared}, values={"close": CLOSE})
 

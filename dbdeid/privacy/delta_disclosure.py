@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from sqlglot import exp
 
 from dbdeid.data.figures import number
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole, meant
 from dbdeid.privacy.common.promise import Words
@@ -62,7 +62,7 @@ class DeltaDisclosure(OfSensitive):
         """What a class needs to hold, and keeps as it merges: every value."""
         return np.asarray(classes.distinct == len(classes.whole.counts))
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The greatest of p/q and q/p, whose logarithm is exact where it is a whole number."""
         return step("privacy/disclosure_ratio", {"shares": shares.compared})
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.figures import share
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
 from dbdeid.privacy.common.population import OfPopulation
@@ -76,7 +76,7 @@ class DeltaPresence(OfPopulation):
         least = 1 / meant(self.max) if self.max else None
         return np.asarray(people >= float(least)) if least else np.zeros(len(sizes), np.bool_)
 
-    def measure(self, classes: Rows) -> exp.Expr:
+    def measure(self, classes: Rows) -> Query:
         """A query of one row: the least and the greatest share (NULL if empty).
 
         Args:

@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.figures import number
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import NUMBERS
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Mask, Whole
@@ -159,7 +159,7 @@ class EmAnonymity(OfSensitive):
         for own in sizes(max(size, self.m), whole):
             yield Makeup(own, self.m, np.full(len(whole.counts), own // self.m))
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The least number of subjects of a class for each that is near to a value of it."""
         values = {"epsilon": self.epsilon, "rounding": MEASURED_ROUNDING}
         return step("privacy/proximity", {"held": shares.held}, values=values)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
-from sqlglot import exp
 
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.counting import ROWS, Counting, classes
@@ -54,7 +54,7 @@ class KAnonymity(Promise):
 
     def measure(
         self, table: Relation, quasi_identifiers: Sequence[str], counting: Counting = ROWS
-    ) -> exp.Expr:
+    ) -> Query:
         """A query of one row and column: the smallest class of a written table (NULL if empty).
 
         It is 0 where NULLs are excluded and the table has a record with one: that record was

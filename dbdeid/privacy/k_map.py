@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from sqlglot import exp
 
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask
 from dbdeid.privacy.common.population import OfPopulation
@@ -53,7 +53,7 @@ class KMap(OfPopulation):
         """What a class needs to hold, and keeps as it merges."""
         return self.satisfied(sizes, people)
 
-    def measure(self, classes: Rows) -> exp.Expr:
+    def measure(self, classes: Rows) -> Query:
         """A query of one row and column: the fewest people who fit a class (NULL if empty).
 
         Args:

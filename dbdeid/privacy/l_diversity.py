@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.figures import number
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Histogram, Mask, Whole, at_most, meant
 from dbdeid.privacy.common.promise import Words
@@ -176,7 +176,7 @@ class LDiversity(OfSensitive):
         values = np.maximum(classes.real, 1)  # nothing is promised by l = 1
         return np.asarray((values >= self.l) & (classes.sizes >= self.l))
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The least l of the table; of kind recursive with the greatest r_1 / (r_l + …) as c."""
         if self.kind == "recursive":
             return step("privacy/l_recursive", {"held": shares.held}, values={"l": int(self.l)})

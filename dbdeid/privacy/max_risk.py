@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.figures import share
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Ints, Mask, meant
 from dbdeid.privacy.common.promise import Promise, Words
@@ -104,7 +104,7 @@ class MaxRisk(Promise):
         """What a class needs to hold, and keeps as it merges."""
         return self.satisfied(sizes, people)
 
-    def measure(self, classes: Rows) -> exp.Expr:
+    def measure(self, classes: Rows) -> Query:
         """A query of one row and column: the risk of a written table (NULL if empty).
 
         Args:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from dbdeid.data.figures import number
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import (
@@ -146,7 +146,7 @@ class TCloseness(OfSensitive):
         lacking = (1 - classes.present()) / farthest[self.distance]
         return np.asarray(lacking <= self.t + CLOSE)
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """The greatest distance."""
         compared, whole = shares.compared, shares.of_source
         if self.distance == "equal":

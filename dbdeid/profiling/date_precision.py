@@ -7,9 +7,20 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    cast,
+    coalesce,
+    column,
+    count_where,
+    function,
+    list_of,
+    literal,
+    select,
+)
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
 from dbdeid.profiling.detect import (
@@ -68,15 +79,10 @@ def _days_vary(
     if not typed:
         return ()
     later = [
-        count_where(
-            exp.GT(
-                this=exp.func("date_part", exp.Literal.string("day"), column(f.name)),
-                expression=exp.convert(1),
-            )
-        )
+        count_where(function("date_part", literal("day"), column(f.name)) > literal(1))
         for f in typed
     ]
-    return [bool(n) for n in session.row(exp.select(*later).from_(table.table))]
+    return [bool(n) for n in session.row(select(*later).from_(table.table))]
 
 
 def _excel(found: DetectedColumn, seen: Mapping[str, float]) -> bool:
@@ -127,32 +133,32 @@ def _sampled(
     counted: Sequence[DetectedColumn],
 ) -> tuple[dict[str, Times], dict[str, Times]]:
     """Days of dates and numbers of the same records; NaN where there is none."""
-    wanted = [exp.alias_(_day(f), f"d{n}") for n, f in enumerate(dated)]
+    wanted = [aliased(_day(f), f"d{n}") for n, f in enumerate(dated)]
     wanted += [
-        exp.alias_(exp.func("coalesce", cast(column(f.name), "DOUBLE"), _NAN.copy()), f"n{n}")
+        aliased(coalesce(cast(column(f.name), "DOUBLE"), _NAN.copy()), f"n{n}")
         for n, f in enumerate(counted)
     ]
-    taken = exp.func("hash", *[column(f.name) for f in (*dated, *counted)])
-    query = exp.select(*wanted).from_(table.table).order_by(taken).limit(LOOKED_AT)
+    taken = function("hash", *[column(f.name) for f in (*dated, *counted)])
+    query = select(*wanted).from_(table.table).order_by(taken).limit(LOOKED_AT)
     arrays = session.arrays(query)
     days = {f.name: np.asarray(arrays[f"d{n}"], float) for n, f in enumerate(dated)}
     numbers = {f.name: np.asarray(arrays[f"n{n}"], float) for n, f in enumerate(counted)}
     return days, numbers
 
 
-_NAN = cast(exp.Literal.string("nan"), "DOUBLE")
+_NAN = cast(literal("nan"), "DOUBLE")
 _FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%Y%m%d", "%d-%m-%Y", "%m/%d/%Y")
 
 
-def _day(found: DetectedColumn) -> exp.Expr:
+def _day(found: DetectedColumn) -> Expr:
     """Days since 1970 of a column of dates, NaN where it has none or cannot be read."""
-    day: exp.Expr = column(found.name)
+    day: Expr = column(found.name)
     if found.column.family == "text":
-        forms = exp.Array(expressions=[exp.Literal.string(form) for form in _FORMS])
-        day = exp.func("try_strptime", exp.Trim(this=day), forms)
-    seconds = exp.func("epoch", cast(day, "TIMESTAMP"))
-    days = exp.Div(this=seconds, expression=exp.convert(86400.0), typed=False)
-    return exp.func("coalesce", days, _NAN.copy())
+        forms = list_of(*(literal(form) for form in _FORMS))
+        day = function("try_strptime", function("trim", day), forms)
+    seconds = function("epoch", cast(day, "TIMESTAMP"))
+    days = seconds / literal(86400.0)
+    return coalesce(days, _NAN.copy())
 
 
 def _is_between(values: Times, between: Times) -> bool:

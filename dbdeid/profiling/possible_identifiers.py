@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from sqlglot import exp
-
 from dbdeid.data.shelf import tables
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, function, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.profiling import column_names as names
@@ -282,8 +281,8 @@ MOST_LISTED = 500  # values; no list has more
 
 
 def _texts(session: Session, table: Relation, one: DetectedColumn) -> list[str]:
-    text = exp.Lower(this=exp.Trim(this=cast(column(one.name), "VARCHAR")))
-    rows = session.rows(exp.select(exp.alias_(text, "text")).distinct().from_(table.table))
+    text = function("lower", function("trim", cast(column(one.name), "VARCHAR")))
+    rows = session.rows(select(aliased(text, "text")).distinct().from_(table.table))
     return [row[0] for row in rows if row[0]]
 
 

@@ -9,9 +9,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column, count_where
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_distinct,
+    count_of,
+    count_rows,
+    count_where,
+    function,
+    literal,
+    max_of,
+    min_of,
+    not_null,
+    over,
+    select,
+    sum_of,
+    union_all,
+)
+from dbdeid.engine.reading import with_texts
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.profiling import check_digits
@@ -55,7 +74,7 @@ def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
     """
     looked = [c for c in table.columns if c.family in NUMBERING]
     told = _shapes(session, table, looked) if looked else {}
-    records = int(session.row(exp.select(exp.Count(this=exp.Star())).from_(table.table))[0])
+    records = int(session.row(select(count_rows()).from_(table.table))[0])
     ends = _ends(session, table, [c for c in table.columns if c.family in NUMBERS])
     counted = _counts(session, table, [c for c in table.columns if c.family not in NUMBERING])
     for held in table.columns:
@@ -82,14 +101,14 @@ def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
 
 def _ends(session: Session, table: Relation, some: Sequence[Column]) -> dict[str, tuple[Any, ...]]:
     """The least and the greatest number of each column, and how many are not whole."""
-    wanted: list[exp.Expr] = []
+    wanted: list[Expr] = []
     for held in some:
         number = cast(column(held.name), "DOUBLE")
-        odd = exp.NEQ(this=number.copy(), expression=exp.Floor(this=number.copy()))
-        wanted += [exp.Min(this=number), exp.Max(this=number.copy()), count_where(odd)]
+        odd = number.copy().neq(function("floor", number.copy()))
+        wanted += [min_of(number), max_of(number.copy()), count_where(odd)]
     if not wanted:
         return {}
-    row = session.row(exp.select(*wanted).from_(table.table))
+    row = session.row(select(*wanted).from_(table.table))
     return {held.name: tuple(row[3 * n : 3 * n + 3]) for n, held in enumerate(some)}
 
 
@@ -101,11 +120,11 @@ def _counts(
     for first in range(0, len(some), AT_ONCE):
         group = some[first : first + AT_ONCE]
         values = [column(held.name) for held in group]
-        wanted: list[exp.Expr] = []
+        wanted: list[Expr] = []
         for value in values:
-            different = exp.Count(this=exp.Distinct(expressions=[value.copy()]))
-            wanted += [exp.Count(this=value), different]
-        row = session.row(exp.select(*wanted).from_(table.table))
+            different = count_distinct(value.copy())
+            wanted += [count_of(value), different]
+        row = session.row(select(*wanted).from_(table.table))
         pairs = zip(row[::2], row[1::2], strict=True)
         found |= {held.name: pair for held, pair in zip(group, pairs, strict=True)}
     return found
@@ -134,7 +153,7 @@ def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterato
         placeholder, and how many records and different values the column has in all.
     """
     counted = [_counted(table, place, held.name) for place, held in enumerate(some)]
-    values = exp.union(*counted, distinct=False, copy=False) if len(counted) > 1 else counted[0]
+    values = union_all(*counted) if len(counted) > 1 else counted[0]
     try:
         yield session.run(Step(_STAGED, values))
     finally:
@@ -144,7 +163,7 @@ def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterato
 _STAGED = "deid_values_seen"
 
 
-def looked_for(session: Session, name: str, values: Relation) -> exp.Expr:
+def looked_for(session: Session, name: str, values: Relation) -> Expr:
     """A step that looks for patterns in staged values.
 
     Patterns with the letters of all scripts take longer to prepare than a small table to be looked
@@ -156,12 +175,10 @@ def looked_for(session: Session, name: str, values: Relation) -> exp.Expr:
         values: as `staged` yields them.
     """
     query = step(name, {"rel": values})
-    size = exp.Anonymous(this="strlen", expressions=[column("value")])  # in bytes
-    beyond = count_where(exp.NEQ(this=size, expression=exp.func("length", column("value"))))
-    if session.row(exp.select(beyond).from_(values.table)) == (0,):
-        for text in query.find_all(exp.Literal):
-            if text.is_string:
-                text.set("this", in_ascii(text.this))
+    size = function("strlen", column("value"))  # in bytes
+    beyond = count_where(size.neq(function("length", column("value"))))
+    if session.row(select(beyond).from_(values.table)) == (0,):
+        return with_texts(query, in_ascii)
     return query
 
 
@@ -186,45 +203,45 @@ _LETTERS = {r"\p{L}": "A-Za-z", r"\p{Lu}": "A-Z", r"\p{Ll}": "a-z"}
 _TOKENS = re.compile(r"\\p\{\w+\}|\\.|.", re.DOTALL)
 
 
-def _counted(table: Relation, place: int, name: str) -> exp.Select:
+def _counted(table: Relation, place: int, name: str) -> Select:
     """Values of a column as text, with its place, their records, and how many there are in all.
 
     Those that stand for none are the first: such a text is not overlooked.
     """
     text = cast(column(name), "VARCHAR")
-    trimmed = exp.Trim(this=exp.func("nfc_normalize", exp.column("value")))
-    stands = exp.Lower(this=trimmed).isin(*PLACEHOLDERS)
-    n = exp.Count(this=exp.Star())
+    trimmed = function("trim", function("nfc_normalize", column("value")))
+    stands = function("lower", trimmed).isin(*PLACEHOLDERS)
+    n = count_rows()
     counted = (
-        exp.select(exp.alias_(text, "value"), exp.alias_(n, "n"))
+        select(aliased(text, "value"), aliased(n, "n"))
         .from_(table.table)
-        .where(exp.not_(column(name).is_(exp.null())))
+        .where(not_null(column(name)))
         .group_by("1")
     )
-    known = exp.Window(this=exp.Sum(this=exp.column("n")))
-    different = exp.Window(this=n.copy())
+    known = over(sum_of(column("n")))
+    different = over(n.copy())
     some = (
-        exp.select(
-            exp.alias_(trimmed.copy(), "value"),
+        select(
+            aliased(trimmed, "value"),
             "n",
-            exp.alias_(stands, "placeholder"),
-            exp.alias_(known, "known"),
-            exp.alias_(different, "different"),
+            aliased(stands, "placeholder"),
+            aliased(known, "known"),
+            aliased(different, "different"),
         )
         .from_(counted.subquery("counted"))
-        .order_by("placeholder DESC", exp.func("hash", exp.column("value")))
+        .order_by("placeholder DESC", function("hash", column("value")))
         .limit(MOST_LOOKED_AT)
     )
-    return exp.select(exp.alias_(exp.convert(place), "place"), "*").from_(some.subquery("some"))
+    return select(aliased(literal(place), "place"), "*").from_(some.subquery("some"))
 
 
 def some_values(session: Session, table: Relation, held: Column) -> list[str]:
     """Different values of a column as text, taken by their hash."""
-    text = exp.alias_(exp.Trim(this=cast(column(held.name), "VARCHAR")), "value")
-    present = exp.not_(column(held.name).is_(exp.null()))
-    values = exp.select(text).distinct().from_(table.table).where(present)
-    some = exp.select("value").from_(values.subquery("values_of"))
-    hashed = exp.func("hash", exp.column("value"))
+    text = aliased(function("trim", cast(column(held.name), "VARCHAR")), "value")
+    present = not_null(column(held.name))
+    values = select(text).distinct().from_(table.table).where(present)
+    some = select("value").from_(values.subquery("values_of"))
+    hashed = function("hash", column("value"))
     rows = session.rows(some.order_by(hashed).limit(check_digits.LOOKED_AT))
     return [row[0] for row in rows if row[0].lower() not in PLACEHOLDERS]
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlglot import exp
-
-from dbdeid.engine.publish import write_database
-from dbdeid.engine.relation import Relation, column, count_where, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_where,
+    every_column,
+    is_null,
+    not_null,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.publish.tables import Public, views
 from dbdeid.spec.names import catalog_name, dictionary_name
@@ -50,7 +59,7 @@ def write(
     unfinished = [stage.unfinished(final) for final in finals]
     if path.suffix == ".duckdb":
         tables = public.named(declared.release)
-        write_database(session, unfinished[0], tables, views(declared))
+        session.publish(unfinished[0], tables, views(declared))
     else:
         for file, table in zip(unfinished, (released, *public.beside), strict=True):
             _copy(session, table, file)
@@ -60,16 +69,13 @@ def write(
 
 
 def _copy(session: Session, table: Relation, path: Path) -> None:
-    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
-    picked: list[exp.Expr] = [exp.Star()]
+    picked: list[Expr] = [every_column()]
     if path.suffix == PARQUET:
         picked = _in_parquet(session, table, path)
-    rows = sql(exp.select(*picked).from_(table.table))
-    place = sql(exp.Literal.string(str(path)))
-    session.execute(f"COPY ({rows}) TO {place} ({form[path.suffix]})")
+    session.export(select(*picked).from_(table.table), path)
 
 
-def _in_parquet(session: Session, table: Relation, path: Path) -> list[exp.Expr]:
+def _in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:
     """The columns, integers that Parquet has no type for as decimals, never as rounded numbers.
 
     Raises:
@@ -79,14 +85,14 @@ def _in_parquet(session: Session, table: Relation, path: Path) -> list[exp.Expr]
     wide = [c for c in columns if c.type in WIDE]
     beyond = [
         count_where(
-            exp.and_(
-                exp.not_(column(c.name).is_(exp.null())),
-                exp.TryCast(this=column(c.name), to=_decimal()).is_(exp.null()),
+            all_of(
+                not_null(column(c.name)),
+                is_null(try_cast(column(c.name), _decimal())),
             )
         )
         for c in wide
     ]
-    counts = session.row(exp.select(*beyond).from_(table.table)) if beyond else ()
+    counts = session.row(select(*beyond).from_(table.table)) if beyond else ()
     too_long = [c.name for c, count in zip(wide, counts, strict=True) if count]
     if too_long:
         raise DataError(
@@ -95,15 +101,13 @@ def _in_parquet(session: Session, table: Relation, path: Path) -> list[exp.Expr]
             hint="export to .duckdb or .csv, or release them as text with `type: categorical`",
         )
     return [
-        exp.alias_(exp.cast(column(c.name), _decimal()), identifier(c.name))
-        if c.type in WIDE
-        else column(c.name)
+        aliased(cast(column(c.name), _decimal()), c.name) if c.type in WIDE else column(c.name)
         for c in columns
     ]
 
 
-def _decimal() -> exp.DataType:
-    return exp.DataType.build(IN_PARQUET["HUGEINT"], dialect="duckdb")
+def _decimal() -> str:
+    return IN_PARQUET["HUGEINT"]
 
 
 def reopened(

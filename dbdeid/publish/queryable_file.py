@@ -13,21 +13,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-from sqlglot import exp
+from typing import Any, Literal
 
 from dbdeid.data.weights import WEIGHT, weighted
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    cast,
+    column,
+    creation,
+    is_null,
+    literal,
+    max_of,
+    select,
+    union_all,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.macros import in_release
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError
 from dbdeid.publish.queryable import tables_of
 from dbdeid.publish.tables import weighted_name
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.statement import statement
+from dbdeid.query.parse.statement import plain_names
 from dbdeid.spec.names import catalog_name, dictionary_name
 from dbdeid.verify.base import file_kinds, hygiene
 from dbdeid.verify.base.declaration import CLASS_ID
@@ -47,7 +58,7 @@ class QueryableFile:
     """
 
     target: Answerable
-    views: tuple[exp.Create, ...]
+    views: tuple[Expr, ...]
     notes: tuple[str, ...]
 
 
@@ -67,7 +78,7 @@ class _Held:
     dictionary: Relation | None
     catalog: Relation | None
     weighted: Relation | None
-    views: list[exp.Create] = field(default_factory=list)
+    views: list[Expr] = field(default_factory=list)
 
 
 @contextmanager
@@ -88,9 +99,9 @@ def opened(
     database = path if file_kinds.kind(path) == file_kinds.DATABASE else None
     if connection is None:
         sealed = database is not None  # the other kinds are read while the question is answered
-        session = Session.open(database, read_only=True, settings=settings, sealed=sealed)
+        session = ENGINE.open(database, read_only=True, settings=settings, sealed=sealed)
     else:
-        session = Session.over(connection, database, read_only=True)
+        session = ENGINE.over(connection, database, read_only=True)
     with session:
         session.enter()
         releases, tables = _of_database(session, path) if database else _of_files(session, path)
@@ -101,7 +112,7 @@ def _asked(
     session: Session, path: Path, text: str, releases: list[_Held], tables: tuple[Relation, ...]
 ) -> QueryableFile:
     """The release that a question means, under the name that the question gives it."""
-    named = _names(text)
+    named = plain_names(text)
     own = {held.release.name.lower(): held for held in releases}
     known = {table.name.lower() for table in tables if table.schema is None}
     known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
@@ -148,32 +159,6 @@ def _notes(held: _Held, target: Answerable) -> Iterator[str]:
         yield "no bounds: its dictionary says that records have values of others"
 
 
-def _names(text: str) -> list[str]:
-    """The plain names of tables that a query reads, each once, in the order of the text."""
-    found: dict[str, str] = {}
-    for table in statement(text).find_all(exp.Table, bfs=False):
-        plain = len(table.parts) == 1 and isinstance(table.this, exp.Identifier)
-        if plain and not _is_common(table):
-            found.setdefault(table.name.lower(), table.name)
-    return list(found.values())
-
-
-def _is_common(table: exp.Table) -> bool:
-    """Whether a name is that of a common table expression that can be seen from where it stands."""
-    inside: set[int] = {id(table)}
-    node: exp.Expr | None = table.parent
-    while node is not None:
-        inside.add(id(node))
-        given = node.args.get("with_")
-        for term in given.expressions if given is not None else ():
-            if id(term) in inside:
-                break  # its own body, and those of earlier ones, see only what is before them
-            if term.alias.lower() == table.name.lower():
-                return True
-        node = node.parent
-    return False
-
-
 # -- what a file holds -------------------------------------------------------------------------
 
 
@@ -196,7 +181,7 @@ def _of_database(session: Session, path: Path) -> tuple[list[_Held], tuple[Relat
         weights = beside(weighted_name(table.name), lambda view: view.find(WEIGHT) is not None)
         if dictionary is not None:
             releases.append(_Held(table, dictionary, catalog, weights if catalog else None))
-    if not releases and in_release(session.cursor, session.catalog):
+    if not releases and session.is_release():
         releases = [_Held(table, None, None, None) for table in main.values()]
     if not releases:
         raise DataError(
@@ -213,7 +198,7 @@ _OF_RELEASE = ("", "_dictionary", "_catalog", "_weighted", "_truthful")
 
 def _of_files(session: Session, path: Path) -> tuple[list[_Held], tuple[Relation, ...]]:
     """The release of a Parquet or CSV file, with the files beside it, and no other tables."""
-    views: list[exp.Create] = []
+    views: list[Expr] = []
     dictionary = _beside(session, path, dictionary_name, hygiene.MARKED, hygiene.readable, views)
     catalog = _beside(
         session, path, catalog_name, padded_release.CATALOG, padded_release.listable, views
@@ -233,7 +218,7 @@ def _beside(
     named: Callable[[str], str],
     shape: Sequence[Column],
     fits: Callable[[Relation], bool],
-    views: list[exp.Create],
+    views: list[Expr],
 ) -> Relation | None:
     """A table in a file beside that of the release, if it is there."""
     place = path.with_stem(named(path.stem))
@@ -248,9 +233,7 @@ def _beside(
     return found
 
 
-def _read(
-    session: Session, path: Path, types: Mapping[str, str], views: list[exp.Create]
-) -> Relation:
+def _read(session: Session, path: Path, types: Mapping[str, str], views: list[Expr]) -> Relation:
     """The rows of a file, under the name that it has without its ending.
 
     The columns of a CSV file have the given types, others what their cells tell.
@@ -260,27 +243,22 @@ def _read(
     text = file_kinds.exported_csv(session, path, "deid_text")
     types = {**_typed_by_cells(session, text, [n for n in text.names if n not in types]), **types}
     session.drop_temp(text.name)
-    cells = [exp.alias_(cast(column(name), types[name]), identifier(name)) for name in text.names]
-    rows = exp.select(*cells).from_(file_kinds.csv_rows(path).subquery("cells"))
+    cells = [aliased(cast(column(name), types[name]), name) for name in text.names]
+    rows = select(*cells).from_(file_kinds.csv_rows(path).subquery("cells"))
     return _made(session, path, "TABLE", rows, views)
 
 
 def _made(
-    session: Session, path: Path, kind: str, rows: exp.Select, views: list[exp.Create]
+    session: Session, path: Path, kind: Literal["TABLE", "VIEW"], rows: Query, views: list[Expr]
 ) -> Relation:
     found = Relation(path.stem)
-    made = _temporary(found, kind, rows)
+    made = creation(found.table, kind, rows, temporary=True)
     try:
         session.execute(made)
     except EngineError as error:
         raise file_kinds.unreadable(path, error) from None
     views.append(made)
     return replace(found, columns=session.describe(found.table))
-
-
-def _temporary(name: Relation, kind: str, rows: exp.Query) -> exp.Create:
-    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-    return exp.Create(this=name.table, kind=kind, expression=rows, properties=temporary)
 
 
 # -- types -------------------------------------------------------------------------------------
@@ -292,21 +270,20 @@ TEXT = "VARCHAR"
 def _typed_by_cells(session: Session, text: Relation, names: Sequence[str]) -> dict[str, str]:
     """The types of some columns that are read as text."""
     texts = [
-        exp.select(
-            exp.alias_(exp.Literal.string(name), "column_name"),
-            exp.alias_(column(name), "text"),
-            exp.alias_(exp.false(), "bound"),
+        select(
+            aliased(literal(name), "column_name"),
+            aliased(column(name), "text"),
+            aliased(literal(False), "bound"),
         ).from_(text.table)
         for name in names
     ]
-    found = _types(session, all_rows(texts), measured=False) if texts else {}
+    found = _types(session, union_all(*texts), measured=False) if texts else {}
     return dict.fromkeys(names, TEXT) | found
 
 
 def _typed_by_dictionary(session: Session, dictionary: Relation) -> dict[str, str]:
     """The type of each column that a dictionary explains, as its texts tell."""
     texts = step("publish/dictionary_texts", {"dictionary": dictionary})
-    assert isinstance(texts, exp.Query)
     found = _types(session, texts, measured=True)
     return {name: found.get(name, TEXT) for name in _explained(session, dictionary)}
 
@@ -328,7 +305,7 @@ def _explained(session: Session, dictionary: Relation) -> dict[str, bool]:
 _TYPES = ("BOOLEAN", "BIGINT", "HUGEINT", "DATE", "TIMESTAMP", "DOUBLE")
 
 
-def _types(session: Session, texts: exp.Query, *, measured: bool) -> dict[str, str]:
+def _types(session: Session, texts: Query, *, measured: bool) -> dict[str, str]:
     """The narrowest type of each column that has texts.
 
     Args:
@@ -337,9 +314,8 @@ def _types(session: Session, texts: exp.Query, *, measured: bool) -> dict[str, s
         measured: whether numbers and dates are known by having bounds.
     """
     fitting = step("publish/column_types", {"texts": texts})
-    assert isinstance(fitting, exp.Query)
     names = ("column_name", "measured", *_TYPES)
-    query = exp.select(*map(column, names)).from_(fitting.subquery("fitting"))
+    query = select(*map(column, names)).from_(fitting.subquery("fitting"))
     found = {}
     for name, bounded, *fit in session.rows(query):
         known = _TYPES if bounded or not measured else ("BOOLEAN",)
@@ -411,7 +387,8 @@ def _weighing(session: Session, held: _Held, catalog: Relation, others: list[str
         return held.weighted
     found = Relation(weighted_name(held.release.name))
     sensitive = _sensitive(session, held.release, catalog, others)
-    made = _temporary(found, "VIEW", weighted(held.release, catalog, sensitive))
+    rows = weighted(held.release, catalog, sensitive)
+    made = creation(found.table, "VIEW", rows, temporary=True)
     session.execute(made)
     held.views.append(made)
     return replace(found, columns=session.describe(found.table))
@@ -425,7 +402,7 @@ def _sensitive(
     Raises:
         DataError: it may be about several columns, or fits none.
     """
-    blank = exp.select(exp.Max(this=column("sensitive_value")).is_(exp.null()))
+    blank = select(is_null(max_of(column("sensitive_value"))))
     (nothing,) = session.row(blank.from_(catalog.table))
     tables = {"release": release, "catalog": catalog}
     fitting = [
@@ -444,4 +421,4 @@ def _sensitive(
 
 
 def _is_empty(session: Session, table: Relation) -> bool:
-    return not session.rows(exp.select("*").from_(table.table).limit(1))
+    return not session.rows(select("*").from_(table.table).limit(1))

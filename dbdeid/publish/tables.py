@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.data.weights import WEIGHT, truthful, weighted
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.spec.names import catalog_name, dictionary_name
@@ -70,7 +69,7 @@ def weighted_name(release: str) -> str:
     return f"{release}_weighted"
 
 
-def views(declared: Declared) -> dict[str, exp.Query]:
+def views(declared: Declared) -> dict[str, Query]:
     """The views beside a release with a catalog, by name; they name the tables beside them."""
     padding = declared.padding
     if padding is None or padding.catalog == "none":

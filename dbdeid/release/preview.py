@@ -6,11 +6,28 @@ a value that the hierarchies did not know at the time of the run is withheld too
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.catalog import Book
-from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    case,
+    cast,
+    column,
+    count_of,
+    creation,
+    each_once,
+    every_column,
+    literal,
+    not_null,
+    over,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Relation, free_name
 from dbdeid.engine.session import Step
 from dbdeid.evaluation import measurement
 from dbdeid.methods.common.levels import levels_of
@@ -43,7 +60,7 @@ def publish(
             for name in reversed(previous_objects(work, spec.release)):
                 session.drop(Relation(name, schema="main", catalog=session.catalog))
             query = view_query(book, prepared, plan)
-            session.execute(exp.Create(this=view.table, kind="VIEW", expression=query))
+            session.execute(creation(view.table, "VIEW", query))
             released = counted = session.relation(spec.release)
             if prepared.parameters.subject is not None:
                 people = view_query(book, prepared, plan, with_subject=True)
@@ -75,75 +92,72 @@ def publish(
 
 def view_query(
     book: Book, prepared: Prepared, plan: FullDomainPlan, *, with_subject: bool = False
-) -> exp.Select:
+) -> Select:
     """The query of the view: plain SQL over the source and the stored hierarchies.
 
     `with_subject` adds the subject of each record, for measuring only.
     """
     numbers = {q.name: i for i, q in enumerate(prepared.quasi_identifiers)}
-    keep, k = prepared.parameters.keep, exp.convert(prepared.parameters.k)
-    labels: list[exp.Expr] = [exp.column("label", f"h{i}") for i in range(len(numbers))]
+    keep, k = prepared.parameters.keep, literal(prepared.parameters.k)
+    labels: list[Expr] = [column("label", f"h{i}") for i in range(len(numbers))]
     kept = _kept(prepared, labels, k)
-    picked: list[exp.Expr] = []
+    picked: list[Expr] = []
     for c in prepared.released:
         value = cast(column(c.name, "source"), c.type)
         number = numbers.get(c.name)
         if number is None or (plan.node[number] == 0 and not keep):
-            picked.append(exp.alias_(value, identifier(c.name)))
+            picked.append(aliased(value, c.name))
             continue
-        label: exp.Expr = exp.column("label", f"h{number}")
+        label: Expr = column("label", f"h{number}")
         if keep:
-            label = exp.Case(ifs=[exp.If(this=kept.copy(), true=label)], default=exp.convert(TOP))
-        picked.append(exp.alias_(label, identifier(c.name)))
-    names = [identifier(c.name) for c in prepared.released]
+            label = case((kept.copy(), label), otherwise=literal(TOP))
+        picked.append(aliased(label, c.name))
+    names = [c.name for c in prepared.released]
     flag = free_name("deid_stays", (c.name for c in prepared.released))
-    picked.append(exp.alias_(kept, identifier(flag)))
+    picked.append(aliased(kept, flag))
     subject = prepared.bound.subject
     if subject is not None:
-        number_of = identifier(str(prepared.parameters.subject))
-        picked.append(exp.alias_(column(subject.name, "source"), number_of))
+        number_of = str(prepared.parameters.subject)
+        picked.append(aliased(column(subject.name, "source"), number_of))
         if with_subject:
-            names.append(number_of.copy())
-    query = exp.select(*picked).from_(prepared.bound.source.copy().subquery("source"))
+            names.append(number_of)
+    query = select(*picked).from_(prepared.bound.source.copy().subquery("source"))
     if subject is not None:  # whose record it is must be known, as in a run
-        query = query.where(exp.not_(column(subject.name, "source").is_(exp.null())))
+        query = query.where(not_null(column(subject.name, "source")))
     hierarchies = book.table("hierarchies")
     for q, level in zip(prepared.quasi_identifiers, plan.node, strict=True):
         alias = f"h{numbers[q.name]}"
-        known = exp.and_(
-            exp.column("release", alias).eq(exp.convert(prepared.bound.spec.release)),
-            exp.column("hierarchy", alias).eq(exp.convert(q.name)),
-            exp.column("level", alias).eq(exp.convert(level)),
-            exp.NullSafeEQ(
-                this=exp.column("value", alias),
-                expression=cast(column(q.name, "source"), "VARCHAR"),
-            ),
+        known = all_of(
+            column("release", alias).eq(literal(prepared.bound.spec.release)),
+            column("hierarchy", alias).eq(literal(q.name)),
+            column("level", alias).eq(literal(level)),
+            same_value(column("value", alias), cast(column(q.name, "source"), "VARCHAR")),
         )
-        query = query.join(exp.alias_(hierarchies.table, alias, table=True), on=known)
-    stays: exp.Expr = exp.column(identifier(flag), "shown")
-    rows = exp.select(*(exp.column(name.copy(), "shown") for name in names))
+        query = query.join(hierarchies.aliased(alias), on=known)
+    stays: Expr = column(flag, "shown")
+    rows = select(*(column(name, "shown") for name in names))
     rows = rows.from_(query.subquery("shown"))
     if not keep:
         return rows.where(stays)
     # the suppressed form a class themselves, which must hold the models as the rows are now
     counted = prepared.parameters.subject
-    others = exp.Window(this=exp.Count(this=_people(counted, "shown")), partition_by=[stays.copy()])
-    return rows.qualify(exp.or_(stays.copy(), exp.GTE(this=others, expression=k.copy())))
+    others = over(count_of(_people(counted, "shown")), by=[stays.copy()])
+    return rows.qualify(any_of(stays.copy(), others >= k.copy()))
 
 
-def _people(subject: str | None, table: str) -> exp.Expr:
+def _people(subject: str | None, table: str) -> Expr:
     """What is counted: distinct subjects, or rows."""
     if subject is None:
-        return exp.Star()
-    return exp.Distinct(expressions=[column(subject, table)])
+        return every_column()
+    return each_once(column(subject, table))
 
 
-def _kept(prepared: Prepared, labels: list[exp.Expr], k: exp.Expr) -> exp.Expr:
+def _kept(prepared: Prepared, labels: list[Expr], k: Expr) -> Expr:
     """Whether a row's class holds the models as the rows are now."""
     subject = prepared.bound.subject
     counted = _people(subject.name if subject else None, "source")
-    size = exp.Window(this=exp.Count(this=counted), partition_by=[x.copy() for x in labels])
-    kept: exp.Expr = exp.GTE(this=size, expression=k)
+    size = over(count_of(counted), by=[x.copy() for x in labels])
+    kept: Expr = size >= k
     if prepared.counting.null_policy == "exclude":
-        kept = exp.and_(kept, *(exp.not_(label.copy().is_(exp.null())) for label in labels))
+        kept = all_of(kept, *(not_null(label) for label in labels))
     return kept

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.data.json import JsonObject
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.record.release_record import ReleaseRecord
 
 if TYPE_CHECKING:
@@ -155,13 +155,13 @@ class Reader:
     def read(self) -> pd.DataFrame:
         """The table as a pandas frame."""
         if self.table is not None:
-            with Session.open(None, read_only=False) as session:
+            with ENGINE.open(None, read_only=False) as session:
                 columns = dict(zip(self.table.column_names, self.table.columns, strict=True))
                 return session.frame(session.upload(self.release, columns))
         path = self.places.target or self.places.database
         if self.places.target is None and self.connection is not None:
-            session = Session.over(self.connection, self.places.database, read_only=True)
+            session = ENGINE.over(self.connection, self.places.database, read_only=True)
         else:
-            session = Session.open(path, read_only=True)
+            session = ENGINE.open(path, read_only=True)
         with session:
             return session.frame(Relation(self.release, schema="main", catalog=session.catalog))

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
+from dbdeid.engine.expressions import Query, creation, select
 from dbdeid.engine.process import uninterrupted
-from dbdeid.engine.publish import create_table
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Unsatisfiable, VerificationError
@@ -213,7 +211,7 @@ def _release(
 
 
 def _require_stable(
-    session: Session, source: exp.Query, verification: Verification, *, hidden: bool
+    session: Session, source: Query, verification: Verification, *, hidden: bool
 ) -> None:
     """A source that gives other rows each time it is read cannot be verified against."""
     if verification.verified and not hidden:
@@ -273,7 +271,7 @@ class Private:
 
     hierarchies: Relation | None
     flagged: Relation | None
-    frontier: Mapping[str, exp.Query] | None
+    frontier: Mapping[str, Query] | None
     clusters: Relation | None
     again: rerelease.Rerelease | None
 
@@ -335,11 +333,11 @@ def _swap(
         session.drop(Relation(name, schema="main", catalog=session.catalog))
     for name, table in public.named(release).items():
         place = Relation(name, schema="main", catalog=session.catalog)
-        rows = exp.select("*").from_(table.table)
-        create_table(session, place, rows, list(table.columns))
+        rows = select("*").from_(table.table)
+        session.create_sorted(place, rows, table.columns)
     for name, query in views(declared).items():
         place = Relation(name, schema="main", catalog=session.catalog)
-        session.execute(exp.Create(this=place.table, kind="VIEW", expression=query))
+        session.execute(creation(place.table, "VIEW", query))
     catalog = session.relation(catalog_name(release)) if public.catalog else None
     dictionary = session.relation(dictionary_name(release)) if public.dictionary else None
     _require(

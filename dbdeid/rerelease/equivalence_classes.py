@@ -10,13 +10,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import labels_relation, values_relation
 from dbdeid.data.hierarchy import TOP
-from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    ascending,
+    case,
+    cast,
+    coalesce,
+    column,
+    concatenated,
+    count_distinct,
+    count_rows,
+    dense_rank,
+    function,
+    is_null,
+    list_of,
+    literal,
+    one_of,
+    over,
+    paren,
+    row_number,
+    same_value,
+    select,
+    sum_of,
+    union_all,
+)
+from dbdeid.engine.relation import Relation, free_name
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.condensation.details import synthetic_of
@@ -64,8 +90,8 @@ def known_by(bound: Bound, session: Session) -> Known:
     names = (person,) if person else bound.names("identifier")
     if not names:
         return Known(tuple(c.name for c in bound.columns), None)
-    counted = exp.Count(this=exp.Distinct(expressions=[_digest(_texts(names))]))
-    query = exp.select(exp.Count(this=exp.Star()), counted)
+    counted = count_distinct(_digest(_texts(names)))
+    query = select(count_rows(), counted)
     rows, found = session.row(query.from_(original(bound, session).subquery("source")))
     if found < rows:
         quasi = bound.names("quasi_identifier", "synthesize")
@@ -73,7 +99,7 @@ def known_by(bound: Bound, session: Session) -> Known:
     return Known(names, person)
 
 
-def original(bound: Bound, session: Session) -> exp.Query:
+def original(bound: Bound, session: Session) -> Query:
     """The source before identifiers became pseudonyms, which differ between releases."""
     return bind(bound.file, session).source if bound.pseudonyms else bound.source
 
@@ -105,11 +131,11 @@ def shown(
     record = _digest(_texts(known.record, "source"))
     person = record if known.person is None else _digest(_texts([known.person], "source"))
     called = {f"value{i}": name for i, name in enumerate(sensitive)}
-    values = [exp.alias_(_value(prepared.bound, name), own) for own, name in called.items()]
+    values = [aliased(_value(prepared.bound, name), own) for own, name in called.items()]
     found = session.run(
         Step(
             SHOWN,
-            rows.select(exp.alias_(record, "record"), exp.alias_(person.copy(), "person"), *values),
+            rows.select(aliased(record, "record"), aliased(person, "person"), *values),
         )
     )
     if called:
@@ -117,7 +143,7 @@ def shown(
     return _each_once(found, known, session)
 
 
-def placed(prepared: Prepared, written: Written, session: Session) -> exp.Select | None:
+def placed(prepared: Prepared, written: Written, session: Session) -> Select | None:
     """The records of the source (`source`) that a release shows, each with its `class`.
 
     None where the method does not tell which record became which.
@@ -131,25 +157,25 @@ def placed(prepared: Prepared, written: Written, session: Session) -> exp.Select
     return None
 
 
-def of_classes(written: Written, names: Sequence[str]) -> exp.Select:
+def of_classes(written: Written, names: Sequence[str]) -> Select:
     """The rows of a release (`released`), each with the `class` that `placed` has for it.
 
     Args:
         written: the release, whose records were placed just before.
         names: the quasi-identifiers.
     """
-    place = exp.column("tuple", "classes").eq(_same(_texts(names, "released")))
-    released = exp.alias_(written.released.table, "released", table=True)
-    return exp.select(exp.column("class", "classes")).from_(released).join(_classes(), on=place)
+    place = column("tuple", "classes").eq(_same(_texts(names, "released")))
+    released = written.released.aliased("released")
+    return select(column("class", "classes")).from_(released).join(_classes(), on=place)
 
 
-def _value(bound: Bound, name: str) -> exp.Expr:
+def _value(bound: Bound, name: str) -> Expr:
     """A sensitive value as text; NULL as written is a text of its own, so that it counts."""
     text = _text(name, "source")
     if nullable(bound, name):
         return text
-    absent = cast(exp.paren(exp.Is(this=text.copy(), expression=exp.null())), "VARCHAR")
-    return exp.DPipe(this=exp.Coalesce(this=text, expressions=[exp.convert("")]), expression=absent)
+    absent = cast(paren(is_null(text)), "VARCHAR")
+    return concatenated(coalesce(text, literal("")), absent)
 
 
 def _each_once(found: Relation, known: Known, session: Session) -> Relation:
@@ -157,89 +183,87 @@ def _each_once(found: Relation, known: Known, session: Session) -> Relation:
 
     Where each record is one person's, people who read alike are as many.
     """
-    record = exp.column("record")
-    counts = exp.select(
-        exp.Count(this=exp.Star()), exp.Count(this=exp.Distinct(expressions=[record.copy()]))
-    )
+    record = column("record")
+    counts = select(count_rows(), count_distinct(record.copy()))
     rows, distinct = session.row(counts.from_(found.table))
     if rows == distinct:
         return found
-    order = exp.Order(expressions=[exp.Ordered(this=exp.column("class"))])
-    number = exp.Window(this=exp.RowNumber(), partition_by=[record.copy()], order=order)
-    numbered = exp.select("*", exp.alias_(number, "copy")).from_(found.table).subquery("rows")
-    copy = exp.column("copy", "rows")
-    another = _digest([cast(exp.column("record", "rows"), "VARCHAR"), cast(copy, "VARCHAR")])
-    own = exp.Case(ifs=[exp.If(this=copy.eq(1), true=record.copy())], default=another)
+    order = [ascending(column("class"))]
+    number = over(row_number(), by=[record.copy()], order=order)
+    numbered = select("*", aliased(number, "copy")).from_(found.table).subquery("rows")
+    copy = column("copy", "rows")
+    another = _digest([cast(column("record", "rows"), "VARCHAR"), cast(copy, "VARCHAR")])
+    own = case((copy.eq(1), record.copy()), otherwise=another)
     told = {"record"} if known.person is not None else {"record", "person"}
     names = [c.name for c in found.columns if c.name not in told]
-    each = [exp.alias_(own.copy(), name) for name in sorted(told, reverse=True)]
-    query = exp.select(*each, *names).from_(numbered)
+    each = [aliased(own, name) for name in sorted(told, reverse=True)]
+    query = select(*each, *names).from_(numbered)
     return session.run(Step(NUMBERED, query))
 
 
 # -- classes -------------------------------------------------------------------------------------
 
 
-def _of_strata(prepared: Prepared, session: Session, strata: Sequence[str]) -> exp.Select:
+def _of_strata(prepared: Prepared, session: Session, strata: Sequence[str]) -> Select:
     source = original(prepared.bound, session).subquery("source")
     tuples = _same(_texts(strata, "rows"))
     rows = original(prepared.bound, session).subquery("rows")
-    _number(session, exp.select(exp.alias_(tuples, "tuple")).from_(rows))
-    place = exp.column("tuple", "classes").eq(_same(_texts(strata, "source")))
-    return exp.select(exp.column("class", "classes")).from_(source).join(_classes(), on=place)
+    _number(session, select(aliased(tuples, "tuple")).from_(rows))
+    place = column("tuple", "classes").eq(_same(_texts(strata, "source")))
+    return select(column("class", "classes")).from_(source).join(_classes(), on=place)
 
 
-def _by_labels(prepared: Prepared, session: Session, written: Written) -> exp.Select:
+def _by_labels(prepared: Prepared, session: Session, written: Written) -> Select:
     """Each record in the class of its generalized values, if that is released."""
     names = [q.name for q in prepared.quasi_identifiers]
     released = _same(_texts(names))
-    _number(session, exp.select(exp.alias_(released, "tuple")).from_(written.released.table))
+    _number(session, select(aliased(released, "tuple")).from_(written.released.table))
     query, number = _numbered_source(prepared, session)
-    labels: list[exp.Expr] = []
+    labels: list[Expr] = []
     for i, q in enumerate(prepared.quasi_identifiers):
         value = cast(column(q.name, "source"), q.column.type)
-        same = exp.NullSafeEQ(this=value, expression=exp.column("value", f"v{i}"))
-        query = query.join(exp.alias_(values_relation(i).table, f"v{i}", table=True), on=same)
-        coded = exp.column("code", f"v{i}").eq(exp.column("code", f"l{i}"))
-        query = query.join(exp.alias_(labels_relation(i).table, f"l{i}", table=True), on=coded)
-        labels.append(exp.column("label", f"l{i}"))
+        same = same_value(value, column("value", f"v{i}"))
+        query = query.join(values_relation(i).aliased(f"v{i}"), on=same)
+        coded = column("code", f"v{i}").eq(column("code", f"l{i}"))
+        query = query.join(labels_relation(i).aliased(f"l{i}"), on=coded)
+        labels.append(column("label", f"l{i}"))
     if prepared.parameters.rule.linked:  # a person's records stay or go together
-        stays = exp.select(column(str(prepared.parameters.subject))).from_(written.counted.table)
-        query = query.where(exp.In(this=number, query=stays.subquery()))
-    place = exp.column("tuple", "classes").eq(_same(labels))
+        stays = select(column(str(prepared.parameters.subject))).from_(written.counted.table)
+        query = query.where(one_of(number, stays))
+    place = column("tuple", "classes").eq(_same(labels))
     if not prepared.parameters.keep:
-        return query.select(exp.column("class", "classes")).join(_classes(), on=place)
-    blank = _same([exp.convert(TOP)] * len(names))
-    of_blank = exp.select("class").from_(CLASSES.table).where(exp.column("tuple").eq(blank))
+        return query.select(column("class", "classes")).join(_classes(), on=place)
+    blank = _same([literal(TOP)] * len(names))
+    of_blank = select("class").from_(CLASSES.table).where(column("tuple").eq(blank))
     query = query.join(_classes(), on=place, join_type="left")
-    found = exp.Coalesce(this=exp.column("class", "classes"), expressions=[of_blank.subquery()])
-    return query.select(exp.alias_(found, "class"))
+    found = coalesce(column("class", "classes"), of_blank.subquery())
+    return query.select(aliased(found, "class"))
 
 
 def _by_crosswalk(
     prepared: Prepared, session: Session, written: Written, crosswalk: Relation
-) -> exp.Select:
+) -> Select:
     """Each record in the class of what it became; of equal ones each takes one."""
     names = {q.name for q in prepared.quasi_identifiers}
     at = {c.name: i for i, c in enumerate(written.released.columns, start=1)}
     others = [c for c in prepared.released if c.name not in names]
     subject = prepared.parameters.subject is not None
     became = _same([_member("record", at[q.name]) for q in prepared.quasi_identifiers])
-    own = [exp.column("source"), *(_member("record", at[c.name]) for c in others)]
+    own = [column("source"), *(_member("record", at[c.name]) for c in others)]
     if subject:
-        own.append(cast(exp.column("subject"), "BIGINT"))
-    copies = exp.Unnest(expressions=[_call("range", exp.column("records"))])
-    told = exp.select(
-        exp.alias_(_call("hash", *own), "own"), exp.alias_(became, "tuple"), copies
-    ).from_(crosswalk.table)
-    listed = exp.select("own", "tuple").from_(told.subquery("told"))
-    _number(session, exp.select("tuple").from_(listed.copy().subquery("listed")))
-    place = exp.column("tuple", "classes").eq(exp.column("tuple", "rows"))
+        own.append(cast(column("subject"), "BIGINT"))
+    copies = function("unnest", function("range", column("records")))
+    told = select(aliased(function("hash", *own), "own"), aliased(became, "tuple"), copies).from_(
+        crosswalk.table
+    )
+    listed = select("own", "tuple").from_(told.subquery("told"))
+    _number(session, select("tuple").from_(listed.copy().subquery("listed")))
+    place = column("tuple", "classes").eq(column("tuple", "rows"))
     joined = (
-        exp.select(
-            exp.column("own", "rows"),
-            exp.column("class", "classes"),
-            exp.alias_(_nth("own", exp.column("class", "classes"), "rows"), "nth"),
+        select(
+            column("own", "rows"),
+            column("class", "classes"),
+            aliased(_nth("own", column("class", "classes"), "rows"), "nth"),
         )
         .from_(listed.subquery("rows"))
         .join(_classes(), on=place)
@@ -250,40 +274,34 @@ def _by_crosswalk(
         cast(cast(column(q.name, "source"), q.column.type), "VARCHAR")
         for q in prepared.quasi_identifiers
     ]
-    mine: list[exp.Expr] = [exp.Array(expressions=texts)]
+    mine: list[Expr] = [list_of(*texts)]
     mine += [cast(cast(column(c.name, "source"), c.type), "VARCHAR") for c in others]
     if subject:
         mine.append(cast(number, "BIGINT"))
-    keyed = query.select("source.*", exp.alias_(_call("hash", *mine), _free(prepared, "deid_own")))
+    keyed = query.select("source.*", aliased(function("hash", *mine), _free(prepared, "deid_own")))
     name = _free(prepared, "deid_own")
-    order = exp.Order(expressions=[exp.Ordered(this=_call("hash", exp.column("rows")))])
-    nth = exp.Window(this=exp.RowNumber(), partition_by=[column(name, "rows")], order=order)
-    counted = exp.select("*", exp.alias_(nth, _free(prepared, "deid_nth"))).from_(
-        keyed.subquery("rows")
+    order = [ascending(function("hash", column("rows")))]
+    nth = over(row_number(), by=[column(name, "rows")], order=order)
+    counted = select("*", aliased(nth, _free(prepared, "deid_nth"))).from_(keyed.subquery("rows"))
+    same = all_of(
+        column(name, "source").eq(column("own", "moved")),
+        column(_free(prepared, "deid_nth"), "source").eq(column("nth", "moved")),
     )
-    same = exp.and_(
-        column(name, "source").eq(exp.column("own", "moved")),
-        column(_free(prepared, "deid_nth"), "source").eq(exp.column("nth", "moved")),
-    )
-    moved = exp.alias_(MOVED.table, "moved", table=True)
-    return (
-        exp.select(exp.column("class", "moved"))
-        .from_(counted.subquery("source"))
-        .join(moved, on=same)
-    )
+    moved = MOVED.aliased("moved")
+    return select(column("class", "moved")).from_(counted.subquery("source")).join(moved, on=same)
 
 
-def _numbered_source(prepared: Prepared, session: Session) -> tuple[exp.Select, exp.Column]:
+def _numbered_source(prepared: Prepared, session: Session) -> tuple[Select, Expr]:
     """The rows of the source, and the number of each one's subject as it was staged."""
     source, bound = original(prepared.bound, session), prepared.bound
     name = _free(prepared, "deid_subject")
     if bound.subject is None:
-        return exp.select().from_(source.subquery("source")), column(name, "source")
-    order = exp.Order(expressions=[exp.Ordered(this=column(bound.subject.name, "rows"))])
-    rank = exp.Window(this=exp.DenseRank(), order=order)
-    numbered = exp.select("*", exp.alias_(exp.paren(rank) - 1, identifier(name)))
+        return select().from_(source.subquery("source")), column(name, "source")
+    order = [ascending(column(bound.subject.name, "rows"))]
+    rank = over(dense_rank(), order=order)
+    numbered = select("*", aliased(paren(rank) - 1, name))
     whole = numbered.from_(source.subquery("rows")).subquery("source")
-    return exp.select().from_(whole), column(name, "source")
+    return select().from_(whole), column(name, "source")
 
 
 def _free(prepared: Prepared, name: str) -> str:
@@ -291,22 +309,22 @@ def _free(prepared: Prepared, name: str) -> str:
     return free_name(name, (c.name for c in prepared.bound.columns))
 
 
-def _number(session: Session, tuples: exp.Query) -> None:
+def _number(session: Session, tuples: Query) -> None:
     """Give each of these tuples a number, by no order that means anything."""
-    order = exp.Order(expressions=[exp.Ordered(this=exp.column("tuple"))])
-    number = exp.Window(this=exp.RowNumber(), order=order)
-    each = exp.select("tuple").distinct().from_(tuples.subquery("rows")).subquery("each")
-    query = exp.select("tuple", exp.alias_(cast(exp.paren(number) - 1, "INTEGER"), "class"))
+    order = [ascending(column("tuple"))]
+    number = over(row_number(), order=order)
+    each = select("tuple").distinct().from_(tuples.subquery("rows")).subquery("each")
+    query = select("tuple", aliased(cast(paren(number) - 1, "INTEGER"), "class"))
     session.run(Step(CLASSES.name, query.from_(each)))
 
 
-def _classes() -> exp.Expr:
-    return exp.alias_(CLASSES.table, "classes", table=True)
+def _classes() -> Expr:
+    return CLASSES.aliased("classes")
 
 
-def _nth(key: str, order: exp.Expr, table: str) -> exp.Expr:
-    ordered = exp.Order(expressions=[exp.Ordered(this=order)])
-    return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(key, table)], order=ordered)
+def _nth(key: str, order: Expr, table: str) -> Expr:
+    ordered = [ascending(order)]
+    return over(row_number(), by=[column(key, table)], order=ordered)
 
 
 # -- rows of releases with counterfeit records ----------------------------------------------------
@@ -320,21 +338,17 @@ def published_rows(written: Written, session: Session) -> Relation | None:
     if written.flagged is None:
         return None
     names = [c.name for c in written.released.columns if c.name != CLASS_ID]
-    real = exp.select(exp.alias_(_digest(_texts(names)), "row"), exp.alias_(exp.convert(1), "real"))
-    every = exp.select(
-        exp.alias_(_digest(_texts(names)), "row"), exp.alias_(exp.convert(0), "real")
-    )
-    both = exp.union(
-        every.from_(written.released.table), real.from_(written.real.table), distinct=False
-    )
-    real_ones = exp.Sum(this=exp.column("real"))
-    rows = exp.Count(this=exp.Star()) - real_ones  # each real one stands in both
+    real = select(aliased(_digest(_texts(names)), "row"), aliased(literal(1), "real"))
+    every = select(aliased(_digest(_texts(names)), "row"), aliased(literal(0), "real"))
+    both = union_all(every.from_(written.released.table), real.from_(written.real.table))
+    real_ones = sum_of(column("real"))
+    rows = count_rows() - real_ones  # each real one stands in both
     counterfeits = rows.copy() - real_ones.copy()
     query = (
-        exp.select(
+        select(
             "row",
-            exp.alias_(cast(exp.paren(rows), "BIGINT"), "records"),
-            exp.alias_(cast(exp.paren(counterfeits), "BIGINT"), "counterfeits"),
+            aliased(cast(paren(rows), "BIGINT"), "records"),
+            aliased(cast(paren(counterfeits), "BIGINT"), "counterfeits"),
         )
         .from_(both.subquery("rows"))
         .group_by("row")
@@ -345,33 +359,29 @@ def published_rows(written: Written, session: Session) -> Relation | None:
 # -- digests -------------------------------------------------------------------------------------
 
 
-def _text(name: str, table: str | None = None) -> exp.Expr:
+def _text(name: str, table: str | None = None) -> Expr:
     return cast(column(name, table), "VARCHAR")
 
 
-def _texts(names: Sequence[str], table: str | None = None) -> list[exp.Expr]:
+def _texts(names: Sequence[str], table: str | None = None) -> list[Expr]:
     return [_text(name, table) for name in names]
 
 
-def _digest(texts: Sequence[exp.Expr]) -> exp.Expr:
+def _digest(texts: Sequence[Expr]) -> Expr:
     """A number of these texts that is the same in every run and every version of the engine."""
-    whole = _call("to_json", exp.Array(expressions=[text.copy() for text in texts]))
-    return _call("md5_number_lower", cast(whole, "VARCHAR"))
+    whole = function("to_json", list_of(*(text.copy() for text in texts)))
+    return function("md5_number_lower", cast(whole, "VARCHAR"))
 
 
-def digest_of(names: Sequence[str], table: str) -> exp.Expr:
+def digest_of(names: Sequence[str], table: str) -> Expr:
     """A number of the values of these columns, as records and people are told apart by it."""
     return _digest(_texts(names, table))
 
 
-def _same(texts: Sequence[exp.Expr]) -> exp.Expr:
+def _same(texts: Sequence[Expr]) -> Expr:
     """A number of these texts within one run; quicker to find than a digest."""
-    return _call("hash", exp.Array(expressions=[text.copy() for text in texts]))
+    return function("hash", list_of(*(text.copy() for text in texts)))
 
 
-def _member(name: str, place: int) -> exp.Expr:
-    return _call("list_extract", exp.column(name), exp.convert(place))
-
-
-def _call(name: str, *given: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=list(given))
+def _member(name: str, place: int) -> Expr:
+    return function("list_extract", column(name), literal(place))

@@ -11,10 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.data.classes import TUPLES
-from dbdeid.engine.relation import Relation, cast, column, free_name, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_rows,
+    function,
+    list_of,
+    literal,
+    over,
+    row_number,
+    same_value,
+    select,
+    sum_of,
+    union_all,
+)
+from dbdeid.engine.relation import Relation, free_name
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.lattice import Node
@@ -81,7 +97,7 @@ def exposed(
     pairs = step("rerelease/exposed_pairs", {"now": groups, "before": labels})
     if int(session.row(pairs)[0]) <= MOST:
         tried = _tried(written, groups, labels, names, others)
-        tables: dict[str, Relation | exp.Query] = {
+        tables: dict[str, Relation | Query] = {
             "now": groups,
             "tried": tried,
             "earlier": earlier,
@@ -114,51 +130,47 @@ def _upload(prepared: Prepared, session: Session, node: Node, levels: Node) -> N
         )
 
 
-def _groups(written: Written, names: Sequence[str], others: Sequence[str]) -> exp.Select:
+def _groups(written: Written, names: Sequence[str], others: Sequence[str]) -> Select:
     """Groups of rows: `number`, `joint`, the groups on the higher levels, `others`, `records`, and
     how many of these are `genuine`."""
     texts = [cast(column(name), "VARCHAR") for name in others]
 
-    def rows(table: Relation, real: int) -> exp.Select:
-        labels = [exp.alias_(cast(column(n), "VARCHAR"), f"l{i}") for i, n in enumerate(names)]
-        listed = exp.alias_(exp.Array(expressions=[t.copy() for t in texts]), "others")
-        return exp.select(*labels, listed, exp.alias_(exp.convert(real), "genuine")).from_(
-            table.table
-        )
+    def rows(table: Relation, real: int) -> Select:
+        labels = [aliased(cast(column(n), "VARCHAR"), f"l{i}") for i, n in enumerate(names)]
+        listed = aliased(list_of(*(t.copy() for t in texts)), "others")
+        return select(*labels, listed, aliased(literal(real), "genuine")).from_(table.table)
 
-    both = exp.union(rows(written.released, 0), rows(written.real, 1), distinct=False)
+    both = union_all(rows(written.released, 0), rows(written.real, 1))
     joint = _joint(len(names))
-    real = exp.Sum(this=exp.column("genuine", "rows"))
-    query = exp.select(
-        exp.alias_(joint, "joint"),
-        exp.column("others", "rows"),
+    real = sum_of(column("genuine", "rows"))
+    query = select(
+        aliased(joint, "joint"),
+        column("others", "rows"),
         # each real one stands in both
-        exp.alias_(exp.Count(this=exp.Star()) - real, "records"),
-        exp.alias_(real.copy(), "genuine"),
+        aliased(count_rows() - real, "records"),
+        aliased(real, "genuine"),
     ).from_(both.subquery("rows"))
     for i in range(len(names)):
-        labels = exp.select("now", "joint").distinct().from_(_place(i).table)
-        same = exp.NullSafeEQ(
-            this=exp.column("now", f"p{i}"), expression=exp.column(f"l{i}", "rows")
-        )
+        labels = select("now", "joint").distinct().from_(_place(i).table)
+        same = same_value(column("now", f"p{i}"), column(f"l{i}", "rows"))
         query = query.join(labels.subquery(f"p{i}"), on=same)
-    grouped = query.group_by(joint.copy(), exp.column("others", "rows")).subquery("groups")
-    number = exp.Window(this=exp.RowNumber())
-    return exp.select("*", exp.alias_(number, "number")).from_(grouped)
+    grouped = query.group_by(joint.copy(), column("others", "rows")).subquery("groups")
+    number = over(row_number())
+    return select("*", aliased(number, "number")).from_(grouped)
 
 
-def _joint(number: int) -> exp.Expr:
-    return exp.Array(expressions=[exp.column("joint", f"p{i}") for i in range(number)])
+def _joint(number: int) -> Expr:
+    return list_of(*(column("joint", f"p{i}") for i in range(number)))
 
 
-def _labels(number: int) -> exp.Select:
+def _labels(number: int) -> Select:
     """The labels that the source has on the levels of the earlier release: `b0`, …, `joint`."""
-    picked = [exp.alias_(exp.column("before", f"p{i}"), f"b{i}") for i in range(number)]
-    picked.append(exp.alias_(_joint(number), "joint"))
-    query = exp.select(*picked).distinct().from_(exp.alias_(TUPLES.table, "tuples", table=True))
+    picked = [aliased(column("before", f"p{i}"), f"b{i}") for i in range(number)]
+    picked.append(aliased(_joint(number), "joint"))
+    query = select(*picked).distinct().from_(TUPLES.aliased("tuples"))
     for i in range(number):
-        same = exp.column("code", f"p{i}").eq(exp.column(f"q{i}", "tuples"))
-        query = query.join(exp.alias_(_place(i).table, f"p{i}", table=True), on=same)
+        same = column("code", f"p{i}").eq(column(f"q{i}", "tuples"))
+        query = query.join(_place(i).aliased(f"p{i}"), on=same)
     return query
 
 
@@ -168,29 +180,29 @@ def _tried(
     before: Relation,
     names: Sequence[str],
     others: Sequence[str],
-) -> exp.Select:
+) -> Select:
     """Each row that the earlier release may have of a group: `number` of the group, its digest."""
     released = [c.name for c in written.released.columns if c.name != CLASS_ID]
     number = free_name("number", released)
     texts = []
     for name in released:
-        own: exp.Expr
+        own: Expr
         if name in names:
-            own = exp.column(f"b{names.index(name)}", "before")
+            own = column(f"b{names.index(name)}", "before")
         else:
-            place = exp.convert(others.index(name) + 1)
-            listed = [exp.column("others", "now"), place]
-            own = exp.Anonymous(this="list_extract", expressions=listed)
-        texts.append(exp.alias_(own, identifier(name)))
+            place = literal(others.index(name) + 1)
+            listed = [column("others", "now"), place]
+            own = function("list_extract", *listed)
+        texts.append(aliased(own, name))
     rows = (
-        exp.select(exp.alias_(exp.column("number", "now"), identifier(number)), *texts)
-        .from_(exp.alias_(groups.table, "now", table=True))
+        select(aliased(column("number", "now"), number), *texts)
+        .from_(groups.aliased("now"))
         .join(
-            exp.alias_(before.table, "before", table=True),
-            on=exp.column("joint", "now").eq(exp.column("joint", "before")),
+            before.aliased("before"),
+            on=column("joint", "now").eq(column("joint", "before")),
         )
     )
-    return exp.select(
-        exp.alias_(column(number, "rows"), "number"),
-        exp.alias_(digest_of(released, "rows"), "row"),
+    return select(
+        aliased(column(number, "rows"), "number"),
+        aliased(digest_of(released, "rows"), "row"),
     ).from_(rows.subquery("rows"))

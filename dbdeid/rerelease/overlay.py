@@ -8,8 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sqlglot import exp
 
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    any_of,
+    coalesce,
+    column,
+    count_rows,
+    function,
+    literal,
+    not_null,
+    select,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.rerelease.composition import NOT_SHOWN, Laid
@@ -32,7 +44,7 @@ class Overlay:
         self._session, self._name, self._several = session, name, several
         self._k: list[int] = [k]
         self._which: list[int] = []
-        first = exp.select("record", "person", exp.alias_(exp.column("class"), "c0"))
+        first = select("record", "person", aliased(column("class"), "c0"))
         self._table = session.run(Step(name, first.from_(own.table)))
 
     def add(self, before: Relation, k: int, which: int, *, people: bool) -> None:
@@ -47,17 +59,15 @@ class Overlay:
         """
         self._k.append(k)
         self._which.append(which)
-        here = exp.alias_(self._table.table, "here", table=True)
-        there = exp.alias_(before.table, "there", table=True)
+        here = self._table.aliased("here")
+        there = before.aliased("there")
         order = ["there", "here"] if people else ["here", "there"]
         record = _first("record", ["here", "there"])
         each = [record, _first("person", order)]
-        classes = [exp.column(f"c{i}", "here") for i in range(len(self._which))]
-        added = exp.alias_(exp.column("class", "there"), f"c{len(self._which)}")
-        same = exp.column("record", "here").eq(exp.column("record", "there"))
-        query = (
-            exp.select(*each, *classes, added).from_(here).join(there, on=same, join_type="full")
-        )
+        classes = [column(f"c{i}", "here") for i in range(len(self._which))]
+        added = aliased(column("class", "there"), f"c{len(self._which)}")
+        same = column("record", "here").eq(column("record", "there"))
+        query = select(*each, *classes, added).from_(here).join(there, on=same, join_type="full")
         self._table = self._session.run(Step(self._name, query))
 
     @property
@@ -68,16 +78,13 @@ class Overlay:
     def laid(self) -> Laid:
         """The joint classes of all of them."""
         names = [f"c{i}" for i in range(len(self._which) + 1)]
-        missing = exp.convert(NOT_SHOWN)
-        classes = [
-            exp.alias_(exp.Coalesce(this=exp.column(name), expressions=[missing.copy()]), name)
-            for name in names
-        ]
+        missing = literal(NOT_SHOWN)
+        classes = [aliased(coalesce(column(name), missing.copy()), name) for name in names]
         if self._several:
-            query = exp.select(*classes, "person").distinct().from_(self._table.table)
+            query = select(*classes, "person").distinct().from_(self._table.table)
         else:
-            counted = exp.alias_(exp.Count(this=exp.Star()), "people")
-            query = exp.select(*classes, counted).from_(self._table.table).group_by(*names)
+            counted = aliased(count_rows(), "people")
+            query = select(*classes, counted).from_(self._table.table).group_by(*names)
         found = self._session.arrays(query)
         number = people = None
         if self._several:
@@ -87,16 +94,16 @@ class Overlay:
         matrix = np.column_stack([found[name].astype(np.int64) for name in names])
         return Laid(matrix, people, number, tuple(self._k), tuple(self._which))
 
-    def earlier(self, which: Sequence[int]) -> exp.Query:
+    def earlier(self, which: Sequence[int]) -> Query:
         """The records that some of the earlier releases show, with their joint class in those."""
-        columns = [exp.column(f"c{1 + self._which.index(one)}") for one in which]
-        shown = exp.or_(*(column.is_(exp.null()).not_() for column in columns))
-        joint = columns[0] if len(columns) == 1 else exp.Anonymous(this="row", expressions=columns)
-        query = exp.select("record", exp.alias_(joint.copy(), "class"))
+        columns = [column(f"c{1 + self._which.index(one)}") for one in which]
+        shown = any_of(*(not_null(column) for column in columns))
+        joint = columns[0] if len(columns) == 1 else function("row", *columns)
+        query = select("record", aliased(joint, "class"))
         return query.from_(self._table.table).where(shown)
 
 
-def _first(name: str, tables: Sequence[str]) -> exp.Expr:
+def _first(name: str, tables: Sequence[str]) -> Expr:
     """A column of the first of these tables that has it."""
-    first, *others = (exp.column(name, table) for table in tables)
-    return exp.alias_(exp.Coalesce(this=first, expressions=others), name)
+    first, *others = (column(name, table) for table in tables)
+    return aliased(coalesce(first, *others), name)

@@ -19,10 +19,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    aliased,
+    cast,
+    column,
+    count_distinct,
+    count_of,
+    count_rows,
+    literal,
+    max_of,
+    min_of,
+    not_null,
+    one_of,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.rerelease.equivalence_classes import Known, digest_of, original
 
@@ -37,16 +50,13 @@ Sample = Mapping[str, Sequence[int]]  # digests of cells, by the digest of their
 
 def in_common(session: Session, own: Relation, before: Relation) -> tuple[int, int]:
     """How many records two releases both show, and how many the smaller one shows."""
-    alike = exp.column("record", "own").eq(exp.column("record", "before"))
+    alike = column("record", "own").eq(column("record", "before"))
     both = (
-        exp.select(exp.Count(this=exp.Star()))
-        .from_(exp.alias_(own.table, "own", table=True))
-        .join(exp.alias_(before.table, "before", table=True), on=alike, join_type="semi")
+        select(count_rows())
+        .from_(own.aliased("own"))
+        .join(before.aliased("before"), on=alike, join_type="semi")
     )
-    sizes = [
-        int(session.row(exp.select(exp.Count(this=exp.Star())).from_(of.table))[0])
-        for of in (own, before)
-    ]
+    sizes = [int(session.row(select(count_rows()).from_(of.table))[0]) for of in (own, before)]
     return int(session.row(both)[0]), min(sizes)
 
 
@@ -54,14 +64,14 @@ def is_serial(bound: Bound, session: Session, known: Known) -> bool:
     """Whether records are told apart by whole numbers that leave few out, as 1, 2, 3, … do."""
     if len(known.record) != 1:
         return False
-    text = exp.cast(column(known.record[0], "source"), "VARCHAR", dialect="duckdb")
-    number = exp.TryCast(this=text, to=exp.DataType.build("HUGEINT", dialect="duckdb"))
-    found = exp.select(
-        exp.Count(this=text.copy()),
-        exp.Count(this=number),
-        exp.Count(this=exp.Distinct(expressions=[number.copy()])),
-        exp.Min(this=number.copy()),
-        exp.Max(this=number.copy()),
+    text = cast(column(known.record[0], "source"), "VARCHAR")
+    number = try_cast(text, "HUGEINT")
+    found = select(
+        count_of(text.copy()),
+        count_of(number),
+        count_distinct(number.copy()),
+        min_of(number.copy()),
+        max_of(number.copy()),
     ).from_(original(bound, session).subquery("source"))
     values, numbers, different, low, high = session.row(found)
     return bool(values == numbers and (not different or high - low < DENSE * different))
@@ -78,9 +88,9 @@ def sketches(bound: Bound, session: Session) -> Iterator[list[str]]:
     for name in names:
         if is_serial(bound, session, Known((name,), None)):
             continue
-        digest = exp.alias_(digest_of([name], "source"), "one")
-        rows = exp.select(digest).distinct().from_(original(bound, session).subquery("source"))
-        known = exp.not_(column(name, "source").is_(exp.null()))
+        digest = aliased(digest_of([name], "source"), "one")
+        rows = select(digest).distinct().from_(original(bound, session).subquery("source"))
+        known = not_null(column(name, "source"))
         found = session.rows(rows.where(known).order_by("one").limit(SAMPLED))
         yield [str(one) for (one,) in found]
 
@@ -108,21 +118,17 @@ def sample(bound: Bound, session: Session, known: Known, own: Relation) -> dict[
     others = sorted(others, key=lambda c: ranks.get(c.spec.role or "", 2))[:SAMPLED_COLUMNS]
     if not others:
         return {}
-    smallest = exp.select("record").from_(own.table).order_by("record").limit(SAMPLED)
+    smallest = select("record").from_(own.table).order_by("record").limit(SAMPLED)
     chosen = session.run(Step("deid_sampled", smallest))
     record = digest_of(known.record, "source")
     cells = [
-        exp.alias_(
-            exp.Mod(this=digest_of([c.name], "source"), expression=exp.convert(DIGITS)), f"cell{i}"
-        )
+        aliased(digest_of([c.name], "source") % literal(DIGITS), f"cell{i}")
         for i, c in enumerate(others)
     ]
     rows = (
-        exp.select(exp.alias_(record, "record"), *cells)
+        select(aliased(record, "record"), *cells)
         .from_(original(bound, session).subquery("source"))
-        .where(
-            exp.In(this=record.copy(), query=exp.select("record").from_(chosen.table).subquery())
-        )
+        .where(one_of(record.copy(), select("record").from_(chosen.table)))
     )
     return {str(row[0]): [int(cell) for cell in row[1:]] for row in session.rows(rows)}
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import TUPLES
+from dbdeid.engine.expressions import count_rows, select
 from dbdeid.engine.session import Session
 from dbdeid.lattice.exploration import Interrupted
 from dbdeid.lattice.uniques import Uniques
@@ -149,7 +148,7 @@ def consult(
     """
     if not prepared.quasi_identifiers:
         return None
-    count = exp.select(exp.Count(this=exp.Star())).from_(TUPLES.table)
+    count = select(count_rows()).from_(TUPLES.table)
     tuples = int(session.row(count)[0])
     if tuples > LARGE and not deep:
         return None

@@ -13,11 +13,25 @@ from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.privacy_models import targets
 from dbdeid.data.classes import CODED
-from dbdeid.engine.relation import NUMBERS, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    ascending,
+    cast,
+    coalesce,
+    column,
+    dense_rank,
+    literal,
+    over,
+    paren,
+    row_number,
+    select,
+)
+from dbdeid.engine.relation import NUMBERS
 from dbdeid.engine.session import Session
 from dbdeid.lattice.lattice import Node
 from dbdeid.prepare import spellings
@@ -29,7 +43,7 @@ from dbdeid.privacy.risk.dependence import Dependence, dependence
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-VALUE = exp.column("value")  # of the column that is read
+VALUE = column("value")  # of the column that is read
 
 LOOKED_AT = 50_000  # records, evenly spaced over a larger table
 MUCH = 0.5  # of what there is to know of a sensitive column, above what chance tells
@@ -72,8 +86,8 @@ class Looked:
 
     def codes(self, name: str) -> Ints:
         """A number for each value of a column, NULL as one."""
-        order = exp.Order(expressions=[exp.Ordered(this=VALUE, nulls_first=False)])
-        return self._array(name, exp.Window(this=exp.DenseRank(), order=order))
+        order = [ascending(VALUE)]
+        return self._array(name, over(dense_rank(), order=order))
 
     def meanings(self, name: str) -> tuple[Ints, Ints]:
         """The same of a sensitive column, by what its values mean; and the codes that are none."""
@@ -90,9 +104,7 @@ class Looked:
 
     def numbers(self, name: str) -> Floats:
         """A sensitive column as numbers; NaN where there is none."""
-        value = exp.Coalesce(
-            this=cast(VALUE, "DOUBLE"), expressions=[cast(exp.convert("nan"), "DOUBLE")]
-        )
+        value = coalesce(cast(VALUE, "DOUBLE"), cast(literal("nan"), "DOUBLE"))
         found = self.session.arrays(self._query(name, value))["found"]
         return np.asarray(found, np.float64)
 
@@ -109,16 +121,16 @@ class Looked:
         found = reduce(finer, zip(self.prepared.quasi_identifiers, node, strict=True), none)
         return np.asarray(found, np.int64)
 
-    def _array(self, name: str, value: exp.Expr) -> Ints:
+    def _array(self, name: str, value: Expr) -> Ints:
         return np.asarray(self.session.arrays(self._query(name, value))["found"], np.int64)
 
-    def _query(self, name: str, value: exp.Expr) -> exp.Select:
+    def _query(self, name: str, value: Expr) -> Select:
         """Something of the `value` of a column, for each record that is looked at, in order."""
-        number = exp.alias_(exp.Window(this=exp.RowNumber()), "place")
-        records = exp.select(exp.alias_(column(name), "value"), number).from_(CODED.table)
-        chosen = exp.Mod(this=exp.paren(exp.column("place") - 1), expression=exp.convert(self.step))
-        some = exp.select("*").from_(records.subquery("records")).where(chosen.eq(0))
-        query = exp.select(exp.alias_(value, "found")).from_(some.subquery("some"))
+        number = aliased(over(row_number()), "place")
+        records = select(aliased(column(name), "value"), number).from_(CODED.table)
+        chosen = paren(column("place") - 1) % literal(self.step)
+        some = select("*").from_(records.subquery("records")).where(chosen.eq(0))
+        query = select(aliased(value, "found")).from_(some.subquery("some"))
         return query.order_by("place")
 
 

@@ -13,11 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data.classes import CODED, SOURCE
-from dbdeid.engine.relation import MEASURED, NUMBERS, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    cast,
+    column,
+    count_distinct,
+    count_of,
+    count_rows,
+    each_once,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import MEASURED, NUMBERS, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError
@@ -136,7 +146,7 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
         shortened = {c.name for c in bound.quasi_identifiers if c.column.family == "text"}
         looks |= {f.name: f.reason for f in found if f.name in shortened and _numbers_persons(f)}
     if raw := _still_numbers(session, released, numbers):
-        table = session.run(Step(RAW, exp.select(*raw).from_(released.table)))
+        table = session.run(Step(RAW, select(*raw).from_(released.table)))
         found = detect(session, table)
         looks |= identifiers(session, table, found, look(session, table, found))
         session.drop_temp(RAW)
@@ -151,22 +161,18 @@ def _numbers_persons(found: DetectedColumn) -> bool:
     return found.by_name and found.kind in ("record_number", "ssn") and found.distinct > 1
 
 
-def _still_numbers(
-    session: Session, released: Relation, some: Sequence[BoundColumn]
-) -> list[exp.Expr]:
+def _still_numbers(session: Session, released: Relation, some: Sequence[BoundColumn]) -> list[Expr]:
     """What is a number in the written table, of columns that held numbers, under their type."""
     values = []
     for c in some:
-        kind = exp.DataType.build(c.column.type, dialect="duckdb")
-        values.append(exp.TryCast(this=cast(column(c.name), "VARCHAR"), to=kind))
+        kind = c.column.type
+        values.append(try_cast(cast(column(c.name), "VARCHAR"), kind))
     if not values:
         return []
-    counts = [exp.Count(this=value.copy()) for value in values]
-    row = session.row(exp.select(*counts).from_(released.table))
+    counts = [count_of(value.copy()) for value in values]
+    row = session.row(select(*counts).from_(released.table))
     return [
-        exp.alias_(value, identifier(c.name))
-        for c, value, count in zip(some, values, row, strict=True)
-        if count
+        aliased(value, c.name) for c, value, count in zip(some, values, row, strict=True) if count
     ]
 
 
@@ -229,15 +235,15 @@ def _people(
     """The people of a staged table, and how many values some of its columns have."""
     distinct: dict[str, int] = {}
     if some:
-        counts = [exp.Count(this=exp.Distinct(expressions=[column(c.name)])) for c in some]
-        row = session.row(exp.select(*counts).from_(table.table))
+        counts = [count_distinct(column(c.name)) for c in some]
+        row = session.row(select(*counts).from_(table.table))
         distinct = dict(zip((c.name for c in some), row, strict=True))
     subject, rows, people = prepared.parameters.subject, prepared.rows, prepared.subjects
     if table is not CODED:  # some may be suppressed
-        count = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+        count = select(count_rows()).from_(table.table)
         if subject is not None:
-            who = exp.Distinct(expressions=[column(subject)])
-            count = count.select(exp.Count(this=who))
+            who = each_once(column(subject))
+            count = count.select(count_of(who))
         found = session.row(count)
         rows, people = int(found[0]), int(found[-1])
     return _People(session, table, subject, rows, people, distinct)

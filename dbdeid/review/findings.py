@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
 from dbdeid.bind import safe_harbor
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.privacy_models import targets
 from dbdeid.data import shelf
 from dbdeid.data.classes import CODED
 from dbdeid.engine.catalog import Entry
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    column,
+    count_distinct,
+    count_rows,
+    literal,
+    not_null,
+    one_of,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, Mistake, SpecError
@@ -228,10 +235,10 @@ def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
         if spec is None or spec.shelf is None:
             continue
         labels = q.coding.labels(1)
-        unknown = [exp.convert(i) for i, label in enumerate(labels) if label == shelf.OTHER]
+        unknown = [literal(i) for i, label in enumerate(labels) if label == shelf.OTHER]
         if unknown:
-            held = exp.In(this=column(q.name), expressions=unknown)
-            count = exp.select(exp.Count(this=exp.Star())).from_(CODED.table).where(held)
+            held = one_of(column(q.name), unknown)
+            count = select(count_rows()).from_(CODED.table).where(held)
             what, found = shelf.CODES[spec.shelf].what, session.row(count)[0]
             if found == prepared.rows:
                 raise DataError(
@@ -261,17 +268,17 @@ def _shared_identifiers(prepared: Prepared, session: Session) -> Iterator[str]:
     subject = prepared.bound.subject
     if subject is None:
         return
-    owners = exp.Count(this=exp.Distinct(expressions=[column(subject.name, "source")]))
+    owners = count_distinct(column(subject.name, "source"))
     for name in prepared.bound.names("identifier"):
         value = column(name, "source")
         shared = (
-            exp.select(value)
+            select(value)
             .from_(prepared.bound.source.subquery("source"))
-            .where(exp.not_(value.copy().is_(exp.null())))
+            .where(not_null(value))
             .group_by(value.copy())
             .having(owners.copy() > 1)
         )
-        counted = exp.select(exp.Count(this=exp.Star())).from_(shared.subquery("shared"))
+        counted = select(count_rows()).from_(shared.subquery("shared"))
         if _persons_share(name):
             continue
         if name != subject.name and (count := session.row(counted)[0]):

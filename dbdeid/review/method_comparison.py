@@ -14,10 +14,10 @@ from time import thread_time
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
+from dbdeid.engine.expressions import Query, Select, aliased, count_rows, select, table_named
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -41,7 +41,7 @@ from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MaxRisk
-from dbdeid.query.workload.ranges import ListedDomain, range_queries
+from dbdeid.query.workload.ranges import Between, ListedDomain, conditions, range_queries
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -95,7 +95,7 @@ class Comparison:
     left_out: str | None = None
 
 
-def of_draft(text: str, session: Session, source: exp.Query) -> Comparison:
+def of_draft(text: str, session: Session, source: Query) -> Comparison:
     """The methods under a drafted spec, for the rows that it was drafted from.
 
     Args:
@@ -221,9 +221,8 @@ def _units(prepared: Prepared, session: Session) -> Tuples:
     names = recoded_rows.Names(prepared.quasi_identifiers, targets, (), parameters.subject)
     keys = names.codes
     rows = recoded_rows.records_step(names).query
-    assert isinstance(rows, exp.Query)
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    query = exp.select(*keys, counted).from_(rows.subquery("rows")).group_by(*keys)
+    counted = aliased(count_rows(), "records")
+    query = select(*keys, counted).from_(rows.subquery("rows")).group_by(*keys)
     found = session.arrays(query.order_by(*keys))
     weights = np.asarray(found["records"], np.int64)
     place = np.arange(len(weights))
@@ -349,7 +348,7 @@ def _questions(prepared: Prepared, units: Tuples) -> list[_Question]:
     if not domains:
         return []
     drawn = range_queries(
-        exp.table_("sample"),
+        table_named("sample"),
         domains,
         count=DRAWN,
         dimensions=min(DIMENSIONS, len(domains)),
@@ -362,16 +361,15 @@ def _questions(prepared: Prepared, units: Tuples) -> list[_Question]:
     return list(islice(enough, QUESTIONS))
 
 
-def _question(query: exp.Select, sizes: Sequence[int]) -> _Question:
+def _question(query: Select, sizes: Sequence[int]) -> _Question:
     asked: dict[int, NDArray[np.bool_]] = {}
-    for node in query.find_all(exp.Between, exp.In):
-        number = int(node.this.name.removeprefix("q"))
+    for name, wanted in conditions(query):
+        number = int(name.removeprefix("q"))
         chosen = np.zeros(sizes[number], np.bool_)
-        if isinstance(node, exp.Between):
-            low, high = (int(node.args[end].name) for end in ("low", "high"))
-            chosen[low : high + 1] = True
+        if isinstance(wanted, Between):
+            chosen[int(wanted.low) : int(wanted.high) + 1] = True
         else:
-            chosen[[int(value.name) for value in node.expressions]] = True
+            chosen[[int(value) for value in wanted]] = True
         asked[number] = chosen
     return _Question(asked)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import reading_source
-from dbdeid.engine.relation import Relation, cast, column, identifier
+from dbdeid.engine.expressions import Expr, aliased, ascending, cast, column, same_value, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.prepare.hierarchies import coding_of
 from dbdeid.profiling.column_names import tells_persons
@@ -105,7 +104,7 @@ def undecided(bound: Bound, session: Session) -> OpenDecisions:
     known = set(bound.names("quasi_identifier"))
     mine = bound.subject.name if bound.subject is not None else None
     kept = [c.name for c in bound.columns if c.name in names | known or c.name == mine]
-    picked = exp.select(*map(column, kept)).from_(bound.source.subquery("source"))
+    picked = select(*map(column, kept)).from_(bound.source.subquery("source"))
     with reading_source():
         table = session.run(Step(LOOKED_AT, picked))
     found = detect(session, table)
@@ -155,22 +154,22 @@ def _least_general(bound: Bound, session: Session, table: Relation) -> Relation:
     raised = [c for c in bound.quasi_identifiers if c.spec.min_level and c.spec.hierarchy]
     if not raised:
         return table
-    picked: dict[str, exp.Expr] = {name: column(name, "raw") for name in table.names}
-    query = exp.select().from_(exp.alias_(table.table, "raw", table=True))
+    picked: dict[str, Expr] = {name: column(name, "raw") for name in table.names}
+    query = select().from_(table.aliased("raw"))
     for number, c in enumerate(raised):
         raw = column(c.name, "raw")
         text = cast(cast(raw, c.released_type or "VARCHAR"), "VARCHAR")
-        texts = exp.select(exp.alias_(text, "value")).distinct()
-        texts = texts.from_(exp.alias_(table.table, "raw", table=True))
-        ordered = exp.Ordered(this=exp.column("value"), nulls_first=False)
-        known = exp.select("value").from_(texts.subquery("found")).order_by(ordered)
+        texts = select(aliased(text, "value")).distinct()
+        texts = texts.from_(table.aliased("raw"))
+        ordered = ascending(column("value"))
+        known = select("value").from_(texts.subquery("found")).order_by(ordered)
         values = [row[0] for row in session.rows(known)]
         groups = coding_of(bound, session, c, values).groups(c.spec.min_level)
         alias = f"least{number}"
         levels = session.upload(f"deid_least_{number}", {"value": values, "grp": groups})
-        same = exp.NullSafeEQ(this=text.copy(), expression=exp.column("value", alias))
-        query = query.join(exp.alias_(levels.table, alias, table=True), on=same)
-        picked[c.name] = exp.alias_(exp.column("grp", alias), identifier(c.name))
+        same = same_value(text.copy(), column("value", alias))
+        query = query.join(levels.aliased(alias), on=same)
+        picked[c.name] = aliased(column("grp", alias), c.name)
     least = session.run(Step(LEAST, query.select(*picked.values())))
     for number in range(len(raised)):
         session.drop_temp(f"deid_least_{number}")

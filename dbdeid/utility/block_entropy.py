@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query, aliased, literal, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -47,10 +46,9 @@ def block_entropy(
         weights: of the quasi-identifiers, relative to their mean.
     """
     staged = stage_members(session, released, members)
-    parts: list[exp.Query] = []
+    parts: list[Query] = []
     for i, name in enumerate(members.quasi_identifiers):
         bits = step("utility/block_entropy", {"members": staged}, {"col": [f"value_{i}"]})
-        assert isinstance(bits, exp.Query)
-        named = exp.alias_(exp.Literal.string(name), "name")
-        parts.append(exp.select(named, "bits", "records").from_(bits.subquery("bits")))
+        named = aliased(literal(name), "name")
+        parts.append(select(named, "bits", "records").from_(bits.subquery("bits")))
     return weighted_bits(session, parts, weights)

@@ -13,8 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    coalesce,
+    column,
+    count_rows,
+    literal,
+    select,
+    sum_of,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.utility.common.metric import Metric, Words
@@ -72,7 +80,7 @@ class ClassSizes:
 
 
 def class_sizes(
-    session: Session, released: Relation, keys: Sequence[exp.Expr], source_rows: int | None = None
+    session: Session, released: Relation, keys: Sequence[Expr], source_rows: int | None = None
 ) -> ClassSizes:
     """The sizes of the classes.
 
@@ -82,12 +90,12 @@ def class_sizes(
         keys: what records of a class share.
         source_rows: records of the source; None: as many as were written, and none is removed.
     """
-    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "records"))
+    sizes = select(aliased(count_rows(), "records"))
     classes = sizes.from_(released.table).group_by(*keys).subquery("classes")
-    square = exp.column("records") * exp.column("records")
-    sums = (exp.Sum(this=exp.column("records")), exp.Sum(this=square))
-    totals = (exp.func("COALESCE", one, exp.convert(0)) for one in sums)
-    query = exp.select(exp.Count(this=exp.Star()), *totals).from_(classes)
+    square = column("records") * column("records")
+    sums = (sum_of(column("records")), sum_of(square))
+    totals = (coalesce(one, literal(0)) for one in sums)
+    query = select(count_rows(), *totals).from_(classes)
     number, written, squares = session.row(query)
     records = written if source_rows is None else source_rows
     return ClassSizes(number, squares, records, max(records - written, 0))

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, cast
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    cast,
+    column,
+    function,
+    literal,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.members import Crosswalk
 from dbdeid.utility.common.metric import Metric, Words
 
@@ -47,20 +56,20 @@ def information_loss(
     if not numbers:
         return None
     pairs = [_pairs(crosswalk, c) for c in numbers]
-    loss = session.row(step("utility/information_loss", {"pairs": all_rows(pairs)}))[0]
+    loss = session.row(step("utility/information_loss", {"pairs": union_all(*pairs)}))[0]
     return None if loss is None else float(loss)
 
 
-def _pairs(crosswalk: Crosswalk, c: Column) -> exp.Select:
+def _pairs(crosswalk: Crosswalk, c: Column) -> Select:
     rows = crosswalk.pairs(c.name).subquery("pairs")
-    name = exp.alias_(exp.Literal.string(c.name), "name")
-    value, shown = (_number(exp.column(side), c) for side in ("value", "label"))
-    picked = exp.alias_(value, "value"), exp.alias_(shown, "shown")
-    return exp.select(name, *picked, "records").from_(rows)
+    name = aliased(literal(c.name), "name")
+    value, shown = (_number(column(side), c) for side in ("value", "label"))
+    picked = aliased(value, "value"), aliased(shown, "shown")
+    return select(name, *picked, "records").from_(rows)
 
 
-def _number(text: exp.Expr, c: Column) -> exp.Expr:
+def _number(text: Expr, c: Column) -> Expr:
     """A number as it is; of a date or moment the seconds since 1970."""
     if c.family in ("date", "timestamp"):
-        return exp.Anonymous(this="epoch", expressions=[cast(text, "TIMESTAMP")])
+        return function("epoch", cast(text, "TIMESTAMP"))
     return cast(text, "DOUBLE")

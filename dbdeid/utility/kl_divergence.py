@@ -12,8 +12,7 @@ ln(1/1)) / 4 = 0.0425 nats.
 
 from __future__ import annotations
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -35,7 +34,7 @@ METRIC = Metric(
 
 
 def kl_divergence(
-    session: Session, tuples: exp.Query, classes: SizedClasses, source_rows: int
+    session: Session, tuples: Query, classes: SizedClasses, source_rows: int
 ) -> float:
     """The divergence in nats, 0 where the release tells all.
 

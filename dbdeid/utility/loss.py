@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query, Select, aliased, literal, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
 
 METRIC = Metric(
@@ -36,13 +35,13 @@ def value_counts(
     session: Session, released: Relation, columns: Sequence[str]
 ) -> dict[str, list[tuple[str | None, int]]]:
     """How often each value of each column occurs, values as text in order, NULL last."""
-    parts: list[exp.Query] = []
+    parts: list[Query] = []
     for name in columns:
         counts = step("utility/value_counts", {"rel": released}, {"col": [name]})
-        assert isinstance(counts, exp.Select)
-        parts.append(counts.select(exp.alias_(exp.Literal.string(name), "name")))
+        assert isinstance(counts, Select)
+        parts.append(counts.select(aliased(literal(name), "name")))
     found: dict[str, list[tuple[str | None, int]]] = {name: [] for name in columns}
-    for value, records, name in session.rows(all_rows(parts)):
+    for value, records, name in session.rows(union_all(*parts)):
         found[name].append((value, records))
     for counted in found.values():
         counted.sort(key=lambda row: (row[0] is None, row[0] or ""))

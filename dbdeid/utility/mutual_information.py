@@ -20,9 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import Select, aliased, column, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -127,7 +126,7 @@ def mutual_information(
     return MutualInformation(float(entropy), float(in_source), float(in_release))
 
 
-def _renamed(table: Relation, quasi_identifiers: Sequence[str], sensitive: str) -> exp.Select:
+def _renamed(table: Relation, quasi_identifiers: Sequence[str], sensitive: str) -> Select:
     """The columns under names of our own that no name of the table can meet."""
-    keys = (exp.alias_(column(name), f"qi_{i}") for i, name in enumerate(quasi_identifiers))
-    return exp.select(*keys, exp.alias_(column(sensitive), "value")).from_(table.table)
+    keys = (aliased(column(name), f"qi_{i}") for i, name in enumerate(quasi_identifiers))
+    return select(*keys, aliased(column(sensitive), "value")).from_(table.table)

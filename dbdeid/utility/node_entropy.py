@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
 
 METRIC = Metric(
@@ -38,7 +37,7 @@ def node_entropy(
     session: Session,
     source: Relation,
     released: Relation,
-    means: Mapping[str, Relation | exp.Query],
+    means: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
 ) -> float:
     """The bits a record, from 0 to the sum of the entropies of the quasi-identifiers.
@@ -51,17 +50,16 @@ def node_entropy(
             for. A label may have many codes, and a code be below many labels.
         weights: of the quasi-identifiers, relative to their mean.
     """
-    parts: list[exp.Query] = []
+    parts: list[Query] = []
     for name, codes in means.items():
         tables = {"source": source, "rel": released, "means": codes}
         bits = step("utility/node_entropy", tables, {"col": [name]})
-        assert isinstance(bits, exp.Query)
-        named = exp.alias_(exp.Literal.string(name), "name")
-        parts.append(exp.select(named, "bits", "records").from_(bits.subquery("bits")))
+        named = aliased(literal(name), "name")
+        parts.append(select(named, "bits", "records").from_(bits.subquery("bits")))
     return weighted_bits(session, parts, weights)
 
 
-def weighted_bits(session: Session, parts: list[exp.Query], weights: Mapping[str, float]) -> float:
+def weighted_bits(session: Session, parts: list[Query], weights: Mapping[str, float]) -> float:
     """The weighted sum over quasi-identifiers of their bits a record.
 
     Args:
@@ -69,6 +67,8 @@ def weighted_bits(session: Session, parts: list[exp.Query], weights: Mapping[str
         parts: of each quasi-identifier `name`, `bits` of all records and `records`.
         weights: of the quasi-identifiers, relative to their mean.
     """
-    found = {name: bits / max(records, 1) for name, bits, records in session.rows(all_rows(parts))}
+    found = {
+        name: bits / max(records, 1) for name, bits, records in session.rows(union_all(*parts))
+    }
     mean = sum(weights[name] for name in found) / len(found)
     return float(sum(weights[name] / mean * found[name] for name in weights))

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.members import Crosswalk
 from dbdeid.utility.common.metric import Metric, Words
 
@@ -43,7 +42,7 @@ def nonuniform_entropy(
     session: Session,
     source: Relation,
     released: Relation,
-    values: Mapping[str, Relation | exp.Query],
+    values: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
 ) -> float:
     """The share of bits lost, in [0, 1]; 0 where there are none.
@@ -55,7 +54,7 @@ def nonuniform_entropy(
         values: of each quasi-identifier the label of each code.
         weights: of the quasi-identifiers.
     """
-    parts: list[exp.Query] = []
+    parts: list[Query] = []
     for name, meant in values.items():
         tables = {"source": source, "rel": released, "values": meant}
         parts.append(_named(name, step("utility/nonuniform_entropy", tables, {"col": [name]})))
@@ -65,7 +64,7 @@ def nonuniform_entropy(
 def nonuniform_entropy_of_crosswalk(
     session: Session,
     crosswalk: Crosswalk,
-    means: Mapping[str, Relation | exp.Query],
+    means: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
 ) -> float:
     """The share of bits lost where levels differ between classes, in [0, 1].
@@ -77,21 +76,20 @@ def nonuniform_entropy_of_crosswalk(
             for, as text.
         weights: of the quasi-identifiers.
     """
-    parts: list[exp.Query] = []
+    parts: list[Query] = []
     for name, values in means.items():
         tables = {"pairs": crosswalk.pairs(name), "means": values}
         parts.append(_named(name, step("utility/nonuniform_entropy_of_pairs", tables)))
     return _share(session, parts, weights)
 
 
-def _named(name: str, bits: exp.Expr) -> exp.Query:
-    assert isinstance(bits, exp.Query)
-    named = exp.alias_(exp.Literal.string(name), "name")
-    return exp.select(named, "lost", "whole").from_(bits.subquery("bits"))
+def _named(name: str, bits: Query) -> Query:
+    named = aliased(literal(name), "name")
+    return select(named, "lost", "whole").from_(bits.subquery("bits"))
 
 
-def _share(session: Session, parts: list[exp.Query], weights: Mapping[str, float]) -> float:
-    found = {name: bits for name, *bits in session.rows(all_rows(parts))}
+def _share(session: Session, parts: list[Query], weights: Mapping[str, float]) -> float:
+    found = {name: bits for name, *bits in session.rows(union_all(*parts))}
     lost = sum(weights[name] * float(found[name][0]) for name in found)
     whole = sum(weights[name] * float(found[name][1]) for name in found)
     return lost / whole if whole else 0.0

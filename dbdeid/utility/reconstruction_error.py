@@ -25,9 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import Expr, Query, aliased, cast, coalesce, column, list_of, literal
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -94,24 +93,24 @@ def _sorts(
     names: Sequence[str],
     weight: str | None,
     flagged: Relation | None,
-) -> exp.Query:
-    certain = cast(exp.Literal.number(1), "DOUBLE")
-    parts = [exp.alias_(column(weight, "released") if weight else certain, "weight")]
+) -> Query:
+    certain = cast(literal(1), "DOUBLE")
+    parts = [aliased(column(weight, "released") if weight else certain, "weight")]
     if flagged is not None:
         texts = (cast(column(name, "released"), "VARCHAR") for name in names)
-        parts.append(exp.alias_(exp.array(*texts), "record"))
+        parts.append(aliased(list_of(*texts), "record"))
     query, found = classes_of(released, sizes, parts)
-    counterfeits: exp.Expr = exp.convert(0)
+    counterfeits: Expr = literal(0)
     if flagged is not None:
-        same = exp.column("record", "class").eq(exp.column("record", "flagged"))
-        table = exp.alias_(flagged.table, "flagged", table=True)
+        same = column("record", "class").eq(column("record", "flagged"))
+        table = flagged.aliased("flagged")
         query = query.join(table, on=same, join_type="left")
-        counterfeits = exp.func("COALESCE", exp.column("counterfeits", "flagged"), counterfeits)
-    told: exp.Expr = exp.convert(0.0)
+        counterfeits = coalesce(column("counterfeits", "flagged"), counterfeits)
+    told: Expr = literal(0.0)
     for size in found:
-        told += exp.func("COALESCE", exp.Literal.number(1) / size, exp.Literal.number(0))
+        told += coalesce(literal(1) / size, literal(0))
     return query.select(
-        exp.column("weight", "class"),
-        exp.alias_(counterfeits, "counterfeits"),
-        exp.alias_(told, "told"),
+        column("weight", "class"),
+        aliased(counterfeits, "counterfeits"),
+        aliased(told, "told"),
     )

@@ -18,8 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query, count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy import Counting, KAnonymity, Model, OfSensitive
@@ -42,7 +41,7 @@ class Original:
         compared: the released columns that it has too.
     """
 
-    records: exp.Query | Relation
+    records: Query | Relation
     places: Relation | None
     compared: tuple[str, ...]
 
@@ -164,7 +163,7 @@ def _models(
 
 def _records(session: Session, table: Relation, declared: Declared) -> Promise:
     """No more records than the original has; how many are missing is told, nobody limited it."""
-    count = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+    count = select(count_rows()).from_(table.table)
     released, whole = int(session.row(count)[0]), declared.source_rows
     missing = max(whole - released, 0)
     share = missing / whole if whole else 0.0

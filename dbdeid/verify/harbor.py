@@ -16,12 +16,11 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dbdeid.data import interval_label
 from dbdeid.data.hierarchy import TOP
 from dbdeid.data.shelf import OTHER, zips
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared, Promise
 
@@ -58,8 +57,8 @@ def safe_harbor_checks(session: Session, table: Relation, declared: Declared) ->
 
 
 def _values(session: Session, table: Relation, name: str) -> list[str]:
-    text = exp.alias_(cast(column(name), "VARCHAR"), "text")
-    distinct = exp.select(text).distinct().from_(table.table)
+    text = aliased(cast(column(name), "VARCHAR"), "text")
+    distinct = select(text).distinct().from_(table.table)
     return [row[0] for row in session.rows(distinct) if row[0] not in (None, TOP)]
 
 

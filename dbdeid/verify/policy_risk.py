@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from math import inf, isfinite
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import Expr, Query, Select, aliased, cast, column, count_rows, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.shares import finite
@@ -27,7 +26,7 @@ def risk(
     table: Relation,
     declared: Declared,
     weighed: PolicyRisk,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     hierarchies: Relation,
     populations: Populations | None,
 ) -> Promise:
@@ -44,7 +43,7 @@ def risk(
     with fitted(session, table, declared, people, hierarchies) as reason:
         if reason or people is None:
             return Promise("policy", shown, reason, False)
-        fitting = exp.select("*").from_(session.temp(FITTING).table)
+        fitting = select("*").from_(session.temp(FITTING).table)
         total = _sum(session, weighed, fitting)
     try:
         raw = session.run(Step(RAW, people))
@@ -53,11 +52,10 @@ def risk(
             "verify/population_classes",
             {
                 "classes": _source_sizes(session, table, declared, source, raw),
-                "people": exp.select(*map(column, keys), "people").from_(raw.table),
+                "people": select(*map(column, keys), "people").from_(raw.table),
             },
             {"key": keys},
         )
-        assert isinstance(query, exp.Query)
         return _promise(shown, weighed, total, _sum(session, weighed, query))
     finally:
         session.drop_temp(RAW)
@@ -76,29 +74,29 @@ def _source_sizes(
     session: Session,
     table: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     raw: Relation | None,
-) -> exp.Select:
+) -> Select:
     """The classes of the records as they are: c0, c1, … in the types of the population."""
     columns = written(table, declared)
     origin = source.table if isinstance(source, Relation) else source.copy().subquery("origin")
-    keys: list[exp.Expr] = []
+    keys: list[Expr] = []
     for c, name in zip(columns, names_of(columns), strict=True):
-        value: exp.Expr = column(c.name)
+        value: Expr = column(c.name)
         known = raw.find(name) if raw is not None else None
-        keys.append(exp.alias_(cast(value, known.type) if known else value, name))
-    rows = exp.select(*keys).from_(origin).subquery("records")
+        keys.append(aliased(cast(value, known.type) if known else value, name))
+    rows = select(*keys).from_(origin).subquery("records")
     names = [column(name) for name in names_of(columns)]
-    size = exp.alias_(exp.Count(this=exp.Star()), "class_size")
-    return exp.select(*names, size).from_(rows).group_by(*(name.copy() for name in names))
+    size = aliased(count_rows(), "class_size")
+    return select(*names, size).from_(rows).group_by(*(name.copy() for name in names))
 
 
-def _alone(sizes: exp.Select) -> exp.Select:
+def _alone(sizes: Select) -> Select:
     """Classes whose people are their own records."""
-    people = exp.alias_(column("class_size"), "people")
-    return exp.select("class_size", people).from_(sizes.subquery("classes"))
+    people = aliased(column("class_size"), "people")
+    return select("class_size", people).from_(sizes.subquery("classes"))
 
 
-def _sum(session: Session, weighed: PolicyRisk, classes: exp.Query) -> float:
+def _sum(session: Session, weighed: PolicyRisk, classes: Query) -> float:
     chance, alone = session.row(step("verify/policy_risk", {"classes": classes}))
     return float(chance if weighed.measure == "population" else alone)

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, did_you_mean
@@ -41,7 +40,7 @@ def verify_table(
     declared: Declared,
     *,
     dictionary: Relation | None,
-    source: exp.Query | Relation | None = None,
+    source: Query | Relation | None = None,
     hierarchies: Relation | None = None,
     populations: Populations | None = None,
     catalog: Relation | None = None,
@@ -284,7 +283,7 @@ def _models(
     session: Session,
     table: Relation,
     declared: Declared,
-    source: exp.Query | Relation | None = None,
+    source: Query | Relation | None = None,
     hierarchies: Relation | None = None,
     populations: Populations | None = None,
 ) -> list[Promise]:
@@ -456,12 +455,7 @@ def _bare_database(
     counting: Counting,
     table: str | None,
 ) -> Verification:
-    rows = session.execute_with(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = 'main' "
-        "ORDER BY ALL",
-        [session.catalog],
-    ).fetchall()
-    names = [str(name) for (name,) in rows]
+    names = session.stored_tables()
     described = {name: session.relation(name) for name in names}
     companions = {
         beside: name

@@ -15,9 +15,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    coalesce,
+    column,
+    count_distinct,
+    count_rows,
+    literal,
+    not_,
+    over,
+    row_number,
+    same_value,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import KAnonymity, MaxRisk, OfSensitive
@@ -43,7 +59,7 @@ def promises(
     session: Session,
     table: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     hierarchies: Relation,
     around: Populations | None = None,
     *,
@@ -67,7 +83,7 @@ def promises(
     columns = [c for name in names if (c := table.find(name))]
     values = sensitive.attributes(table, declared.models)
     every, stored = [*columns, *values], names_of([*columns, *values])
-    subject = exp.alias_(column(declared.subject), "subject")
+    subject = aliased(column(declared.subject), "subject")
     try:
         raw = session.run(Step(SOURCE, renamed(source, every).select(subject)))
         if crosswalk is not None:
@@ -76,12 +92,12 @@ def promises(
             query = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
         known = session.run(Step(GENERALIZED, query))
         keys = names_of(columns)
-        records = exp.select(*map(column, [*keys, "subject"])).from_(known.table)
+        records = select(*map(column, [*keys, "subject"])).from_(known.table)
         people = session.run(Step(PEOPLE, _counted(records, [*keys, "subject"])))
         written = _counted(renamed(table, columns), keys)
         released = session.run(Step(RELEASED, written))
-        total = exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
-        subjects = int(session.row(exp.select(total).from_(raw.table))[0])
+        total = count_distinct(column("subject"))
+        subjects = int(session.row(select(total).from_(raw.table))[0])
         if declared.pseudonyms:
             found = _linked(session, people, released, columns, declared)
         else:
@@ -130,18 +146,18 @@ class _Found:
     kept: bool = False
 
 
-def _counted(rows: exp.Select, keys: Sequence[str]) -> exp.Select:
+def _counted(rows: Select, keys: Sequence[str]) -> Select:
     columns = [column(key) for key in keys]
     return (
-        exp.select(*columns, exp.alias_(exp.Count(this=exp.Star()), "records"))
+        select(*columns, aliased(count_rows(), "records"))
         .from_(rows.subquery("counted"))
         .group_by(*(c.copy() for c in columns))
     )
 
 
-def _stars(columns: Sequence[Column], declared: Declared) -> exp.Expr:
+def _stars(columns: Sequence[Column], declared: Declared) -> Expr:
     """Whether a released class is that of the suppressed records that are kept."""
-    return all_starred(columns, declared) if declared.stars_suppressed else exp.false()
+    return all_starred(columns, declared) if declared.stars_suppressed else literal(False)
 
 
 def _by_class(
@@ -152,12 +168,12 @@ def _by_class(
     declared: Declared,
 ) -> _Found:
     stars = _stars(columns, declared)
-    classes = exp.select("*").from_(released.table).where(exp.not_(stars))
+    classes = select("*").from_(released.table).where(not_(stars))
     query = step(
         "verify/subjects", {"people": people, "released": classes}, {"key": names_of(columns)}
     )
     smallest, suppressed, partial = session.row(query)
-    kept = session.row(exp.select(exp.Count(this=exp.Star())).from_(released.table).where(stars))
+    kept = session.row(select(count_rows()).from_(released.table).where(stars))
     if kept[0]:  # the suppressed are one more class
         smallest = min(suppressed, smallest if smallest is not None else suppressed)
     odd = f"{partial} classes without some of their records" if partial else ""
@@ -172,7 +188,7 @@ def _linked(
     declared: Declared,
 ) -> _Found:
     *keys, pseudonym = names_of(columns)
-    marked = exp.select("*", exp.alias_(_stars(columns, declared), "suppressed"))
+    marked = select("*", aliased(_stars(columns, declared), "suppressed"))
     query = step(
         "verify/linked",
         {"people": people, "released": marked.from_(released.table)},
@@ -194,45 +210,38 @@ def _members_by_class(
     declared: Declared,
     *,
     kept: bool,
-) -> exp.Select:
+) -> Select:
     """The records of the source in their released class; the suppressed, if kept, in one more."""
-    number = exp.alias_(exp.Window(this=exp.RowNumber()), "class")
-    written = exp.select("*", number).from_(released.table)
-    classes = session.run(
-        Step(sensitive.CLASSES, written.where(exp.not_(_stars(columns, declared))))
-    )
-    same = (
-        exp.NullSafeEQ(this=column(key, "record"), expression=column(key, "written"))
-        for key in names_of(columns)
-    )
-    class_ = exp.Coalesce(this=column("class", "written"), expressions=[exp.convert(0)])
+    number = aliased(over(row_number()), "class")
+    written = select("*", number).from_(released.table)
+    classes = session.run(Step(sensitive.CLASSES, written.where(not_(_stars(columns, declared)))))
+    same = (same_value(column(key, "record"), column(key, "written")) for key in names_of(columns))
+    class_ = coalesce(column("class", "written"), literal(0))
     return (
-        exp.select(exp.alias_(class_, "class"), column("subject", "record"))
-        .select(*(exp.alias_(column(c, "record"), name) for c, name in values.items()))
-        .from_(exp.alias_(known.table, "record", table=True))
+        select(aliased(class_, "class"), column("subject", "record"))
+        .select(*(aliased(column(c, "record"), name) for c, name in values.items()))
+        .from_(known.aliased("record"))
         .join(
-            exp.alias_(classes.table, "written", table=True),
-            on=exp.and_(*same),
+            classes.aliased("written"),
+            on=all_of(*same),
             join_type="left" if kept else "inner",
         )
     )
 
 
-def _sizes(members: Relation, columns: Sequence[Column], found: _Found) -> exp.Query:
+def _sizes(members: Relation, columns: Sequence[Column], found: _Found) -> Query:
     """The released classes in subjects, for `verify.populations`."""
     keys = names_of(columns)
-    classes = exp.alias_(
-        Relation(sensitive.CLASSES, schema="main", catalog="temp").table, "written", table=True
-    )
+    classes = Relation(sensitive.CLASSES, schema="main", catalog="temp").aliased("written")
     sizes = class_sizes(members, by_subject=True).subquery("sizes")
     same = column("class", "written").eq(column("class", "sizes"))
-    known = exp.select(*(column(key, "written") for key in keys), column("class_size", "sizes"))
+    known = select(*(column(key, "written") for key in keys), column("class_size", "sizes"))
     query = known.from_(classes).join(sizes, on=same)
     if not found.kept:
         return query
-    stars = [exp.alias_(exp.Literal.string(STAR), key) for key in keys]
-    suppressed = exp.alias_(exp.convert(found.suppressed), "class_size")
-    return exp.union(query, exp.select(*stars, suppressed), distinct=False)
+    stars = [aliased(literal(STAR), key) for key in keys]
+    suppressed = aliased(literal(found.suppressed), "class_size")
+    return union_all(query, select(*stars, suppressed))
 
 
 def _members_linked(
@@ -242,16 +251,15 @@ def _members_linked(
     columns: Sequence[Column],
     values: Sequence[Column],
     declared: Declared,
-) -> exp.Query:
+) -> Query:
     """The written records, each in its class among those who share its subject's set of classes."""
-    rows = exp.select(*sensitive.keys_of(declared.quasi_identifiers), *sensitive.as_values(values))
-    rows = rows.select(exp.alias_(column(columns[-1].name), "pseudonym")).from_(table.table)
+    rows = select(*sensitive.keys_of(declared.quasi_identifiers), *sensitive.as_values(values))
+    rows = rows.select(aliased(column(columns[-1].name), "pseudonym")).from_(table.table)
     query = step(
         "verify/linked_members",
         {"rows": sensitive.numbered(session, rows, declared), "people": people},
         {"pseudonym": names_of(columns)[-1:], "value": value_names(values)},
     )
-    assert isinstance(query, exp.Query)
     return query
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.source import resolve_source
 from dbdeid.data.source_files import FILES
 from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.expressions import Expr
+from dbdeid.engine.reading import Named, NotSql, common_names, tables_in, view_query
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError
@@ -132,22 +131,21 @@ def places_of(bound: Bound, work: Workplace) -> frozenset[str]:
     return frozenset(found)
 
 
-def _read_by(tree: exp.Expr, session: Session, catalog: str, found: set[str]) -> None:
+def _read_by(tree: Expr, session: Session, catalog: str, found: set[str]) -> None:
     """Add what a query of a catalog reads to what was found."""
-    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    for table in tree.find_all(exp.Table):
-        if not isinstance(table.this, exp.Identifier):
-            texts = (one for one in table.this.find_all(exp.Literal) if one.is_string)
-            files = [one.name for one in texts if not one.find_ancestor(exp.EQ, exp.PropertyEQ)]
+    named = common_names(tree)
+    for table in tables_in(tree):
+        if table.given is not None:
+            files: Sequence[str] = table.given
         elif _reads_a_file(table, session):
             files = [table.name]
-        elif table.db or table.name.lower() not in named:
+        elif table.schema or table.name.lower() not in named:
             place = table.catalog or catalog or session.catalog
             file = session.file_of(place)
-            at = f"{file.resolve() if file else ''}|{(table.db or 'main').lower()}"
+            at = f"{file.resolve() if file else ''}|{(table.schema or 'main').lower()}"
             if (name := f"{at}.{table.name.lower()}") not in found:
                 found.add(name)
-                query = _of_view(session, table.name, table.db or "main", place)
+                query = _of_view(session, table.name, table.schema or "main", place)
                 if query is not None:
                     _read_by(query, session, place, found)
             continue
@@ -156,19 +154,19 @@ def _read_by(tree: exp.Expr, session: Session, catalog: str, found: set[str]) ->
         found |= {f"{Path(name).resolve()}|" for name in files}
 
 
-def _of_view(session: Session, name: str, schema: str, catalog: str) -> exp.Expr | None:
+def _of_view(session: Session, name: str, schema: str, catalog: str) -> Expr | None:
     """The query of a view; None of a table, and of one whose text cannot be read."""
     text = session.definition(name, schema, catalog)
     try:
         trees = statements(text) if text else []
-    except SqlglotError:
+    except NotSql:
         return None
-    return trees[0].expression if trees and isinstance(trees[0], exp.Create) else None
+    return view_query(trees[0]) if trees else None
 
 
-def _reads_a_file(table: exp.Table, session: Session) -> bool:
+def _reads_a_file(table: Named, session: Session) -> bool:
     """Whether DuckDB takes the name of a table for that of a file, as in `FROM 'visits.csv'`."""
-    alone = not (table.db or table.catalog) and table.name.lower().endswith(tuple(FILES))
+    alone = not (table.schema or table.catalog) and table.name.lower().endswith(tuple(FILES))
     return alone and session.exists(table.name) is None
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.data.source_files import FILES
+from dbdeid.engine.reading import NotSql, common_names, tables_in
 from dbdeid.engine.sqltext import statements
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
@@ -86,10 +84,10 @@ def _tables(sql: str) -> Iterator[str]:
     """The tables of the main schema that a query names; none where it is no SQL."""
     try:
         trees = statements(sql)
-    except sqlglot.errors.SqlglotError:
+    except NotSql:
         return  # a run tells
     for tree in (tree for tree in trees if tree is not None):
-        own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-        for table in tree.find_all(exp.Table):
-            if table.db.lower() in ("", "main") and table.name.lower() not in own:
+        own = common_names(tree)
+        for table in tables_in(tree):
+            if table.schema.lower() in ("", "main") and table.name.lower() not in own:
                 yield table.name

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.catalog import Book, Entry, State, Withdrawal
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.workspace.atomic_files import alone, places_of, recover
 from dbdeid.workspace.release_files import PRIVATE, private_of
@@ -82,7 +83,7 @@ def remembered(database: Path, settings: Settings | None = None) -> list[Remembe
         DataError: it cannot be opened.
     """
     path = book_of(database)
-    with Session.open(path, read_only=True, settings=settings) as session:
+    with ENGINE.open(path, read_only=True, settings=settings) as session:
         book = Book(session, session.catalog)
         with alone(places_of(book, path), path):
             recover(book, path)
@@ -111,7 +112,7 @@ def withdraw(
     for path, those in _by_book(runs).items():
         numbers = {one.entry.run for one in those}
         # attached as a private file, so that the log beside it is for its owner only, too
-        with Session.open(None, read_only=False, settings=settings) as session:
+        with ENGINE.open(None, read_only=False, settings=settings) as session:
             book = Book(session, session.attach(path, private=True))
             with session.transaction():
                 book.create()

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.source_files import FILES
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile, Entry
+from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.reading import common_names, tables_in
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, SpecError
 from dbdeid.record.border import record_of
@@ -122,9 +122,9 @@ def reading(
     """A session that only reads the owner's database."""
     found = places(file, database)
     if connection is None:
-        session = Session.open(found.database, read_only=True, settings=settings)
+        session = ENGINE.open(found.database, read_only=True, settings=settings)
     else:
-        session = Session.over(connection, found.database, read_only=True)
+        session = ENGINE.over(connection, found.database, read_only=True)
     with session:
         yield session
 
@@ -156,9 +156,9 @@ def workplace(
     if connection is None:
         # before the first run on a file there is nothing to open
         there = found.database if writing or _exists(found.database) else None
-        session = Session.open(there, read_only=read_only and there is not None, settings=settings)
+        session = ENGINE.open(there, read_only=read_only and there is not None, settings=settings)
     else:
-        session = Session.over(connection, found.database, read_only=read_only)
+        session = ENGINE.over(connection, found.database, read_only=read_only)
     with session, _folders_of_project(file, found, writing=writing):
         if writing and not session.can_write(session.catalog if found.target is None else None):
             raise DataError("the connection is read-only", hint="open it for writing")
@@ -328,8 +328,8 @@ def check_source(work: Workplace, bound: Bound) -> None:
     release = bound.spec.release
     names = (*objects_of(release, bound.spec), dictionary_name(release), *frontier_of(bound.spec))
     replaced = {name.lower() for name in names}
-    named = {cte.alias.lower() for cte in bound.source.find_all(exp.CTE)}
-    for table in bound.source.find_all(exp.Table):
+    named = common_names(bound.source)
+    for table in tables_in(bound.source):
         if table.name.lower() in replaced - named:
             message = f"the source reads {table.name!r}, which it would replace"
             mistake = bound.file.mistake(message, "release", hint="choose another release name")

@@ -185,7 +185,7 @@ def _escaped(text: str) -> str:
 
 def macros() -> str:
     """The page of the macros, from the headers of their files."""
-    from dbdeid.engine.macros import MACROS
+    from dbdeid.engine.duckdb.macros import MACROS
 
     parts = [
         "# SQL macros\n",

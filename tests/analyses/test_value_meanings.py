@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from dbdeid.analyses.value_meanings import CONTINUOUS, MOST, Untold, between, generalized, meanings
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
 
 TABLES = """
 CREATE TABLE dictionary AS FROM (VALUES

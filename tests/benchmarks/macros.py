@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data"
 QIS = ["YEAR", "QUARTER", "REGION", "AGE", "SEX", "MARSTAT", "RACEA", "EDUC"]

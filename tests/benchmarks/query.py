@@ -14,8 +14,8 @@ from time import perf_counter, process_time
 
 import duckdb
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import tennessee
 from sublattices import share_of_new
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.methods.policy.baselines.bisection import bisected
 from dbdeid.methods.policy.baselines.nsga2 import Nsga2
 from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch

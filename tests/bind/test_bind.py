@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError, SpecError
 from dbdeid.prepare.prepare import prepare
 

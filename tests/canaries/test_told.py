@@ -28,7 +28,8 @@ from canaries.releases import KEY, METHODS, Release
 from canaries.scanner import Scanner
 from dbdeid.cli.app import app
 from dbdeid.commands.report import write_report
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.session import Settings
 from dbdeid.publish import export
 from dbdeid.release import record
 from dbdeid.release import run as running

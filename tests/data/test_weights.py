@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from dbdeid.data.weights import truthful, weighted
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 
 Record = tuple[int, str | None, Any]  # class, another column, sensitive value

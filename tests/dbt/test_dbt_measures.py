@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 TYPES = {"a": "VARCHAR", "b": "INTEGER", "s": "VARCHAR", "n": "INTEGER", "who": "VARCHAR"}
 MOST = 1_000_000

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdeid.engine import arrow
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 
 COLUMNS = [
     (np.array([3, 0, 250], np.uint8), [3, 0, 250], "UTINYINT"),

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dbdeid.cli.app import app
-from dbdeid.engine import macros
-from dbdeid.engine.console import is_release, run_script
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.duckdb.console import is_release, run_script
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 

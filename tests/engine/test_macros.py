@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 

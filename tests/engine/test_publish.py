@@ -9,8 +9,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dbdeid.engine.publish import write_database
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.duckdb.publish import write_database
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.session import Step
 from dbdeid.errors import DataError
 
 TYPES = """SELECT 170141183460469231731687303715884105727::HUGEINT AS a, -1::HUGEINT AS b,

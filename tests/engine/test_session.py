@@ -11,9 +11,10 @@ import duckdb
 import pytest
 import sqlglot
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session, Settings, Step
+from dbdeid.engine.session import Settings, Step
 from dbdeid.errors import DataError
 
 CELL = "SELECT CAST('secret' || i AS INTEGER) AS a FROM range(10) t(i)"
@@ -177,7 +178,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 def test_a_file_that_another_process_holds(tmp_path: Path) -> None:
     path = database(tmp_path / "held.duckdb")
     program = (
-        "import sys; from pathlib import Path; from dbdeid.engine.session import Session\n"
+        "import sys; from pathlib import Path; from dbdeid.engine.duckdb.session import Session\n"
         "Session.open(Path(sys.argv[1]), read_only=True)"
     )
     with duckdb.connect(str(path)):

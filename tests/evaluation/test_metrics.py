@@ -18,7 +18,7 @@ import dbdeid
 from dbdeid.data.classes import CODED
 from dbdeid.data.coding import code
 from dbdeid.data.hierarchy import from_rows
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.evaluation import metrics
 from dbdeid.evaluation.evidence import RunEvidence, meanings

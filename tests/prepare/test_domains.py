@@ -11,7 +11,7 @@ import pytest
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.data.ordered_domain import OrderedDomain
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError, DbdeidError, HierarchyError, SpecError
 from dbdeid.prepare.prepare import prepare
 from dbdeid.spec.column.column_spec import FROM_POPULATION

@@ -12,7 +12,7 @@ import pytest
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.data.coding import Coding
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import HierarchyError
 from dbdeid.prepare.prepare import prepare
 

@@ -13,7 +13,7 @@ import pytest
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.data.classes import CODED, TUPLES
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError, HierarchyError, SpecError
 from dbdeid.methods.registry import ready
 from dbdeid.prepare.prepare import prepare, upload_hierarchies
@@ -118,7 +118,7 @@ def test_a_million_records_in_less_than_a_gigabyte(shared: Path) -> None:
     program = (
         "import re, sys\n"
         "from pathlib import Path\n"
-        "from dbdeid.engine.session import Session\n"
+        "from dbdeid.engine.duckdb.session import Session\n"
         "from dbdeid.bind.bind import bind\n"
         "from dbdeid.prepare.prepare import prepare\n"
         "from dbdeid.bind.read import read\n"

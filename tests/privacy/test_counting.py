@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from judge import judge
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Step
 from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import Counting, KAnonymity, NullPolicy
 from dbdeid.privacy.common.counting import classes

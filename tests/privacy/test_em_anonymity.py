@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tiers import examples
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.privacy.common.histogram import Histogram, Whole
 from dbdeid.privacy.common.shares import Shares, class_values
 

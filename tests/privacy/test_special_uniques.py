@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from dbdeid.data.source_files import file_query
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Step
 from dbdeid.privacy import Counting
 from dbdeid.privacy.risk.special_uniques import dis_scores, measure, msus, scores
 

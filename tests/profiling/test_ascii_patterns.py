@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.profiling.shapes import in_ascii, looked_for, staged
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.rewrite import estimate

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
 
 DICTIONARY = (

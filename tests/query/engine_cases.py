@@ -15,8 +15,8 @@ from random_questions import Questioner
 from random_releases import DICTIONARY, WEIGHT, RandomRelease, random_release, write_table
 from sqlglot import exp
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled
 from dbdeid.query.parse.answerable import Answerable

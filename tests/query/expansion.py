@@ -25,7 +25,7 @@ import numpy as np
 from question_pieces import Aggregate, Query
 from random_releases import FIRST_MOMENT, Attribute, Meaning, RandomRelease, at, write_table
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 
 EPSILON = 2.0**-18  # in quarters of a unit; a power of two, so that sums stay exact
 MOMENT_EPSILON = 1 / (6 * 3600 * 10**6)  # one microsecond, in quarters of a day

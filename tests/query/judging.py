@@ -34,7 +34,7 @@ from question_pieces import Item, Query, Term
 from random_questions import Questioner
 from random_releases import RandomRelease, random_release, write_table
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite.answer import answer

@@ -13,8 +13,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
 
 FIRST_DAY = date(2023, 12, 29)

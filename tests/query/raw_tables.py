@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.sqltext import sql
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.question import Aggregate, Question, aggregate_name, key_name, replaced

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from asking import bounded
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite.answer import answer

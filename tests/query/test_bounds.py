@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from asking import bounded, rewrite
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate

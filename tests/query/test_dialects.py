@@ -8,8 +8,8 @@ from functions import COLUMNS, DATES, NUMBERS, ROWS, TEXTS
 from random_releases import write_table
 from sqlglot import exp, parse_one
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, typed

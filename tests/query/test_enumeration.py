@@ -24,7 +24,7 @@ from leaf_worlds import (
 )
 from tiers import examples
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite import records
 

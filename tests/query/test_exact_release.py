@@ -11,8 +11,8 @@ import duckdb
 import pytest
 from raw_tables import ACCEPTED, PEOPLE, answered, filled
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.query.rewrite.answer import answer
 
 ITSELF = replace(

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import column
 from dbdeid.engine.sqltext import sql, statements
 from dbdeid.errors import DataError
 from dbdeid.query.parse.expressions import SCALARS, Named, Range, Scope, named

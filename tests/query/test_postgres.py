@@ -10,7 +10,7 @@ from engine_cases import Table, check, function_case, random_cases
 from postgres_server import Server, programs, running
 from tiers import examples
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.dialects.dialects import transpiled
 from dbdeid.query.parse.answerable import Answerable
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from dbdeid.engine.relation import identifier
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.sqltext import sql
 from dbdeid.query.workload.ranges import (
     Domain,

@@ -6,7 +6,7 @@ import pytest
 from raw_tables import PEOPLE
 from sqlglot import exp
 
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import column
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.expressions import SUPPORTED

@@ -10,8 +10,8 @@ import pytest
 from asking import bounded, rewrite, rows
 from sqlglot import exp
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.query.parse.answerable import Answerable
 

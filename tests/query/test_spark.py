@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from engine_cases import Rows, Table, check, function_case, random_cases
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 
 sql = pytest.importorskip("pyspark.sql", reason="no Spark here: pyspark is not installed")
 pytestmark = [

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlglot import parse_one
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.workload.workload import evaluate
 

@@ -10,7 +10,7 @@ import pytest
 
 from dbdeid.commands.check import check
 from dbdeid.commands.plan import plan
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import SpecError
 from dbdeid.release.run import run
 from dbdeid.report.content.remains import sentences

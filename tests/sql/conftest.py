@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 ADULT = (
     "sex",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 from .conftest import ADULT
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from judge import judge
 from tiers import examples
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 from dbdeid.privacy import Counting, NullPolicy
 
 from .test_macro_classes import HOSTILE, as_list, installed, record, rows

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from dbdeid.udfs.functions import FUNCTIONS
 
-from dbdeid.engine.macros import MACROS
+from dbdeid.engine.duckdb.macros import MACROS
 from dbdeid.install import register_udfs
 
 TABLES = """

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from dbdeid.engine.macros import MACROS, Macro, script
+from dbdeid.engine.duckdb.macros import MACROS, Macro, script
 
 FOLDER = files("dbdeid.sql").joinpath("macros")
 FILES = sorted(p.name for p in FOLDER.iterdir() if ".sql" in p.name)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 Con = duckdb.DuckDBPyConnection
 

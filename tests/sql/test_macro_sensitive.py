@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples, some
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 from .test_macro_classes import HOSTILE, as_list, installed, record, rows
 

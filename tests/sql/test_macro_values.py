@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from dbdeid.data.intervals import decimal
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 Con = duckdb.DuckDBPyConnection
 

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from dbdeid.udfs import functions
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 KEY = "000102030405060708090a0b0c0d0e0f"
 

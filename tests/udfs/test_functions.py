@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from dbdeid.udfs import functions
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
 
 
 def test_registering_twice_is_fine_and_cursors_see_them() -> None:

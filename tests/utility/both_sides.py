@@ -12,8 +12,8 @@ import duckdb
 import numpy as np
 
 from dbdeid.engine import arrow
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 # Of a label: what it stands for; of numbers pairs of ends, the upper one past the last.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
 from dbdeid.utility.fidelity.cluster_moments import cluster_moments
 
 COLUMNS = (Column("age", "DOUBLE"), Column("sex", "VARCHAR"), Column("seen", "DATE"))

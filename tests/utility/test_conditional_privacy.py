@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
 from dbdeid.utility.fidelity.conditional_privacy import Privacy, conditional_privacy
 
 COLUMNS = (

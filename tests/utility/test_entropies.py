@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from random_problems import random_problem
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.methods.local_recoding.baselines.mondrian import mondrian
 from dbdeid.methods.local_recoding.search import taxonomy as searched
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands

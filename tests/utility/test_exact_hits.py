@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.utility.fidelity.exact_hits import Hits, exact_hits
 
 TYPES = "a INTEGER, b VARCHAR, c DOUBLE, d DATE"

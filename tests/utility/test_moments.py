@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.utility.fidelity.moments import Moments, moments, numeric, of_all
 
 Con = duckdb.DuckDBPyConnection

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.utility.mutual_information import MutualInformation, mutual_information
 
 Row = tuple[Any, ...]  # two quasi-identifiers and the sensitive value

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.utility.query_error import (
     AggregateColumn,
     AggregateError,

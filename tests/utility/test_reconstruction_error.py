@@ -14,8 +14,8 @@ from tiers import examples
 
 import dbdeid
 from dbdeid.data.weights import WEIGHT, weighted
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.utility.reconstruction_error import reconstruction_error
 

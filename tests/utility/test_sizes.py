@@ -12,8 +12,8 @@ import duckdb
 import pytest
 from sqlglot import parse_one
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.utility.ambiguity import ambiguity
 from dbdeid.utility.common.sizes import SizedClasses, sized_classes
 from dbdeid.utility.kl_divergence import kl_divergence

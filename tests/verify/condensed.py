@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 from handmade import Release
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import ClusterSize
 from dbdeid.verify import Declared, Verification, verify_table
 from dbdeid.verify.base.declaration import Chance, Promise, Synthesized

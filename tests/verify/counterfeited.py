@@ -9,9 +9,9 @@ import duckdb
 from handmade import Release
 
 from dbdeid.data.weights import truthful, weighted
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_file, verify_table

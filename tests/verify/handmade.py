@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from dbdeid.engine import macros
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_file, verify_table
 from dbdeid.verify.base.populations import Populations

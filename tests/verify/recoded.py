@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import duckdb
 from handmade import Release
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity, LDiversity
 from dbdeid.verify import Declared, Verification, verify_table
 

@@ -8,7 +8,7 @@ import pytest
 from handmade import detail, failed, handmade
 
 from dbdeid.data.source_files import file_query
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify import verify_bare
 from dbdeid.verify.base import file_kinds
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from handmade import DECLARED, Release, detail, failed, handmade
 
-from dbdeid.engine import macros
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.verify import verify_bare, verify_file
 from dbdeid.verify.files import container, footer

@@ -24,8 +24,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.verify import Content, content, contents, verify_file
 from dbdeid.verify.files.content import EARLIER, MADE, same
 

@@ -9,8 +9,8 @@ import pytest
 from forging import forged
 from sqlglot import exp
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared
 from dbdeid.verify.files.content import EARLIER
 from dbdeid.verify.files.content_proof import ContentProof, content_proof, unchanged

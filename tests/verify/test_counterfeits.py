@@ -562,8 +562,8 @@ def test_a_file_with_a_betraying_catalog(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_with_another_catalog_than_was_verified(tmp_path: Path, suffix: str) -> None:
+    from dbdeid.engine.duckdb.session import Session
     from dbdeid.engine.relation import Relation
-    from dbdeid.engine.session import Session
     from dbdeid.verify import contents, verify_file
 
     release = counterfeited().padding(strict=False)

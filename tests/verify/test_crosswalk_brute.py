@@ -11,8 +11,8 @@ import duckdb
 import pytest
 from tiers import some
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.verify import Declared
 from dbdeid.verify.records.crosswalk import traced
 

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 from handmade import Release, detail, failed
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, Verification, verify_table
 

@@ -11,7 +11,7 @@ import pytest
 from handmade import detail, failed
 
 import dbdeid
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify import Twin, Verification, content, verify_bare
 from dbdeid.verify.files.twin import alike
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared, Harbor, Promise
 from dbdeid.verify.harbor import ages, safe_harbor_checks
 

@@ -10,8 +10,8 @@ import pytest
 from handmade import detail, failed, handmade
 
 import dbdeid
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.verify import verify_bare
 

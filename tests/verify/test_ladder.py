@@ -16,7 +16,7 @@ from tiers import examples
 from dbdeid.data import dates, intervals
 from dbdeid.data.hierarchy import Hierarchy, Order, as_rows, from_rows
 from dbdeid.data.ordered_domain import OrderedDomain, with_intervals
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify.hierarchies.levels import Ladder, Misfit, Rule, ladder
 
 

@@ -14,7 +14,7 @@ from counterfeited import DECLARED
 
 from dbdeid.data import dates, intervals
 from dbdeid.data.hierarchy import Hierarchy, as_rows, from_rows
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify.base.places import PLACES, contains, leaves_of_places, placed
 
 NUMBERS = [str(n) for n in (3, 7, 12, 18, 19, 40, 41, 63, 99)]

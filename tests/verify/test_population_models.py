@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import MODELS
 from dbdeid.verify import Verification
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.privacy import KAnonymity
 from dbdeid.verify import Declared, verify_bare, verify_table
 from dbdeid.verify.base.promises import allowed

@@ -17,7 +17,7 @@ import pytest
 import zoo
 
 import dbdeid
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify import Content
 from dbdeid.verify.files.content import content
 

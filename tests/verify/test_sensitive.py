@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from handmade import Release, failed, handmade
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column
-from dbdeid.engine.session import Session
 from dbdeid.privacy import MODELS
 from dbdeid.verify import Promise, Verification, content, verify_file
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from handmade import detail, failed, handmade
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify import verify_bare
 from dbdeid.verify.files import storage_leftovers
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from handmade import Release, detail, failed, handmade
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
 from dbdeid.verify import content, verify_file
 
 # Each patient is a person; two of one class can be made one by giving them one number.

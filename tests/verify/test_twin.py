@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.verify import Check, Promise, Twin, Verification
 from dbdeid.verify.files.twin import alike
 

@@ -10,11 +10,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, existing
 from dbdeid.data.json import Json, JsonObject
+from dbdeid.engine.expressions import Expr
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import sql as text_of
@@ -24,7 +23,7 @@ from dbdeid.external.foreign_release import Foreign
 from dbdeid.external.metrics import count
 from dbdeid.publish import queryable_file
 from dbdeid.publish.queryable import answerable
-from dbdeid.query.dialects.dialects import Dialect, transpiled
+from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.answer import answered, answering
@@ -162,16 +161,7 @@ def rewritten(
             found = answering(asked.session, question, asked.target, missing)
         if dialect == "duckdb":
             return ";\n\n".join(text_of(query, pretty=True) for query in (*asked.views, found))
-        return transpiled(_bare(found), dialect)
-
-
-def _bare(query: exp.Select) -> exp.Select:
-    """The query with tables named as if they were alone."""
-    plain = query.copy()
-    for table in plain.find_all(exp.Table):
-        table.set("catalog", None)
-        table.set("db", None)
-    return plain
+        return transpiled(unplaced(found), dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +180,7 @@ class _Asked:
     session: Session
     target: Answerable
     notes: tuple[str, ...]
-    views: tuple[exp.Create, ...] = ()
+    views: tuple[Expr, ...] = ()
     records: int | None = None
     released: int = 0
 

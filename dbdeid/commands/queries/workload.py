@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.queries.workload_domains import askable
 from dbdeid.data.json import JsonObject, plain
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.expressions import Table
+from dbdeid.engine.reading import table_of
 from dbdeid.engine.session import Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
@@ -154,18 +152,10 @@ def _too_few(names: Sequence[str], left_out: Mapping[str, str], dimensions: int)
     )
 
 
-def _source(file: SpecFile) -> exp.Table:
+def _source(file: SpecFile) -> Table:
     """The source as queries name it: a file without folder and ending."""
     name = source_names(file.spec.source_name)[-1]
-    try:
-        table = sqlglot.parse_one(name, into=exp.Table, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        return exp.table_(identifier(name))
-    if not isinstance(table, exp.Table) or ".".join(part.name for part in table.parts) != name:
-        return exp.table_(identifier(name))
-    for part in table.parts:
-        part.set("quoted", True)
-    return table
+    return table_of(name)
 
 
 def _files(made: Sequence[RangeQuery], drawing: Drawing, columns: int) -> Iterator[tuple[str, str]]:

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data import classes, interval_label
 from dbdeid.data.hierarchy import Hierarchy
 from dbdeid.data.ordered_domain import is_code
 from dbdeid.data.source_files import reading_source
-from dbdeid.engine.relation import MEASURED, NUMBERS, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    cast,
+    column,
+    filtered,
+    function,
+    max_of,
+    min_of,
+    not_null,
+    select,
+)
+from dbdeid.engine.relation import MEASURED, NUMBERS
 from dbdeid.engine.session import Session
 from dbdeid.prepare import domains, populations
 from dbdeid.prepare.hierarchies import coding_of
@@ -115,16 +125,16 @@ def _observed(bound: Bound, session: Session, c: BoundColumn) -> Domain:
     rows = bound.source.subquery("source")
     value = column(c.name, "source")
     if _ordered(c):
-        finite = exp.Where(this=exp.Anonymous(this="isfinite", expressions=[value.copy()]))
-        ends: list[exp.Expr] = [exp.Min(this=value.copy()), exp.Max(this=value.copy())]
+        finite = function("isfinite", value.copy())
+        ends: list[Expr] = [min_of(value.copy()), max_of(value.copy())]
         if c.column.family not in ("integer", "decimal"):
-            ends = [exp.Filter(this=end, expression=finite.copy()) for end in ends]
-        low, high = session.row(exp.select(*(cast(end, "VARCHAR") for end in ends)).from_(rows))
+            ends = [filtered(end, finite.copy()) for end in ends]
+        low, high = session.row(select(*(cast(end, "VARCHAR") for end in ends)).from_(rows))
         if low is None:
             raise _LeftOut("it has no values")
         return _between(c, _value(c, low), _value(c, high))
-    text = exp.alias_(cast(value, "VARCHAR"), "value")
-    known = exp.select(text).distinct().from_(rows).where(value.is_(exp.null()).not_())
+    text = aliased(cast(value, "VARCHAR"), "value")
+    known = select(text).distinct().from_(rows).where(not_null(value))
     found = [row[0] for row in session.rows(known.limit(MOST_CODES + 1))]
     if len(found) > MOST_CODES:
         raise _LeftOut(f"it has more than {MOST_CODES:,} values")

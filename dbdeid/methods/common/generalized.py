@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from dbdeid.data.classes import CODED, labels_relation, values_relation
 from dbdeid.data.hierarchy import TOP
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    ascending,
+    case,
+    cast,
+    column,
+    literal,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.common.kept_rows import KeptRows
@@ -44,19 +54,19 @@ def generalized(
     released: Sequence[Column],
     node: Node,
     rows: KeptRows,
-    kept: exp.Expr | None = None,
+    kept: Expr | None = None,
     coded: Relation = CODED,
-) -> exp.Select:
+) -> Select:
     """The query of all coded records under a node; where not `kept`, quasi-identifiers are `*`."""
     number = {q.name: i for i, q in enumerate(quasi_identifiers)}
-    picked: list[exp.Expr] = []
+    picked: list[Expr] = []
     for c in released:
         if c.name not in number:
             picked.append(column(c.name, "coded"))
             continue
         i = number[c.name]
         picked += _generalized(i, quasi_identifiers[i], node[i], kept)
-    query = exp.select(*picked).from_(exp.alias_(coded.table, "coded", table=True))
+    query = select(*picked).from_(coded.aliased("coded"))
     for i in range(len(quasi_identifiers)):
         query = rows.join_labels(query, i)
         if node[i] == 0:
@@ -76,11 +86,11 @@ def released_names(
     return names
 
 
-def in_order(rows: exp.Expr, names: Sequence[str]) -> exp.Select:
+def in_order(rows: Expr, names: Sequence[str]) -> Select:
     """Rows sorted by all of their released values, so that their order tells nothing else."""
-    columns = [exp.column(identifier(name)) for name in names]
-    order = [exp.Ordered(this=c.copy(), nulls_first=False) for c in columns]
-    return exp.select(*columns).from_(rows).order_by(*order)
+    columns = [column(name) for name in names]
+    order = [ascending(c.copy()) for c in columns]
+    return select(*columns).from_(rows).order_by(*order)
 
 
 def kept_rows(
@@ -92,34 +102,33 @@ def kept_rows(
 
 
 def _generalized(
-    number: int, quasi_identifier: QuasiIdentifier, level: int, kept: exp.Expr | None
-) -> list[exp.Expr]:
+    number: int, quasi_identifier: QuasiIdentifier, level: int, kept: Expr | None
+) -> list[Expr]:
     """The released value, and its bounds where they are asked for."""
     name = quasi_identifier.name
-    label: exp.Expr = exp.column("label", f"l{number}")
+    label: Expr = column("label", f"l{number}")
     if level == 0:
-        label = exp.column("value", f"v{number}")
+        label = column("value", f"v{number}")
         label = cast(label, "VARCHAR") if kept is not None else label
-    picked = [exp.alias_(_unless(kept, label, TOP), identifier(name))]
+    picked = [aliased(_unless(kept, label, TOP), name)]
     if quasi_identifier.bounds:
         top = quasi_identifier.coding.hierarchy.levels[-1]
         for end, widest in (("lower", top.lower[0]), ("upper", top.upper[0])):
             # The end of an interval may lie outside the type: [100, 150) on TINYINT has no upper.
-            bound = exp.TryCast(
-                this=_unless(kept, exp.column(end, f"l{number}"), widest),
-                to=exp.DataType.build(quasi_identifier.column.type, dialect="duckdb"),
+            bound = try_cast(
+                _unless(kept, column(end, f"l{number}"), widest), quasi_identifier.column.type
             )
-            picked.append(exp.alias_(bound, identifier(f"{name}_{end}")))
+            picked.append(aliased(bound, f"{name}_{end}"))
     return picked
 
 
-def _unless(kept: exp.Expr | None, value: exp.Expr, otherwise: str | None) -> exp.Expr:
+def _unless(kept: Expr | None, value: Expr, otherwise: str | None) -> Expr:
     if kept is None:
         return value
-    return exp.Case(ifs=[exp.If(this=kept.copy(), true=value)], default=exp.convert(otherwise))
+    return case((kept.copy(), value), otherwise=literal(otherwise))
 
 
-def _join_values(query: exp.Select, number: int, name: str) -> exp.Select:
+def _join_values(query: Select, number: int, name: str) -> Select:
     alias = f"v{number}"
-    table = exp.alias_(values_relation(number).table, alias, table=True)
-    return query.join(table, on=column(name, "coded").eq(exp.column("code", alias)))
+    table = values_relation(number).aliased(alias)
+    return query.join(table, on=column(name, "coded").eq(column("code", alias)))

@@ -11,10 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import CODED, labels_relation
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    ascending,
+    column,
+    count_of,
+    dense_rank,
+    each_once,
+    every_column,
+    literal,
+    not_,
+    not_null,
+    over,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.rule import Rule
@@ -65,13 +81,13 @@ class KeptRows:
     def linked_step(self) -> Step:
         """The subjects who stay when a pseudonym links their rows."""
         assert self.subject is not None
-        groups = [exp.Ordered(this=group) for group in self._groups()]
-        class_ = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=groups))
-        members = exp.select(
-            exp.alias_(class_, "class"),
-            exp.alias_(column(self.subject, "coded"), "subject"),
-            exp.alias_(exp.not_(self._present()), "blank"),
-        ).from_(exp.alias_(CODED.table, "coded", table=True))
+        groups = [ascending(group) for group in self._groups()]
+        class_ = over(dense_rank(), order=groups)
+        members = select(
+            aliased(class_, "class"),
+            aliased(column(self.subject, "coded"), "subject"),
+            aliased(not_(self._present()), "blank"),
+        ).from_(CODED.aliased("coded"))
         for i in range(len(self.names)):
             members = self.join_labels(members, i)
         query = step(
@@ -79,47 +95,47 @@ class KeptRows:
         )
         return Step(KEPT.name, query)
 
-    def join_labels(self, query: exp.Select, number: int) -> exp.Select:
+    def join_labels(self, query: Select, number: int) -> Select:
         """Join the labels of one quasi-identifier as `l0`, `l1`, …."""
         alias = f"l{number}"
-        table = exp.alias_(labels_relation(number).table, alias, table=True)
-        same = column(self.names[number], "coded").eq(exp.column("code", alias))
+        table = labels_relation(number).aliased(alias)
+        same = column(self.names[number], "coded").eq(column("code", alias))
         return query.join(table, on=same)
 
-    def join(self, query: exp.Select) -> exp.Select:
+    def join(self, query: Select) -> Select:
         """Join what stays to the coded source and its labels."""
         if not self.listed:
             return query
         pairs = [] if self.rule.linked else [(name, f"q{i}") for i, name in enumerate(self.names)]
         if self.subject is not None:
             pairs.append((self.subject, "subject"))
-        same = exp.and_(*(column(a, "coded").eq(exp.column(b, "kept")) for a, b in pairs))
-        table = exp.alias_(KEPT.table, "kept", table=True)
+        same = all_of(*(column(a, "coded").eq(column(b, "kept")) for a, b in pairs))
+        table = KEPT.aliased("kept")
         return query.join(table, on=same, join_type="left")
 
-    def only(self, query: exp.Select) -> exp.Select:
+    def only(self, query: Select) -> Select:
         """The query without the rows that do not stay."""
         return query.where(self.condition) if self.listed else query.qualify(self.condition)
 
     @property
-    def condition(self) -> exp.Expr:
+    def condition(self) -> Expr:
         """Whether a row stays."""
         if self.listed:
             key = "subject" if self.rule.linked else "q0"
-            return exp.not_(exp.column(key, "kept").is_(exp.null()))
-        counted: exp.Expr = exp.Star()
+            return not_null(column(key, "kept"))
+        counted: Expr = every_column()
         if self.subject is not None:
-            counted = exp.Distinct(expressions=[column(self.subject, "coded")])
-        size = exp.Window(this=exp.Count(this=counted), partition_by=self._groups())
-        enough = exp.GTE(this=size, expression=exp.convert(self.rule.k))
-        return enough if self.rule.null_policy != "exclude" else exp.and_(enough, self._present())
+            counted = each_once(column(self.subject, "coded"))
+        size = over(count_of(counted), by=self._groups())
+        enough = size >= literal(self.rule.k)
+        return enough if self.rule.null_policy != "exclude" else all_of(enough, self._present())
 
-    def _groups(self) -> list[exp.Expr]:
-        return [exp.column("grp", f"l{i}") for i in range(len(self.names))]
+    def _groups(self) -> list[Expr]:
+        return [column("grp", f"l{i}") for i in range(len(self.names))]
 
-    def _present(self) -> exp.Expr:
+    def _present(self) -> Expr:
         """Whether no NULL excludes a row; at the top it is `*`."""
         if self.rule.null_policy != "exclude":
-            return exp.true()
-        labels = (exp.column("label", f"l{i}") for i in range(len(self.names)))
-        return exp.and_(*(exp.not_(label.is_(exp.null())) for label in labels))
+            return literal(True)
+        labels = (column("label", f"l{i}") for i in range(len(self.names)))
+        return all_of(*(not_null(label) for label in labels))

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake
@@ -37,7 +36,7 @@ class Frontier:
     """
 
     kept: JsonObject
-    tables: Callable[[Session], Mapping[str, exp.Query]]
+    tables: Callable[[Session], Mapping[str, Query]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import (
+    Query,
+    aliased,
+    all_of,
+    ascending,
+    cast,
+    column,
+    literal,
+    same_value,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.common.outcome import Values
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -39,30 +50,28 @@ def upload_dictionary(
 
 def dictionary_step(quasi_identifiers: Sequence[QuasiIdentifier], staged: Relation) -> Step:
     """The rows of the dictionary whose value occurs in the release, sorted."""
-    occurring: exp.Query | None = None
+    occurring: Query | None = None
     for q in quasi_identifiers:
         one = (
-            exp.select(
-                exp.alias_(exp.Literal.string(q.name), "column_name"),
-                exp.alias_(cast(column(q.name), "VARCHAR"), "value"),
+            select(
+                aliased(literal(q.name), "column_name"),
+                aliased(cast(column(q.name), "VARCHAR"), "value"),
             )
             .from_(staged.table)
             .distinct()
         )
-        occurring = one if occurring is None else exp.union(occurring, one, distinct=False)
+        occurring = one if occurring is None else union_all(occurring, one)
     assert occurring is not None
     entry = Relation(DICTIONARY + "_all", schema="main", catalog="temp")
     names = ("column", "released_value", "level", "lower", "upper", "leaves")
-    same = exp.and_(
-        column("column", "entry").eq(exp.column("column_name", "occurring")),
-        exp.NullSafeEQ(
-            this=column("released_value", "entry"), expression=exp.column("value", "occurring")
-        ),
+    same = all_of(
+        column("column", "entry").eq(column("column_name", "occurring")),
+        same_value(column("released_value", "entry"), column("value", "occurring")),
     )
-    order = [exp.Ordered(this=column(n, "entry"), nulls_first=False) for n in names[:2]]
+    order = [ascending(column(n, "entry")) for n in names[:2]]
     query = (
-        exp.select(*[column(n, "entry") for n in names])
-        .from_(exp.alias_(entry.table, "entry", table=True))
+        select(*[column(n, "entry") for n in names])
+        .from_(entry.aliased("entry"))
         .join(occurring.subquery("occurring"), on=same)
         .order_by(*order)
     )

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.classes import TUPLES, tuple_values_relation
+from dbdeid.engine.expressions import select
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.lattice.check import Check, Checker
@@ -164,14 +164,14 @@ def _require_few_patterns(lattice: Lattice, tuples: Tuples) -> None:
 def _tuples(session: Session, count: int, parameters: Parameters[object]) -> Tuples:
     names = [f"q{i}" for i in range(count)]
     keys = [*names, *(["subject"] if parameters.subject is not None else [])]
-    found = session.arrays(exp.select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
+    found = session.arrays(select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
     codes = tuple(np.asarray(found[name], np.uint32) for name in names)
     values = tuple(_values(session, i, s) for i, s in enumerate(parameters.sensitive))
     return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"), values)
 
 
 def _values(session: Session, number: int, sensitive: Sensitive) -> Values:
-    entries = exp.select("tuple", "value", "records").from_(tuple_values_relation(number).table)
+    entries = select("tuple", "value", "records").from_(tuple_values_relation(number).table)
     found = session.arrays(entries.order_by("tuple", "value"))
     row, value, count = (np.asarray(found[n], np.int64) for n in ("tuple", "value", "records"))
     return Values(row, value, count, len(sensitive.whole.counts))

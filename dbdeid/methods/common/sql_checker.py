@@ -5,10 +5,33 @@ The same numbers as the checker on arrays, for a cross-check and for data that s
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from dbdeid.data.classes import TUPLES
-from dbdeid.engine.relation import Relation, cast
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    ascending,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    dense_rank,
+    filtered,
+    literal,
+    min_of,
+    not_,
+    null,
+    over,
+    paren,
+    plus,
+    select,
+    sum_of,
+    true_for_any,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.check import Check, Lost
@@ -83,19 +106,19 @@ class SqlChecker:
             below=Lost(suppressed, subjects, float(loss)),
         )
 
-    def query(self, node: Node) -> exp.Expr:
+    def query(self, node: Node) -> Query:
         """The query of one check; with subjects or values, that of the rows it is made on."""
-        groups = [exp.column(f"g{level}", f"a{i}") for i, level in enumerate(node)]
+        groups = [column(f"g{level}", f"a{i}") for i, level in enumerate(node)]
         grouped = self._joined(node).group_by(*groups)
-        records = exp.Sum(this=exp.column("records", "t"))
+        records = sum_of(column("records", "t"))
         grouped = grouped.select(_alias(self._loss(node), "loss"))
         grouped = grouped.select(_alias(self._blank(node), "blank"))
-        order = exp.Order(expressions=[exp.Ordered(this=group.copy()) for group in groups])
-        number = _alias(exp.Window(this=exp.DenseRank(), order=order), "class")
+        order = [ascending(group.copy()) for group in groups]
+        number = _alias(over(dense_rank(), order=order), "class")
         if self._rule.conditions:
-            subject = exp.column("subject", "t") if self._by_subject else exp.null()
+            subject = column("subject", "t") if self._by_subject else null()
             return self._joined(node).select(
-                _alias(exp.column("rowid", "t"), "tuple"),
+                _alias(column("rowid", "t"), "tuple"),
                 number,
                 _alias(cast(subject, "BIGINT"), "subject"),
                 "t.records",
@@ -106,65 +129,65 @@ class SqlChecker:
             return self._summary(grouped.select(_alias(records, "size")))
         return grouped.group_by("t.subject").select(number, "t.subject", _alias(records, "records"))
 
-    def _joined(self, node: Node) -> exp.Select:
-        rows = exp.select().from_(exp.alias_(TUPLES.table, "t", table=True))
+    def _joined(self, node: Node) -> Select:
+        rows = select().from_(TUPLES.aliased("t"))
         for i in range(len(node)):
-            same = exp.column(f"q{i}", "t").eq(exp.column("code", f"a{i}"))
-            rows = rows.join(exp.alias_(self._levels[i].table, f"a{i}", table=True), on=same)
+            same = column(f"q{i}", "t").eq(column("code", f"a{i}"))
+            rows = rows.join(self._levels[i].aliased(f"a{i}"), on=same)
         return rows
 
-    def _loss(self, node: Node) -> exp.Expr:
-        return exp.Sum(this=self._tuple_loss(node))
+    def _loss(self, node: Node) -> Expr:
+        return sum_of(self._tuple_loss(node))
 
-    def _tuple_loss(self, node: Node) -> exp.Expr:
-        cell_loss, *others = (exp.column(f"loss{level}", f"a{i}") for i, level in enumerate(node))
-        total: exp.Expr = cell_loss
+    def _tuple_loss(self, node: Node) -> Expr:
+        cell_loss, *others = (column(f"loss{level}", f"a{i}") for i, level in enumerate(node))
+        total: Expr = cell_loss
         for loss in others:
-            total = exp.Add(this=total, expression=loss)
-        return exp.Mul(this=exp.column("records", "t"), expression=exp.paren(total))
+            total = plus(total, loss)
+        return column("records", "t") * paren(total)
 
-    def _blank(self, node: Node) -> exp.Expr:
+    def _blank(self, node: Node) -> Expr:
         """Whether a class has a NULL that excludes it."""
-        return exp.LogicalOr(this=self._tuple_blank(node))
+        return true_for_any(self._tuple_blank(node))
 
-    def _tuple_blank(self, node: Node) -> exp.Expr:
+    def _tuple_blank(self, node: Node) -> Expr:
         blanks = [
-            exp.column(f"q{i}", "t").eq(attribute.null)
+            column(f"q{i}", "t").eq(attribute.null)
             for i, (attribute, level) in enumerate(zip(self._lattice.attributes, node, strict=True))
             if attribute.null is not None and level < attribute.height
         ]
         if self._rule.null_policy != "exclude" or not blanks:
-            return exp.false()
-        return exp.paren(exp.or_(*blanks))
+            return literal(False)
+        return paren(any_of(*blanks))
 
-    def _summary(self, classes: exp.Select) -> exp.Select:
-        size = exp.column("size")
-        kept = exp.and_(size >= exp.convert(self._rule.k), exp.not_(exp.column("blank")))
-        lost = exp.not_(kept)
-        square = exp.Sum(this=exp.Mul(this=size.copy(), expression=size.copy()))
-        suppressed = _or_zero(_where(exp.Sum(this=size.copy()), lost))
-        counted = exp.Count(this=exp.Star())
-        return exp.select(
+    def _summary(self, classes: Select) -> Select:
+        size = column("size")
+        kept = all_of(size >= literal(self._rule.k), not_(column("blank")))
+        lost = not_(kept)
+        square = sum_of(size.copy() * size.copy())
+        suppressed = _or_zero(_where(sum_of(size.copy()), lost))
+        counted = count_rows()
+        return select(
             _alias(cast(suppressed, "BIGINT"), "suppressed"),
             # every record is a subject
             _alias(cast(suppressed.copy(), "BIGINT"), "suppressed_subjects"),
             _where(counted, kept),
             counted.copy(),
-            _or_zero(_where(exp.Min(this=size.copy()), kept)),
+            _or_zero(_where(min_of(size.copy()), kept)),
             _or_zero(_where(square, kept)),
             _or_zero(square.copy()),
-            _or_zero(_where(exp.Sum(this=exp.column("loss")), lost)),
+            _or_zero(_where(sum_of(column("loss")), lost)),
             _where(counted.copy(), kept),  # a class of n records, each with a chance of 1/n
         ).from_(classes.subquery("classes"))
 
 
-def _alias(value: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(value, name)
+def _alias(value: Expr, name: str) -> Expr:
+    return aliased(value, name)
 
 
-def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    return exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition.copy()))
+def _where(aggregate: Expr, condition: Expr) -> Expr:
+    return filtered(aggregate.copy(), condition.copy())
 
 
-def _or_zero(value: exp.Expr) -> exp.Expr:
-    return exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
+def _or_zero(value: Expr) -> Expr:
+    return coalesce(value, literal(0))

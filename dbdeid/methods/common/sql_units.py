@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import tuple_values_relation
+from dbdeid.engine.expressions import aliased, column, count_distinct, literal, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
@@ -109,15 +109,15 @@ class _Units:
     def _subjects_outside(self, kept: Mask) -> int:
         if kept.all():
             return 0
-        people = exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
-        query = exp.select(people).from_(self._outside(kept).table)
+        people = count_distinct(column("subject"))
+        query = select(people).from_(self._outside(kept).table)
         return int(self._session.row(query)[0])
 
     def _outside(self, kept: Mask) -> Relation:
         """The rows of the units that do not stay, as one unit."""
         dropped = self._session.upload("deid_dropped", {"dropped": np.flatnonzero(~kept) + 1})
-        same = exp.column("unit").eq(exp.column("dropped"))
-        one = exp.select("tuple", "subject", "records", exp.alias_(exp.convert(1), "unit"))
+        same = column("unit").eq(column("dropped"))
+        one = select("tuple", "subject", "records", aliased(literal(1), "unit"))
         query = one.from_(self._table.table).join(dropped.table, on=same)
         return self._session.run(Step("deid_outside", query))
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.analyses.design_matrices import Entered, Levels, entered, frozen, picked, used
 from dbdeid.bind.bound import Bound, BoundAnalysis, Place, Variable
 from dbdeid.data.records import Bools, Floats
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.expressions import Expr, aliased, cast, column, select
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.query.parse.meaning import source_type
 
@@ -70,22 +70,20 @@ def cells(
     return tuple(_model(session, analysis, before, after, number) for analysis in kept)
 
 
-def _in_types(bound: Bound, session: Session, table: Relation, number: str) -> exp.Expr:
+def _in_types(bound: Bound, session: Session, table: Relation, number: str) -> Expr:
     """The records in the types of the source, for which the models were written."""
     types = {c.name: c.type for c in session.describe(table.table)}
-    columns = [
-        exp.alias_(_typed(c.column, types[c.name]), identifier(c.name)) for c in bound.released
-    ]
-    return exp.select(column(number), *columns).from_(table.table).subquery("source")
+    columns = [aliased(_typed(c.column, types[c.name]), c.name) for c in bound.released]
+    return select(column(number), *columns).from_(table.table).subquery("source")
 
 
-def _typed(source: Column, written: str) -> exp.Expr:
+def _typed(source: Column, written: str) -> Expr:
     value = column(source.name)
-    return value if source.type == written else exp.cast(value, source_type(source))
+    return value if source.type == written else cast(value, source_type(source))
 
 
 def _model(
-    session: Session, analysis: BoundAnalysis, source: exp.Expr, synthetic: exp.Expr, number: str
+    session: Session, analysis: BoundAnalysis, source: Expr, synthetic: Expr, number: str
 ) -> Analysed:
     own = {
         side: session.arrays(

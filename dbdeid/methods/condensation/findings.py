@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import BoundColumn
 from dbdeid.data.classes import SOURCE
-from dbdeid.engine.relation import MEASURED, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, count_distinct, count_of, select
+from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake
@@ -63,8 +62,8 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
 def _unique(c: BoundColumn, session: Session) -> bool:
     """Whether no two of a number of records have the same value."""
     value = column(c.name)
-    distinct = exp.Count(this=exp.Distinct(expressions=[value]))
-    query = exp.select(distinct, exp.Count(this=value.copy())).from_(SOURCE.table)
+    distinct = count_distinct(value)
+    query = select(distinct, count_of(value.copy())).from_(SOURCE.table)
     found, known = session.row(query)
     return bool(found == known >= FEW_ROWS)
 
@@ -123,7 +122,7 @@ def notes(prepared: Prepared, session: Session) -> Iterator[str]:
 
 def _lonely(c: BoundColumn, session: Session) -> int:
     value = as_number(c.column, column(c.name))
-    cells = exp.select(exp.alias_(cast(value, "DOUBLE"), "value")).from_(SOURCE.table)
+    cells = select(aliased(cast(value, "DOUBLE"), "value")).from_(SOURCE.table)
     found = session.row(step("review/lonely_values", {"cells": cells}, {}, {"few": FEW_RECORDS}))[0]
     return int(found)
 

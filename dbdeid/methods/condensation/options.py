@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import sqlglot
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.data.records import Recipe
+from dbdeid.engine.reading import NotSql, columns_in
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import statements
 from dbdeid.methods.condensation.calibration_targets import Analysed, cells
 from dbdeid.prepare.prepare import key_of
 from dbdeid.prepare.problem import Drawing, Parameters
@@ -125,10 +124,10 @@ def _only(names: list[str]) -> list[str]:
 def _columns_of(text: str, columns: Mapping[str, BoundColumn]) -> list[str]:
     """The released columns that an expression names, each once."""
     try:
-        tree = sqlglot.parse_one(text, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
+        tree = statements(text)[0]
+    except (NotSql, IndexError):
         return []
-    named = dict.fromkeys(found.name.lower() for found in tree.find_all(exp.Column))
+    named = dict.fromkeys(name.lower() for name in columns_in(tree)) if tree is not None else {}
     return [columns[name].name for name in named if name in columns]
 
 

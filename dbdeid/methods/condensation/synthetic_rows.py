@@ -11,10 +11,39 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import SOURCE
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column, count_where, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    any_of,
+    ascending,
+    case,
+    cast,
+    coalesce,
+    column,
+    count_distinct,
+    count_rows,
+    count_where,
+    dense_rank,
+    descending,
+    function,
+    is_null,
+    list_of,
+    literal,
+    max_of,
+    not_null,
+    null,
+    over,
+    paren,
+    row_number,
+    same_value,
+    select,
+    try_cast,
+    union_all,
+)
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.methods.condensation.permissible import on_grid
@@ -99,7 +128,7 @@ def pull(
             _require_apart(session, c)
     session.run(records_step(columns, place))
     session.run(codes_step(columns, categories, place))
-    order = exp.select("*").from_(CODES.table).order_by(column(place))
+    order = select("*").from_(CODES.table).order_by(column(place))
     arrays = session.arrays(order)
     values = [np.asarray(arrays[f"x{i}"], np.float64) for i in range(len(columns))]
     levels = [
@@ -128,8 +157,8 @@ def _is_category(session: Session, c: Column) -> bool:
     """Whether a column holds names: text, truth values, and at most two whole numbers."""
     if named(c):
         return True
-    distinct = exp.Count(this=exp.Distinct(expressions=[column(c.name)]))
-    known = session.row(exp.select(distinct).from_(SOURCE.table))[0]
+    distinct = count_distinct(column(c.name))
+    known = session.row(select(distinct).from_(SOURCE.table))[0]
     return c.family == "integer" and known <= 2
 
 
@@ -141,31 +170,31 @@ def levels_step(number: int, c: Column, most: int | None) -> Step:
         c: the column.
         most: how many of the most frequent are kept, the others being pooled; None: all.
     """
-    value = exp.alias_(column(c.name), "value")
-    records = exp.alias_(exp.Count(this=exp.Star()), "records")
-    counted = exp.select(value, records).from_(SOURCE.table).group_by(column(c.name))
-    label: exp.Expr = exp.column("value")
+    value = aliased(column(c.name), "value")
+    records = aliased(count_rows(), "records")
+    counted = select(value, records).from_(SOURCE.table).group_by(column(c.name))
+    label: Expr = column("value")
     if most is not None:
-        missing = exp.column("value").is_(exp.null())
+        missing = is_null(column("value"))
         order = [
-            exp.Ordered(this=missing.copy()),
-            exp.Ordered(this=exp.column("records"), desc=True),
-            exp.Ordered(this=exp.column("value")),
+            ascending(missing.copy()),
+            descending(column("records")),
+            ascending(column("value")),
         ]
-        rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
-        kept = exp.or_(rank <= most, missing.copy())
-        label = exp.Case(ifs=[exp.If(this=kept, true=label)], default=exp.Literal.string(OTHER))
-    labelled = exp.select("value", exp.alias_(label, "label")).from_(counted.subquery("counted"))
-    last = exp.Ordered(this=exp.column("label"), nulls_first=False)
-    code = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[last]))
-    coded = cast(exp.paren(code) - 1, "BIGINT")
-    query = exp.select("value", "label", exp.alias_(coded, "code"))
+        rank = over(row_number(), order=order)
+        kept = any_of(rank <= most, missing.copy())
+        label = case((kept, label), otherwise=literal(OTHER))
+    labelled = select("value", aliased(label, "label")).from_(counted.subquery("counted"))
+    last = ascending(column("label"))
+    code = over(dense_rank(), order=[last])
+    coded = cast(paren(code) - 1, "BIGINT")
+    query = select("value", "label", aliased(coded, "code"))
     return Step(levels_relation(number).name, query.from_(labelled.subquery("labelled")))
 
 
 def _number_of_levels(session: Session, number: int) -> int:
-    most = exp.Max(this=exp.column("code"))
-    return int(session.row(exp.select(most).from_(levels_relation(number).table))[0]) + 1
+    most = max_of(column("code"))
+    return int(session.row(select(most).from_(levels_relation(number).table))[0]) + 1
 
 
 def _require_few(session: Session, number: int, c: Column, strata: Sequence[str]) -> None:
@@ -187,10 +216,10 @@ def _require_few(session: Session, number: int, c: Column, strata: Sequence[str]
 def _require_apart(session: Session, c: Column) -> None:
     """The values of a column of decimals are different doubles, which its type holds."""
     value, number = column(c.name), cast(column(c.name), "DOUBLE")
-    back = exp.TryCast(this=number, to=exp.DataType.build(c.type, dialect="duckdb"))
-    lost = count_where(exp.and_(back.is_(exp.null()), exp.not_(value.is_(exp.null()))))
-    exact, told = (exp.Count(this=exp.Distinct(expressions=[v.copy()])) for v in (value, number))
-    counts = session.row(exp.select(exact, told, lost).from_(SOURCE.table))
+    back = try_cast(number, c.type)
+    lost = count_where(all_of(is_null(back), not_null(value)))
+    exact, told = (count_distinct(v.copy()) for v in (value, number))
+    counts = session.row(select(exact, told, lost).from_(SOURCE.table))
     if alike := int(counts[0]) - int(counts[1]) + int(counts[2]):
         raise indistinct(c.name, alike)
 
@@ -207,47 +236,45 @@ def indistinct(name: str, alike: int) -> DataError:
 
 def records_step(columns: Sequence[Column], place: str) -> Step:
     """The records, numbered in the order of all their columns."""
-    order = [exp.Ordered(this=column(c.name), nulls_first=False) for c in columns]
-    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
-    placed = exp.alias_(cast(exp.paren(number) - 1, "BIGINT"), identifier(place))
+    order = [ascending(column(c.name)) for c in columns]
+    number = over(row_number(), order=order)
+    placed = aliased(cast(paren(number) - 1, "BIGINT"), place)
     names = [column(c.name) for c in columns]
-    return Step(RECORDS.name, exp.select(*names, placed).from_(SOURCE.table))
+    return Step(RECORDS.name, select(*names, placed).from_(SOURCE.table))
 
 
 def codes_step(columns: Sequence[Column], categories: Sequence[bool], place: str) -> Step:
     """The records as numbers: x0, x1, …"""
-    query = exp.select(column(place, "records")).from_(
-        exp.alias_(RECORDS.table, "records", table=True)
-    )
+    query = select(column(place, "records")).from_(RECORDS.aliased("records"))
     for i, (c, category) in enumerate(zip(columns, categories, strict=True)):
-        value: exp.Expr = column(c.name, "records")
+        value: Expr = column(c.name, "records")
         if category:
-            levels = exp.alias_(levels_relation(i).table, f"levels{i}", table=True)
-            known = exp.column("value", f"levels{i}")
-            query = query.join(levels, on=exp.NullSafeEQ(this=value, expression=known))
-            number: exp.Expr = exp.column("code", f"levels{i}")
+            levels = levels_relation(i).aliased(f"levels{i}")
+            known = column("value", f"levels{i}")
+            query = query.join(levels, on=same_value(value, known))
+            number: Expr = column("code", f"levels{i}")
         else:
             number = as_number(c, value)
-        nan = cast(exp.Literal.string("nan"), "DOUBLE")
-        known_number = exp.Coalesce(this=cast(number, "DOUBLE"), expressions=[nan])
-        query = query.select(exp.alias_(known_number, f"x{i}"))
+        nan = cast(literal("nan"), "DOUBLE")
+        known_number = coalesce(cast(number, "DOUBLE"), nan)
+        query = query.select(aliased(known_number, f"x{i}"))
     return Step(CODES.name, query)
 
 
-def as_number(c: Column, value: exp.Expr) -> exp.Expr:
+def as_number(c: Column, value: Expr) -> Expr:
     """A value as a number: a date in days, a moment in microseconds since 1970."""
     if c.family in ("date", "timestamp"):
-        day, start = exp.Literal.string("day"), cast(exp.Literal.string("1970-01-01"), "DATE")
-        number = exp.Anonymous(this="date_diff", expressions=[day, start, value])
+        day, start = literal("day"), cast(literal("1970-01-01"), "DATE")
+        number = function("date_diff", day, start, value)
         if c.family == "timestamp":
-            number = exp.Anonymous(this="epoch_us", expressions=[cast(value, "TIMESTAMP")])
-        finite = exp.Anonymous(this="isfinite", expressions=[value.copy()])
-        missing = value.copy().is_(exp.null())
+            number = function("epoch_us", cast(value, "TIMESTAMP"))
+        finite = function("isfinite", value.copy())
+        missing = is_null(value)
         ifs = [
-            exp.If(this=missing, true=exp.null()),
-            exp.If(this=finite, true=cast(number, "DOUBLE")),
+            (missing, null()),
+            (finite, cast(number, "DOUBLE")),
         ]
-        return exp.Case(ifs=ifs, default=cast(exp.Literal.string("infinity"), "DOUBLE"))
+        return case(*ifs, otherwise=cast(literal("infinity"), "DOUBLE"))
     if c.type == "FLOAT":  # as it is written: 0.1, and not the double next to it
         return cast(cast(value, "VARCHAR"), "DOUBLE")
     return value
@@ -301,67 +328,67 @@ def upload(
 
 def synthetic_step(columns: Sequence[Column], categories: Sequence[bool], place: str) -> Step:
     """What was drawn, as values of the columns."""
-    placed = exp.alias_(exp.column("place", "drawn"), identifier(place))
-    query = exp.select(placed, exp.alias_(exp.column("cluster", "drawn"), cluster_in(place)))
-    query = query.from_(exp.alias_(DRAWN.table, "drawn", table=True))
+    placed = aliased(column("place", "drawn"), place)
+    query = select(placed, aliased(column("cluster", "drawn"), cluster_in(place)))
+    query = query.from_(DRAWN.aliased("drawn"))
     for i, (c, category) in enumerate(zip(columns, categories, strict=True)):
-        number = exp.column(f"x{i}", "drawn")
+        number = column(f"x{i}", "drawn")
         if category:
-            labels = exp.select("label", "code").distinct().from_(levels_relation(i).table)
-            same = cast(exp.column("code", f"levels{i}"), "DOUBLE").eq(number)
+            labels = select("label", "code").distinct().from_(levels_relation(i).table)
+            same = cast(column("code", f"levels{i}"), "DOUBLE").eq(number)
             query = query.join(labels.subquery(f"levels{i}"), on=same, join_type="left")
-            value: exp.Expr = exp.column("label", f"levels{i}")
+            value: Expr = column("label", f"levels{i}")
         else:
             value = from_number(c, number)
-        query = query.select(exp.alias_(cast(value, c.type), identifier(c.name)))
+        query = query.select(aliased(cast(value, c.type), c.name))
     return Step(SYNTHETIC.name, query)
 
 
-def cluster_in(place: str) -> exp.Identifier:
+def cluster_in(place: str) -> str:
     """A name for the clusters that no column has, of that of the places."""
-    return identifier(f"{place}_cluster")
+    return f"{place}_cluster"
 
 
-def from_number(c: Column, number: exp.Expr) -> exp.Expr:
+def from_number(c: Column, number: Expr) -> Expr:
     """The value of a number as `as_number` gives it; NULL where that is NaN."""
-    missing = exp.Anonymous(this="isnan", expressions=[number.copy()])
-    value: exp.Expr = number
+    missing = function("isnan", number.copy())
+    value: Expr = number
     if c.family == "date":
-        start = cast(exp.Literal.string("1970-01-01"), "DATE")
-        value = start + cast(exp.Round(this=number), "INTEGER")
+        start = cast(literal("1970-01-01"), "DATE")
+        value = start + cast(function("round", number), "INTEGER")
     elif c.family == "timestamp":
-        whole = cast(exp.Round(this=number), "BIGINT")
-        value = exp.Anonymous(this="make_timestamp", expressions=[whole])
+        whole = cast(function("round", number), "BIGINT")
+        value = function("make_timestamp", whole)
     elif c.family == "integer":
-        value = cast(exp.Round(this=number), "HUGEINT")
-    return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=value)
+        value = cast(function("round", number), "HUGEINT")
+    return case((missing, null()), otherwise=value)
 
 
 def release_steps(columns: Sequence[Column], place: str) -> tuple[Step, ...]:
     """The release, sorted by all its columns; and which records are of which cluster, private."""
     names = [column(c.name) for c in columns]
-    order = [exp.Ordered(this=name.copy(), nulls_first=False) for name in names]
-    released = exp.select(*names).from_(SYNTHETIC.table).order_by(*order)
-    text = exp.Array(expressions=[cast(name.copy(), "VARCHAR") for name in names])
+    order = [ascending(name.copy()) for name in names]
+    released = select(*names).from_(SYNTHETIC.table).order_by(*order)
+    text = list_of(*(cast(name.copy(), "VARCHAR") for name in names))
     sides = []
     for side, table in (("source", _of_source(columns, place)), ("released", SYNTHETIC.table)):
-        cluster = exp.alias_(exp.column(cluster_in(place)), "cluster")
-        own = exp.select(
+        cluster = aliased(column(cluster_in(place)), "cluster")
+        own = select(
             cluster,
-            exp.alias_(exp.Literal.string(side), "side"),
-            exp.alias_(text.copy(), "record"),
-            exp.alias_(exp.Count(this=exp.Star()), "records"),
+            aliased(literal(side), "side"),
+            aliased(text, "record"),
+            aliased(count_rows(), "records"),
         )
         sides.append(own.from_(table).group_by("1", "2", "3"))
-    both = exp.union(*sides, distinct=False)
+    both = union_all(*sides)
     return Step(STAGED.name, released), Step(CLUSTERS.name, both)
 
 
-def _of_source(columns: Sequence[Column], place: str) -> exp.Expr:
+def _of_source(columns: Sequence[Column], place: str) -> Expr:
     """The records of the source with their clusters."""
-    same = exp.column("place", "members").eq(column(place, "records"))
-    cluster = exp.alias_(exp.column("cluster", "members"), cluster_in(place))
+    same = column("place", "members").eq(column(place, "records"))
+    cluster = aliased(column("cluster", "members"), cluster_in(place))
     own = [column(c.name, "records") for c in columns]
-    query = exp.select(cluster, *own).from_(exp.alias_(RECORDS.table, "records", table=True))
-    members = exp.alias_(MEMBERS.table, "members", table=True)
+    query = select(cluster, *own).from_(RECORDS.aliased("records"))
+    members = MEMBERS.aliased("members")
     return query.join(members, on=same).subquery("source")

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.bind.bound import Bound
 from dbdeid.data.json import JsonObject
 from dbdeid.data.weights import truthful, weighted
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import ascending, column
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step, ViewStep
 from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.lattice import Node
@@ -365,7 +364,7 @@ def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, Step,
     """The release, those of its records that are real, and the counterfeit ones as texts."""
     made = padded_rows.COUNTERFEITS
     rows, columns = padded_rows.released_query([MEMBERS, made], names, released)
-    order = [exp.Ordered(this=column(name), nulls_first=False) for name in columns]
+    order = [ascending(column(name)) for name in columns]
     real, _ = padded_rows.released_query([MEMBERS], names, released)
     counterfeits, _ = padded_rows.released_query([made], names, released)
     return (

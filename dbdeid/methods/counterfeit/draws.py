@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
+from dbdeid.engine.expressions import aliased, coalesce, column, count_rows, literal, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.lattice.lattice import Node
@@ -143,12 +143,12 @@ class _Classes:
 
     @classmethod
     def of(cls, session: Session) -> _Classes:
-        group = exp.alias_(exp.func("COALESCE", exp.column("grp"), exp.convert(-1)), "grp")
-        classes = exp.select(group, "records").from_(DEFICITS.table).order_by("class_id")
-        records = exp.alias_(exp.Count(this=exp.Star()), "records")
-        held = exp.select("class_id", "code", records).from_(MEMBERS.table)
+        group = aliased(coalesce(column("grp"), literal(-1)), "grp")
+        classes = select(group, "records").from_(DEFICITS.table).order_by("class_id")
+        records = aliased(count_rows(), "records")
+        held = select("class_id", "code", records).from_(MEMBERS.table)
         held = held.group_by("class_id", "code").order_by("class_id", "code")
-        slots = exp.select("class_id", "code").from_(SLOTS.table).order_by("place")
+        slots = select("class_id", "code").from_(SLOTS.table).order_by("place")
         found = [
             np.asarray(values, np.int64) - (name == "class_id")
             for query in (classes, held, slots)

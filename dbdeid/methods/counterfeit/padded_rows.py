@@ -12,10 +12,27 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import CODED, TUPLES, sensitive_relation
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_rows,
+    list_of,
+    literal,
+    not_null,
+    null,
+    same_value,
+    select,
+    try_cast,
+    union_all,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.lattice import Node
@@ -81,20 +98,20 @@ def real_step(names: Names, node: Node, rule: Rule) -> Step:
     columns += [Column(name, "") for name in (names.sensitive, *names.others) if name is not None]
     rows = KeptRows(rule, tuple(q.name for q in names.quasi_identifiers), None, valued=False)
     query = generalized(names.quasi_identifiers, columns, node, rows)
-    picked = [exp.alias_(column(name, "shown"), own) for own, name in names.own.items()]
-    picked.append(exp.alias_(exp.convert(0), "part"))
-    shown = exp.select(*picked).from_(query.subquery("shown"))
+    picked = [aliased(column(name, "shown"), own) for own, name in names.own.items()]
+    picked.append(aliased(literal(0), "part"))
+    shown = select(*picked).from_(query.subquery("shown"))
     return Step(REAL.name, _numbered(shown, names, "shown"))
 
 
-def _numbered(query: exp.Select, names: Names, table: str) -> exp.Select:
+def _numbered(query: Select, names: Names, table: str) -> Select:
     """The query with the number of each sensitive value as `code`."""
     if names.sensitive is None:
-        return query.select(exp.alias_(exp.convert(0), "code"))
+        return query.select(aliased(literal(0), "code"))
     value = column(names.sensitive, table)
-    same = exp.NullSafeEQ(this=value, expression=exp.column("value0", "drawn"))
-    values = exp.alias_(sensitive_relation(0).table, "drawn", table=True)
-    return query.select(exp.alias_(exp.column("code", "drawn"), "code")).join(values, on=same)
+    same = same_value(value, column("value0", "drawn"))
+    values = sensitive_relation(0).aliased("drawn")
+    return query.select(aliased(column("code", "drawn"), "code")).join(values, on=same)
 
 
 def pieces_step(names: Names, unchanged: Collection[str]) -> Step:
@@ -108,17 +125,17 @@ def pieces_step(names: Names, unchanged: Collection[str]) -> Step:
         unchanged: quasi-identifiers that no class generalizes: they keep their type.
     """
     rest = names.starting("s", "o")
-    same = exp.and_(
+    same = all_of(
         *(
-            column(q.name, "coded").eq(exp.column(f"q{i}", "t"))
+            column(q.name, "coded").eq(column(f"q{i}", "t"))
             for i, q in enumerate(names.quasi_identifiers)
         )
     )
     rows = (
-        exp.select(exp.alias_(exp.column("rowid", "t"), "tuple"))
-        .select(*(exp.alias_(column(names.own[own], "coded"), own) for own in rest))
-        .from_(exp.alias_(CODED.table, "coded", table=True))
-        .join(exp.alias_(TUPLES.table, "t", table=True), on=same)
+        select(aliased(column("rowid", "t"), "tuple"))
+        .select(*(aliased(column(names.own[own], "coded"), own) for own in rest))
+        .from_(CODED.aliased("coded"))
+        .join(TUPLES.aliased("t"), on=same)
     )
     query = step(
         "methods/counterfeit/pieces",
@@ -133,20 +150,20 @@ def pieces_step(names: Names, unchanged: Collection[str]) -> Step:
     return Step(REAL.name, query)
 
 
-def _parts(names: Names, unchanged: Collection[str]) -> exp.Select:
+def _parts(names: Names, unchanged: Collection[str]) -> Select:
     """What classes show, which was staged as text, in the types of the release."""
-    query = exp.select("part").from_(PARTS.table)
-    ends: list[exp.Expr] = []
+    query = select("part").from_(PARTS.table)
+    ends: list[Expr] = []
     for i, q in enumerate(names.quasi_identifiers):
-        label: exp.Expr = exp.column(f"k{i}")
+        label: Expr = column(f"k{i}")
         label = cast(label, q.column.type) if q.name in unchanged else label
-        query = query.select(exp.alias_(label, f"k{i}"))
-        kind = exp.DataType.build(q.column.type, dialect="duckdb")
+        query = query.select(aliased(label, f"k{i}"))
+        kind = q.column.type
         for _ in range(2 * q.bounds):
             # the end of an interval may lie outside the type
             name = f"b{len(ends)}"
-            end = exp.TryCast(this=exp.column(name), to=kind.copy())
-            ends.append(exp.alias_(end, name))
+            end = try_cast(column(name), kind)
+            ends.append(aliased(end, name))
     return query.select(*ends)
 
 
@@ -183,9 +200,9 @@ def counterfeits_step(names: Names, *, uniform: bool) -> Step:
 
     Where values were drawn from candidates, so are these records.
     """
-    pool = exp.select("class_id").from_(DEFICITS.table)
+    pool = select("class_id").from_(DEFICITS.table)
     if not uniform:
-        pool = pool.where(exp.not_(exp.column("grp").is_(exp.null())))
+        pool = pool.where(not_null(column("grp")))
     query = step(
         "methods/counterfeit/counterfeits",
         {"placed": PLACED, "members": MEMBERS, "pool": pool, "secret": SECRET},
@@ -194,21 +211,21 @@ def counterfeits_step(names: Names, *, uniform: bool) -> Step:
     return Step(COUNTERFEITS.name, query)
 
 
-def risk_query(names: Names, made: Relation, groups: Relation) -> exp.Expr:
+def risk_query(names: Names, made: Relation, groups: Relation) -> Query:
     """The greatest prosecutor risk of a class, from all columns that counterfeit records copy."""
     tables = {"members": MEMBERS, "made": made, "groups": groups}
     return step("methods/counterfeit/risk", tables, {"value": names.starting("s", "o")})
 
 
-def catalog_step(name: str, groups: Relation | exp.Query, sensitive: str | None) -> Step:
+def catalog_step(name: str, groups: Relation | Query, sensitive: str | None) -> Step:
     """The catalog, from what was placed and the groups of its classes."""
-    values: Relation | exp.Query
+    values: Relation | Query
     if sensitive is None:
-        nothing = cast(exp.null(), "VARCHAR")
-        values = exp.select(exp.alias_(exp.convert(0), "code"), exp.alias_(nothing, "value"))
+        nothing = cast(null(), "VARCHAR")
+        values = select(aliased(literal(0), "code"), aliased(nothing, "value"))
     else:
-        value = exp.alias_(exp.column("value0"), "value")
-        values = exp.select("code", value).from_(sensitive_relation(0).table)
+        value = aliased(column("value0"), "value")
+        values = select("code", value).from_(sensitive_relation(0).table)
     return Step(
         name, step("publish/catalog", {"placed": PLACED, "groups": groups, "values": values})
     )
@@ -216,25 +233,25 @@ def catalog_step(name: str, groups: Relation | exp.Query, sensitive: str | None)
 
 def released_query(
     rows: Sequence[Relation], names: Names, released: Sequence[Column]
-) -> tuple[exp.Select, list[str]]:
+) -> tuple[Select, list[str]]:
     """The records as they are released, class first, and the names of their columns."""
     own = {name: key for key, name in names.own.items()}
     wanted = released_names(names.quasi_identifiers, released)
-    picked = [exp.alias_(exp.column(CLASS_ID), CLASS_ID)]
-    picked += [exp.alias_(exp.column(own[name]), identifier(name)) for name in wanted]
-    parts = [exp.select(*(p.copy() for p in picked)).from_(table.table) for table in rows]
-    whole: exp.Query = parts[0]
+    picked = [aliased(column(CLASS_ID), CLASS_ID)]
+    picked += [aliased(column(own[name]), name) for name in wanted]
+    parts = [select(*(p.copy() for p in picked)).from_(table.table) for table in rows]
+    whole: Query = parts[0]
     for part in parts[1:]:
-        whole = exp.union(whole, part, distinct=False)
-    columns = [exp.column(identifier(name)) for name in (CLASS_ID, *wanted)]
-    query = exp.select(*columns).from_(whole.subquery("release"))
+        whole = union_all(whole, part)
+    columns = [column(name) for name in (CLASS_ID, *wanted)]
+    query = select(*columns).from_(whole.subquery("release"))
     return query, [CLASS_ID, *wanted]
 
 
-def flagged_query(counterfeits: exp.Select, names: Sequence[str]) -> exp.Select:
+def flagged_query(counterfeits: Select, names: Sequence[str]) -> Select:
     """The counterfeit records, all their columns as text, and how many are alike."""
-    texts: list[exp.Expr] = [cast(exp.column(identifier(name)), "VARCHAR") for name in names]
-    record = exp.alias_(exp.Array(expressions=texts), "record")
-    rows = exp.select(record).from_(counterfeits.subquery("made"))
-    count = exp.alias_(exp.Count(this=exp.Star()), "counterfeits")
-    return exp.select("record", count).from_(rows.subquery("rows")).group_by("record")
+    texts: list[Expr] = [cast(column(name), "VARCHAR") for name in names]
+    record = aliased(list_of(*texts), "record")
+    rows = select(record).from_(counterfeits.subquery("made"))
+    count = aliased(count_rows(), "counterfeits")
+    return select("record", count).from_(rows.subquery("rows")).group_by("record")

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import CODED
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import column
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.lattice.check import Check

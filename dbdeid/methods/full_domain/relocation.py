@@ -12,11 +12,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
 from dbdeid.data.classes import CODED
-from dbdeid.engine.relation import Column, Relation, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    coalesce,
+    column,
+    literal,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.lattice.checker import NumpyChecker
 from dbdeid.lattice.exploration import Progress
@@ -155,26 +164,26 @@ def write(
 def dictionary_step(quasi_identifiers: Sequence[QuasiIdentifier], staged: Relation) -> Step:
     """The dictionary, which says of each value that records with it may have it of others."""
     plain = release_dictionary.dictionary_step(quasi_identifiers, staged)
-    assert isinstance(plain.query, exp.Select)
-    return Step(plain.name, plain.query.select(exp.alias_(exp.false(), "truthful")))
+    assert isinstance(plain.query, Select)
+    return Step(plain.name, plain.query.select(aliased(literal(False), "truthful")))
 
 
 def moved_step(quasi_identifiers: Sequence[str], released: Sequence[str]) -> Step:
     """The coded source with the quasi-identifiers of other records where records move."""
     number = {name: i for i, name in enumerate(quasi_identifiers)}
-    picked: list[exp.Expr] = []
+    picked: list[Expr] = []
     for name in released:
-        value: exp.Expr = column(name, "coded")
+        value: Expr = column(name, "coded")
         if name in number:
-            other = exp.column(f"to{number[name]}", "moves")
-            value = exp.Coalesce(this=other, expressions=[value])
-        picked.append(exp.alias_(value, identifier(name)))
-    same = exp.and_(
-        *(column(name, "coded").eq(exp.column(f"q{i}", "moves")) for name, i in number.items())
+            other = column(f"to{number[name]}", "moves")
+            value = coalesce(other, value)
+        picked.append(aliased(value, name))
+    same = all_of(
+        *(column(name, "coded").eq(column(f"q{i}", "moves")) for name, i in number.items())
     )
-    moves = exp.alias_(MOVES.table, "moves", table=True)
-    rows = exp.alias_(CODED.table, "coded", table=True)
-    return Step(MOVED.name, exp.select(*picked).from_(rows).join(moves, on=same, join_type="left"))
+    moves = MOVES.aliased("moves")
+    rows = CODED.aliased("coded")
+    return Step(MOVED.name, select(*picked).from_(rows).join(moves, on=same, join_type="left"))
 
 
 def _outcome(

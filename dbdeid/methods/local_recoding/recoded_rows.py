@@ -12,10 +12,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.data.classes import CODED, sensitive_relation, values_relation
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    ascending,
+    cast,
+    column,
+    count_rows,
+    list_of,
+    same_value,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.tuples import Tuples, Values
@@ -85,27 +97,22 @@ class Names:
 
 def records_step(names: Names) -> Step:
     """All records: the codes of what makes a unit, and the other released columns."""
-    query = exp.select(
-        *(
-            exp.alias_(column(q.name, "coded"), f"q{i}")
-            for i, q in enumerate(names.quasi_identifiers)
-        )
-    ).from_(exp.alias_(CODED.table, "coded", table=True))
+    query = select(
+        *(aliased(column(q.name, "coded"), f"q{i}") for i, q in enumerate(names.quasi_identifiers))
+    ).from_(CODED.aliased("coded"))
     if names.subject is not None:
-        query = query.select(exp.alias_(column(names.subject, "coded"), "subject"))
+        query = query.select(aliased(column(names.subject, "coded"), "subject"))
     for i, target in enumerate(names.sensitive):
         alias = f"s{i}"
-        same = exp.and_(
+        same = all_of(
             *(
-                exp.NullSafeEQ(
-                    this=column(name, "coded"), expression=exp.column(f"value{j}", alias)
-                )
+                same_value(column(name, "coded"), column(f"value{j}", alias))
                 for j, name in enumerate(target)
             )
         )
-        values = exp.alias_(sensitive_relation(i).table, alias, table=True)
-        query = query.select(exp.alias_(exp.column("code", alias), f"v{i}")).join(values, on=same)
-    others = (exp.alias_(column(name, "coded"), f"o{i}") for i, name in enumerate(names.others))
+        values = sensitive_relation(i).aliased(alias)
+        query = query.select(aliased(column("code", alias), f"v{i}")).join(values, on=same)
+    others = (aliased(column(name, "coded"), f"o{i}") for i, name in enumerate(names.others))
     return Step(RECORDS.name, query.select(*others))
 
 
@@ -126,8 +133,8 @@ def units_of(session: Session, names: Names, cardinalities: Sequence[int]) -> Tu
         cardinalities: how many values each sensitive attribute has.
     """
     keys = names.codes
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    query = exp.select(*keys, counted).from_(UNIT_ROWS.table).group_by("unit", *keys)
+    counted = aliased(count_rows(), "records")
+    query = select(*keys, counted).from_(UNIT_ROWS.table).group_by("unit", *keys)
     found = session.arrays(query.order_by("unit"))
     weights = np.asarray(found["records"], np.int64)
     rows = np.arange(len(weights))
@@ -199,24 +206,24 @@ def recoded_step(names: Names, unchanged: Collection[str]) -> Step:
         names: of the columns.
         unchanged: quasi-identifiers that no block generalizes: they keep their type.
     """
-    query = exp.select(*(column(name, "rows") for name in (*names.codes, *names.rest)))
-    query = query.from_(exp.alias_(BLOCKS.table, "rows", table=True))
-    classes = exp.alias_(CLASSES.table, "classes", table=True)
-    same = exp.column("block", "classes").eq(exp.column("block", "rows"))
+    query = select(*(column(name, "rows") for name in (*names.codes, *names.rest)))
+    query = query.from_(BLOCKS.aliased("rows"))
+    classes = CLASSES.aliased("classes")
+    same = column("block", "classes").eq(column("block", "rows"))
     query, bounds = query.join(classes, on=same), 0
     for i, q in enumerate(names.quasi_identifiers):
         alias = f"m{i}"
-        table = exp.alias_(marks_relation(i).table, alias, table=True)
-        query = query.join(table, on=exp.column("mark", alias).eq(exp.column(f"m{i}", "classes")))
-        label: exp.Expr = exp.column("label", alias)
+        table = marks_relation(i).aliased(alias)
+        query = query.join(table, on=column("mark", alias).eq(column(f"m{i}", "classes")))
+        label: Expr = column("label", alias)
         if q.name in unchanged:
             label = cast(label, q.column.type)
-        query = query.select(exp.alias_(label, f"k{i}"))
+        query = query.select(aliased(label, f"k{i}"))
         for end in ("lower", "upper") if q.bounds else ():
             # the end of an interval may lie outside the type
-            kind = exp.DataType.build(q.column.type, dialect="duckdb")
-            bound = exp.TryCast(this=exp.column(end, alias), to=kind)
-            query = query.select(exp.alias_(bound, f"b{bounds}"))
+            kind = q.column.type
+            bound = try_cast(column(end, alias), kind)
+            query = query.select(aliased(bound, f"b{bounds}"))
             bounds += 1
     return Step(RECODED.name, query)
 
@@ -225,34 +232,34 @@ def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, ...]:
     """The release, the same with subjects where they count, and the crosswalk."""
     own = {name: key for key, name in names.own.items()}
     wanted = released_names(names.quasi_identifiers, released)
-    picked = [exp.alias_(exp.column(own[name]), identifier(name)) for name in wanted]
-    rows = exp.select(*picked).from_(RECODED.table)
-    order = [exp.Ordered(this=column(name), nulls_first=False) for name in wanted]
-    whole = exp.select(*(column(name) for name in wanted)).from_(rows.subquery("release"))
+    picked = [aliased(column(own[name]), name) for name in wanted]
+    rows = select(*picked).from_(RECODED.table)
+    order = [ascending(column(name)) for name in wanted]
+    whole = select(*(column(name) for name in wanted)).from_(rows.subquery("release"))
     steps = [Step(STAGED, whole.order_by(*order))]
     if names.subject is not None:
-        subject = exp.alias_(exp.column("subject"), identifier(names.subject))
+        subject = aliased(column("subject"), names.subject)
         steps.append(Step(COUNTED, rows.select(subject)))
     return (*steps, _crosswalk_step(names, [own[name] for name in wanted]))
 
 
 def _crosswalk_step(names: Names, released: Sequence[str]) -> Step:
     """Which record of the source is which of the release, as texts: private."""
-    query = exp.select().from_(exp.alias_(RECODED.table, "rows", table=True))
-    values: list[exp.Expr] = []
+    query = select().from_(RECODED.aliased("rows"))
+    values: list[Expr] = []
     for i in range(len(names.quasi_identifiers)):
         alias = f"v{i}"
-        table = exp.alias_(values_relation(i).table, alias, table=True)
-        query = query.join(table, on=exp.column("code", alias).eq(exp.column(f"q{i}", "rows")))
-        values.append(cast(exp.column("value", alias), "VARCHAR"))
-    texts: list[exp.Expr] = [cast(exp.column(name, "rows"), "VARCHAR") for name in released]
+        table = values_relation(i).aliased(alias)
+        query = query.join(table, on=column("code", alias).eq(column(f"q{i}", "rows")))
+        values.append(cast(column("value", alias), "VARCHAR"))
+    texts: list[Expr] = [cast(column(name, "rows"), "VARCHAR") for name in released]
     keys = ["source", "record"]
     query = query.select(
-        exp.alias_(exp.Array(expressions=values), "source"),
-        exp.alias_(exp.Array(expressions=texts), "record"),
+        aliased(list_of(*values), "source"),
+        aliased(list_of(*texts), "record"),
     )
     if names.subject is not None:
-        query, keys = query.select(exp.column("subject", "rows")), [*keys, "subject"]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    grouped = exp.select(*keys, counted).from_(query.subquery("pairs")).group_by(*keys)
+        query, keys = query.select(column("subject", "rows")), [*keys, "subject"]
+    counted = aliased(count_rows(), "records")
+    grouped = select(*keys, counted).from_(query.subquery("pairs")).group_by(*keys)
     return Step(CROSSWALK.name, grouped)

@@ -12,8 +12,22 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from sqlglot import exp
 
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    ascending,
+    column,
+    count_rows,
+    function,
+    list_of,
+    literal,
+    over,
+    row_number,
+    select,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
@@ -113,7 +127,7 @@ class _Database:
         columns = {f"l{i}": own for i, own in enumerate(levels.T)}
         self._session.upload(NODES.name, {"node": range(len(nodes))} | columns)
         self._session.fill(promising_step(len(self._least)))
-        found = self._session.rows(exp.select("node").from_(PROMISING.table).order_by("node"))
+        found = self._session.rows(select("node").from_(PROMISING.table).order_by("node"))
         return [nodes[node] for (node,) in found]
 
     def dealt(self, node: Node, stage: Stage) -> Blocks | None:
@@ -126,7 +140,7 @@ class _Database:
         if not fill(numbers_step()):
             return None
         fill(places_step())
-        found = self._session.arrays(exp.select("*").from_(DEALT.table))
+        found = self._session.arrays(select("*").from_(DEALT.table))
         row, block, records = (
             found[name].astype(np.int64) for name in ("unit", "block", "records")
         )
@@ -217,24 +231,24 @@ def pool_step(
     """
     values = [f"v{i}" for i in range(sensitive)]
     codes = ["unit", *(f"q{i}" for i in range(len(levels))), *values]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-    units = exp.select(*codes, counted).from_(UNIT_ROWS.table).group_by(*codes)
-    order = [exp.column(f"g{level}", f"a{i}") for i in telling for level in reversed(levels[i].all)]
-    order += [exp.column(value, "units") for value in reversed(values)]
-    by = exp.Order(expressions=[exp.Ordered(this=key) for key in order])
-    value = exp.convert(0) if attribute is None else exp.column(values[attribute], "units")
-    query = exp.select(
-        exp.column("unit", "units"),
-        exp.alias_(value, "value"),
-        exp.alias_(exp.Window(this=exp.RowNumber(), order=by), "place"),
-        exp.column("records", "units"),
+    counted = aliased(count_rows(), "records")
+    units = select(*codes, counted).from_(UNIT_ROWS.table).group_by(*codes)
+    order = [column(f"g{level}", f"a{i}") for i in telling for level in reversed(levels[i].all)]
+    order += [column(value, "units") for value in reversed(values)]
+    by = [ascending(key) for key in order]
+    value = literal(0) if attribute is None else column(values[attribute], "units")
+    query = select(
+        column("unit", "units"),
+        aliased(value, "value"),
+        aliased(over(row_number(), order=by), "place"),
+        column("records", "units"),
     ).from_(units.subquery("units"))
     for i, own in enumerate(levels):
         alias = f"a{i}"
-        groups = exp.alias_(groups_relation(i).table, alias, table=True)
-        same = exp.column("code", alias).eq(exp.column(f"q{i}", "units"))
-        dealt = exp.Array(expressions=[exp.column(f"g{level}", alias) for level in own.dealt])
-        query = query.join(groups, on=same).select(exp.alias_(dealt, f"q{i}"))
+        groups = groups_relation(i).aliased(alias)
+        same = column("code", alias).eq(column(f"q{i}", "units"))
+        dealt = list_of(*(column(f"g{level}", alias) for level in own.dealt))
+        query = query.join(groups, on=same).select(aliased(dealt, f"q{i}"))
     return Step(POOL.name, query)
 
 
@@ -245,22 +259,22 @@ def promising_step(width: int) -> Step:
     Args:
         width: how many quasi-identifiers there are.
     """
-    rows = _grouped([exp.column(f"l{i}", "nodes") for i in range(width)])
-    rows = rows.select(exp.column("node", "nodes"))
-    rows = rows.join(exp.alias_(NODES.table, "nodes", table=True), join_type="CROSS")
+    rows = _grouped([column(f"l{i}", "nodes") for i in range(width)])
+    rows = rows.select(column("node", "nodes"))
+    rows = rows.join(NODES.aliased("nodes"), join_type="CROSS")
     groups = {"groups": [f"g{i}" for i in range(width)]}
-    tables: dict[str, Relation | exp.Query] = {"members": rows, "ways": WAYS, "portions": PORTIONS}
+    tables: dict[str, Relation | Query] = {"members": rows, "ways": WAYS, "portions": PORTIONS}
     return Step(PROMISING.name, step("methods/local_recoding/dealing_promising", tables, groups))
 
 
-def _grouped(places: Sequence[exp.Expr]) -> exp.Select:
+def _grouped(places: Sequence[Expr]) -> Select:
     """The pool with the group of each quasi-identifier, which stands at a place of its list."""
     columns = ("unit", "value", "place", "records")
-    query = exp.select(*(exp.column(name, "pool") for name in columns))
-    query = query.from_(exp.alias_(POOL.table, "pool", table=True))
+    query = select(*(column(name, "pool") for name in columns))
+    query = query.from_(POOL.aliased("pool"))
     for i, place in enumerate(places):
-        group = exp.func("list_extract", exp.column(f"q{i}", "pool"), place)
-        query = query.select(exp.alias_(group, f"g{i}"))
+        group = function("list_extract", column(f"q{i}", "pool"), place)
+        query = query.select(aliased(group, f"g{i}"))
     return query
 
 
@@ -272,7 +286,7 @@ def classes_step(places: Sequence[int], order: Sequence[int], least: int) -> Ste
         order: the quasi-identifiers by whose groups classes are numbered.
         least: records of the smallest blocks.
     """
-    members = _grouped([exp.convert(place) for place in places])
+    members = _grouped([literal(place) for place in places])
     groups = {"groups": [f"g{i}" for i in order]}
     query = step(
         "methods/local_recoding/dealing_classes", {"members": members}, groups, {"least": least}

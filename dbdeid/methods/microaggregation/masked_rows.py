@@ -14,11 +14,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import values_relation
 from dbdeid.data.records import Attribute
-from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    cast,
+    coalesce,
+    column,
+    literal,
+    not_null,
+    select,
+)
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.methods.condensation.synthetic_rows import LARGEST, as_number, from_number, indistinct
@@ -92,12 +101,9 @@ def attributes_of(
 
 def _numbers(session: Session, number: int, c: Column) -> Floats:
     """The values of a column as numbers, by code; NaN where missing."""
-    value = exp.Coalesce(
-        this=cast(as_number(c, exp.column("value")), "DOUBLE"),
-        expressions=[cast(exp.Literal.string("nan"), "DOUBLE")],
-    )
-    known = exp.not_(exp.column("value").is_(exp.null()))
-    query = exp.select(exp.alias_(value, "x"), exp.alias_(known, "known"))
+    value = coalesce(cast(as_number(c, column("value")), "DOUBLE"), cast(literal("nan"), "DOUBLE"))
+    known = not_null(column("value"))
+    query = select(aliased(value, "x"), aliased(known, "known"))
     arrays = session.arrays(query.from_(values_relation(number).table).order_by("code"))
     values = np.asarray(arrays["x"], np.float64)
     odd = int(np.count_nonzero(~np.isfinite(values) & arrays["known"]))
@@ -154,19 +160,19 @@ def upload(session: Session, masks: Masks) -> Relation:
 
 def masked_step(names: Names) -> Step:
     """The records with what they read: k0, k1, …"""
-    query = exp.select(*(column(name, "rows") for name in (*names.codes, *names.rest)))
-    query = query.from_(exp.alias_(BLOCKS.table, "rows", table=True))
-    same = exp.column("block", "masks").eq(exp.column("block", "rows"))
-    query = query.join(exp.alias_(MASKS.table, "masks", table=True), on=same)
+    query = select(*(column(name, "rows") for name in (*names.codes, *names.rest)))
+    query = query.from_(BLOCKS.aliased("rows"))
+    same = column("block", "masks").eq(column("block", "rows"))
+    query = query.join(MASKS.aliased("masks"), on=same)
     for i, q in enumerate(names.quasi_identifiers):
-        mask: exp.Expr = exp.column(f"m{i}", "masks")
+        mask: Expr = column(f"m{i}", "masks")
         kind = masked_type(q.column.type)
         if q.column.family in MEASURED:
             mask = from_number(Column(q.name, kind), mask)
         else:
-            values = exp.alias_(values_relation(i).table, f"v{i}", table=True)
-            code = cast(exp.column("code", f"v{i}"), "DOUBLE")
+            values = values_relation(i).aliased(f"v{i}")
+            code = cast(column("code", f"v{i}"), "DOUBLE")
             query = query.join(values, on=code.eq(mask))
-            mask = exp.column("value", f"v{i}")
-        query = query.select(exp.alias_(cast(mask, kind), f"k{i}"))
+            mask = column("value", f"v{i}")
+        query = query.select(aliased(cast(mask, kind), f"k{i}"))
     return Step(RECODED.name, query)

@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from dbdeid.data.classes import TUPLES
 from dbdeid.data.ordered_domain import Labels, OrderedDomain
+from dbdeid.engine.expressions import select
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Unsatisfiable
 from dbdeid.methods.policy.search.frontier import Log, Point, Search, Weighed, dominates, explore
@@ -150,7 +150,7 @@ def cells_of(
             too many combinations of values.
     """
     names = [f"q{i}" for i in range(len(quasi_identifiers))]
-    found = session.arrays(exp.select(*names, "records").from_(TUPLES.table).order_by("rowid"))
+    found = session.arrays(select(*names, "records").from_(TUPLES.table).order_by("rowid"))
     own = [
         q.coding.leaf[np.asarray(found[name], np.int64)]
         for q, name in zip(quasi_identifiers, names, strict=True)

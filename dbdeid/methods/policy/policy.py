@@ -8,10 +8,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
 
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.relation import cast, column
+from dbdeid.engine.expressions import (
+    Query,
+    aliased,
+    cast,
+    column,
+    function,
+    literal,
+    null_if,
+    select,
+)
 from dbdeid.engine.session import Session, Step
 from dbdeid.methods.common.levels import Levels, levels_of
 from dbdeid.methods.common.method import Draft, Frontier, Method, Planned
@@ -94,9 +102,7 @@ class PolicyMethod(Method[full_domain.FullDomainPlan]):
 # -- private tables -----------------------------------------------------------------------------
 
 
-def tables(
-    session: Session, found: Explored, points: Sequence[FrontierPoint]
-) -> dict[str, exp.Query]:
+def tables(session: Session, found: Explored, points: Sequence[FrontierPoint]) -> dict[str, Query]:
     """The rows of the private tables, by what follows the release's name.
 
     `frontier`: point, risk, kl, loss and the policy in words. `evaluations`: every policy that was
@@ -125,18 +131,14 @@ def tables(
         },
     )
     # no BIT has no bits: where there is nothing to merge, it is NULL
-    packed = exp.Nullif(this=column("policy"), expression=cast(exp.Literal.string(""), "BLOB"))
+    packed = null_if(column("policy"), cast(literal(""), "BLOB"))
     # whole bytes were packed, of which the last may have bits that are none of the policy's
-    digits = exp.Substring(
-        this=cast(cast(packed, "BIT"), "VARCHAR"),
-        start=exp.convert(1),
-        length=exp.convert(found.space.length),
+    digits = function(
+        "substring", cast(cast(packed, "BIT"), "VARCHAR"), literal(1), literal(found.space.length)
     )
-    evaluations = exp.select(
-        "evaluation", "risk", "loss", exp.alias_(cast(digits, "BIT"), "policy")
-    )
+    evaluations = select("evaluation", "risk", "loss", aliased(cast(digits, "BIT"), "policy"))
     return {
-        FRONTIER: exp.select("*").from_(session.temp("deid_frontier").table),
+        FRONTIER: select("*").from_(session.temp("deid_frontier").table),
         EVALUATIONS: evaluations.from_(session.temp("deid_evaluations").table),
     }
 

@@ -14,11 +14,23 @@ from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    cast,
+    column,
+    literal,
+    select,
+    sum_of,
+    union_all,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import all_rows, sql, step
+from dbdeid.engine.sqltext import sql, step
 from dbdeid.methods.policy.search.measures import LOSSES, RISKS, Domain
 from dbdeid.methods.policy.search.policies import DIGITS, Bits, Cells, Space, range_of
 
@@ -100,16 +112,16 @@ class SqlGauge:
             step("methods/policy/values", {"cells": cells}, {"code": [name]}, {"attribute": i})
             for i, name in enumerate(self._names)
         ]
-        session.run(Step(VALUES.name, all_rows([_query(one) for one in values])))
+        session.run(Step(VALUES.name, union_all(*(one for one in values))))
         # written once, since that takes as long as running them
         self._classes = Step(CLASSES.name, self._classified())
-        self._whole = sql(step("methods/policy/sums", {"cells": _alone(exp.convert(0))}))
+        self._whole = sql(step("methods/policy/sums", {"cells": _alone(literal(0))}))
         self._runs = [
             sql(step("methods/policy/sums", {"cells": self._runs_of(n)})) for n in self._names
         ]
         tables = {"map": MAP, "values": VALUES, "domains": DOMAINS}
         self._intervals = sql(step("methods/policy/intervals", tables))
-        records = exp.select(exp.Sum(this=exp.column("records"))).from_(cells.table)
+        records = select(sum_of(column("records"))).from_(cells.table)
         self._count = int(session.row(records)[0] or 0)
         top, bottom = self.sums(self.space.top), self.sums(self.space.bottom)
         self._riskiest = self._value(risk, bottom)
@@ -166,27 +178,27 @@ class SqlGauge:
         self._session.upload(MAP.name, columns)
         self._session.fill(self._classes)
 
-    def _classified(self) -> exp.Query:
+    def _classified(self) -> Query:
         """The cells of a policy, also those that only have people."""
-        rows = exp.select().from_(exp.alias_(self._cells.table, "cell", table=True))
+        rows = select().from_(self._cells.aliased("cell"))
         for i, name in enumerate(self._names):
-            place = exp.column("place", f"m{i}")
-            same = exp.and_(
-                exp.column("attribute", f"m{i}").eq(i),
-                exp.column("code", f"m{i}").eq(exp.column(name, "cell")),
+            place = column("place", f"m{i}")
+            same = all_of(
+                column("attribute", f"m{i}").eq(i),
+                column("code", f"m{i}").eq(column(name, "cell")),
             )
-            rows = rows.select(exp.alias_(place, name)).group_by(place.copy())
-            rows = rows.join(exp.alias_(MAP.table, f"m{i}", table=True), on=same)
+            rows = rows.select(aliased(place, name)).group_by(place.copy())
+            rows = rows.join(MAP.aliased(f"m{i}"), on=same)
         for name in ("records", "people"):
-            total = exp.cast(exp.Sum(this=exp.column(name, "cell")), "BIGINT")
-            rows = rows.select(exp.alias_(total, name))
+            total = cast(sum_of(column(name, "cell")), "BIGINT")
+            rows = rows.select(aliased(total, name))
         return rows
 
-    def _runs_of(self, own: str) -> exp.Query:
+    def _runs_of(self, own: str) -> Query:
         """The cells of each interval of an attribute, alone and joined with the next."""
         others = [name for name in self._names if name != own]
         joined = step("methods/policy/joined", {"cells": CLASSES}, {"own": [own], "others": others})
-        return all_rows([_alone(exp.column(own)), _query(joined)])
+        return union_all(_alone(column(own)), joined)
 
     def _told(self, sums: Mapping[str, float]) -> tuple[float, float]:
         risk = self._value(self._risk, sums)
@@ -202,16 +214,11 @@ class SqlGauge:
         return sums[name]
 
 
-def _alone(place: exp.Expr) -> exp.Select:
+def _alone(place: Expr) -> Select:
     """The cells of a policy by the interval that they are in."""
-    return exp.select(
-        exp.alias_(place, "place"), exp.alias_(exp.convert(1), "intervals"), "records", "people"
+    return select(
+        aliased(place, "place"), aliased(literal(1), "intervals"), "records", "people"
     ).from_(CLASSES.table)
-
-
-def _query(tree: exp.Expr) -> exp.Query:
-    assert isinstance(tree, exp.Query)
-    return tree
 
 
 def _change(place: Floats, intervals: Floats, sums: Floats, cuts: int) -> Floats:

@@ -10,9 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    case,
+    cast,
+    column,
+    count_distinct,
+    count_rows,
+    list_of,
+    not_null,
+    same_value,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 
 NullPolicy = Literal["own_category", "wildcard", "exclude"]
@@ -43,9 +58,7 @@ class Counting:
 ROWS = Counting()
 
 
-def classes(
-    table: Relation, quasi_identifiers: Sequence[str], counting: Counting = ROWS
-) -> exp.Query:
+def classes(table: Relation, quasi_identifiers: Sequence[str], counting: Counting = ROWS) -> Query:
     """A query of the classes of a table: one row per distinct combination of quasi-identifiers.
 
     It gives `qi_0`, `qi_1`, … (the quasi-identifiers in the order they are named here), `records`
@@ -62,19 +75,17 @@ def classes(
     if counting.null_policy == "wildcard":
         groups = _groups(table, quasi_identifiers, counting.subject).select(_cells(keys))
         if counting.subject is not None:
-            return _as_query(
-                step("privacy/wildcard_subject_classes", {"groups": groups}, {"qi": keys})
-            )
-        found = _wildcards(groups.select(exp.alias_(exp.Count(this=exp.Star()), "weight")), keys)
-        return exp.select(*keys, "records", "class_size").from_(found.subquery("found"))
-    records = exp.Count(this=exp.Star())
-    size: exp.Expr = records
+            return step("privacy/wildcard_subject_classes", {"groups": groups}, {"qi": keys})
+        found = _wildcards(groups.select(aliased(count_rows(), "weight")), keys)
+        return select(*keys, "records", "class_size").from_(found.subquery("found"))
+    records = count_rows()
+    size: Expr = records
     if counting.subject is not None:
-        size = exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
+        size = count_distinct(column("subject"))
     if counting.null_policy == "exclude":
-        size = exp.Case().when(exp.and_(*(_known(key) for key in keys)), size)
+        size = case((all_of(*(_known(key) for key in keys)), size))
     return (
-        exp.select(*keys, exp.alias_(records, "records"), exp.alias_(size, "class_size"))
+        select(*keys, aliased(records, "records"), aliased(size, "class_size"))
         .from_(_renamed(table, quasi_identifiers, counting.subject).subquery("found"))
         .group_by(*keys)
     )
@@ -82,7 +93,7 @@ def classes(
 
 def weighted_classes(
     table: Relation, quasi_identifiers: Sequence[str], weight: str, counting: Counting = ROWS
-) -> exp.Query:
+) -> Query:
     """As `classes`, with `weight`: the sum of a column over the records that class_size counts.
 
     Combinations that are no class are left out.
@@ -93,24 +104,24 @@ def weighted_classes(
     if counting.subject is not None:
         raise ValueError("weights are of records, not of subjects")
     keys = _keys(quasi_identifiers)
-    total = exp.Sum(this=cast(exp.column("weight"), "DOUBLE"))
-    records = exp.alias_(exp.Count(this=exp.Star()), "records")
-    found = _renamed(table, quasi_identifiers, None).select(exp.alias_(column(weight), "weight"))
+    total = sum_of(cast(column("weight"), "DOUBLE"))
+    records = aliased(count_rows(), "records")
+    found = _renamed(table, quasi_identifiers, None).select(aliased(column(weight), "weight"))
     groups = (
-        exp.select(*keys, records, exp.alias_(total, "weight"))
+        select(*keys, records, aliased(total, "weight"))
         .from_(found.subquery("found"))
         .group_by(*keys)
     )
     if counting.null_policy == "wildcard":
         return _wildcards(groups.select(_cells(keys)), keys)
-    query = exp.select("*", exp.alias_(exp.column("records"), "class_size"))
+    query = select("*", aliased(column("records"), "class_size"))
     query = query.from_(groups.subquery("groups"))
     if counting.null_policy == "exclude":
         query = query.where(*(_known(key) for key in keys))
     return query
 
 
-def members(table: Relation, quasi_identifiers: Sequence[str], counting: Counting) -> exp.Query:
+def members(table: Relation, quasi_identifiers: Sequence[str], counting: Counting) -> Query:
     """A query of who is in which class: `subject`, `class_size`, one row for each such pair.
 
     A NULL subject is nobody and left out.
@@ -120,14 +131,11 @@ def members(table: Relation, quasi_identifiers: Sequence[str], counting: Countin
     """
     if counting.subject is None:
         raise ValueError("without a subject there are records, no members")
-    same = exp.and_(
-        *(
-            exp.NullSafeEQ(this=exp.column(key, "one"), expression=exp.column(key, "class"))
-            for key in _keys(quasi_identifiers)
-        )
+    same = all_of(
+        *(same_value(column(key, "one"), column(key, "class")) for key in _keys(quasi_identifiers))
     )
     return (
-        exp.select("one.subject", "class.class_size")
+        select(column("subject", "one"), column("class_size", "class"))
         .from_(_groups(table, quasi_identifiers, counting.subject).subquery("one"))
         .join(classes(table, quasi_identifiers, counting).subquery("class"), on=same)
         .where(_known("subject"))
@@ -141,39 +149,34 @@ def _keys(quasi_identifiers: Sequence[str]) -> list[str]:
     return [f"qi_{i}" for i in range(len(quasi_identifiers))]
 
 
-def _renamed(table: Relation, quasi_identifiers: Sequence[str], subject: str | None) -> exp.Select:
+def _renamed(table: Relation, quasi_identifiers: Sequence[str], subject: str | None) -> Select:
     """The columns that count, under names of our own that no name of the table can meet."""
     named = zip(quasi_identifiers, _keys(quasi_identifiers), strict=True)
-    query = exp.select(*(exp.alias_(column(name), key) for name, key in named))
+    query = select(*(aliased(column(name), key) for name, key in named))
     if subject is not None:
-        query = query.select(exp.alias_(column(subject), "subject"))
+        query = query.select(aliased(column(subject), "subject"))
     return query.from_(table.table)
 
 
-def _groups(table: Relation, quasi_identifiers: Sequence[str], subject: str | None) -> exp.Select:
+def _groups(table: Relation, quasi_identifiers: Sequence[str], subject: str | None) -> Select:
     """Distinct combinations, each for every subject if there is one, with their `records`."""
     keys = [*_keys(quasi_identifiers), *(["subject"] if subject is not None else [])]
     return (
-        exp.select(*keys, exp.alias_(exp.Count(this=exp.Star()), "records"))
+        select(*keys, aliased(count_rows(), "records"))
         .from_(_renamed(table, quasi_identifiers, subject).subquery("found"))
         .group_by(*keys)
     )
 
 
-def _wildcards(groups: exp.Select, keys: Sequence[str]) -> exp.Query:
-    return _as_query(step("privacy/wildcard_classes", {"groups": groups}, {"qi": keys}))
+def _wildcards(groups: Select, keys: Sequence[str]) -> Query:
+    return step("privacy/wildcard_classes", {"groups": groups}, {"qi": keys})
 
 
-def _cells(keys: Sequence[str]) -> exp.Expr:
+def _cells(keys: Sequence[str]) -> Expr:
     """A combination as one list, so that its places can be compared by number."""
-    texts = [cast(exp.column(key), "VARCHAR") for key in keys]
-    return exp.alias_(exp.Array(expressions=texts), "cells")
+    texts = [cast(column(key), "VARCHAR") for key in keys]
+    return aliased(list_of(*texts), "cells")
 
 
-def _known(name: str) -> exp.Expr:
-    return exp.Is(this=exp.column(name), expression=exp.null()).not_()
-
-
-def _as_query(tree: exp.Expr) -> exp.Query:
-    assert isinstance(tree, exp.Query)
-    return tree
+def _known(name: str) -> Expr:
+    return not_null(column(name))

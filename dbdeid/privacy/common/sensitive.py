@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator, model_validator
-from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
+from dbdeid.engine.expressions import Query
 from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
 from dbdeid.privacy.common.promise import Promise
 from dbdeid.privacy.common.shares import Shares, finite
@@ -144,7 +144,7 @@ class OfSensitive(Promise):
         """
         raise NotImplementedError
 
-    def measure(self, shares: Shares) -> exp.Expr:
+    def measure(self, shares: Shares) -> Query:
         """A query of one row and column: the worst value over all written classes.
 
         It is NULL for an empty table.

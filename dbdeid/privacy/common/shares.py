@@ -11,14 +11,38 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    any_of,
+    ascending,
+    case,
+    cast,
+    coalesce,
+    column,
+    count_distinct,
+    count_rows,
+    filtered,
+    function,
+    greatest_of,
+    is_null,
+    literal,
+    max_of,
+    not_,
+    null,
+    over,
+    row_number,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 
 CLOSE = 1e-9  # how much a measured number may exceed its limit by rounding
 
-Rows = Relation | exp.Query
+Rows = Relation | Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +63,9 @@ class Shares:
     nodes: Rows | None = None
 
     @property
-    def compared(self) -> exp.Query:
+    def compared(self) -> Query:
         """The query of the counts of each class beside those of the source: `sensitive_shares`."""
-        return _query(
-            step("privacy/sensitive_shares", {"held": self.held, "whole": self.of_source})
-        )
+        return step("privacy/sensitive_shares", {"held": self.held, "whole": self.of_source})
 
     @property
     def of_source(self) -> Rows:
@@ -64,7 +86,7 @@ def value_names(columns: Sequence[object]) -> list[str]:
 
 def members(
     table: Rows, quasi_identifiers: Sequence[str], columns: Sequence[str], subject: str | None
-) -> exp.Select:
+) -> Select:
     """A query of who is in which class: class, the sensitive columns and subject.
 
     Args:
@@ -74,30 +96,30 @@ def members(
         subject: the column that tells whose record it is, where subjects count.
     """
     keys = [column(name) for name in quasi_identifiers]
-    class_ = exp.Anonymous(this="row", expressions=keys)
+    class_ = function("row", *keys)
     named = zip(columns, value_names(columns), strict=True)
-    query = exp.select(exp.alias_(class_, "class") if keys else exp.alias_(exp.null(), "class"))
-    query = query.select(*(exp.alias_(column(c), name) for c, name in named))
+    query = select(aliased(class_, "class") if keys else aliased(null(), "class"))
+    query = query.select(*(aliased(column(c), name) for c, name in named))
     if subject is not None:
-        query = query.select(exp.alias_(column(subject), "subject"))
+        query = query.select(aliased(column(subject), "subject"))
     return query.from_(_from(table, "records"))
 
 
-def class_sizes(members: Rows, *, by_subject: bool) -> exp.Select:
+def class_sizes(members: Rows, *, by_subject: bool) -> Select:
     """A query of the classes: class, records and class_size.
 
     Args:
         members: one row for each record: class, and whose it is (`subject`) where they count.
         by_subject: the size is a number of distinct subjects.
     """
-    records = exp.alias_(exp.Count(this=exp.Star()), "records")
-    size = exp.alias_(_number(by_subject), "class_size")
-    return exp.select("class", records, size).from_(_from(members, "members")).group_by("class")
+    records = aliased(count_rows(), "records")
+    size = aliased(_number(by_subject), "class_size")
+    return select("class", records, size).from_(_from(members, "members")).group_by("class")
 
 
 def class_values(
     members: Rows, value: Sequence[str], *, by_subject: bool, nullable: Sequence[str] = ()
-) -> exp.Select:
+) -> Select:
     """A query of the values of each class as `Shares.held`.
 
     Args:
@@ -107,18 +129,23 @@ def class_values(
         nullable: those of them in which NULL is no value, but says that there is none; several
             together are none where one of these is.
     """
-    missing: exp.Expr = exp.false()
+    missing: Expr = literal(False)
     if nullable:
-        missing = exp.Is(this=column(nullable[0]), expression=exp.null())
+        missing = is_null(column(nullable[0]))
     counted = (
-        exp.select("class", as_value(value), exp.alias_(missing, "missing"))
-        .select(exp.alias_(_number(by_subject), "count"))
+        select("class", as_value(value), aliased(missing, "missing"))
+        .select(aliased(_number(by_subject), "count"))
         .from_(_entire(members, value, ["class"], nullable, by_subject=by_subject))
         .group_by("class", *map(column, value))
     )
     return (
-        exp.select("counted.class", "sizes.class_size AS size", "counted.value", "counted.count")
-        .select("counted.missing", exp.alias_(_known() if nullable else _size(), "known"))
+        select(
+            column("class", "counted"),
+            aliased(column("class_size", "sizes"), "size"),
+            column("value", "counted"),
+            column("count", "counted"),
+        )
+        .select("counted.missing", aliased(_known() if nullable else _size(), "known"))
         .from_(counted.subquery("counted"))
         .join(
             class_sizes(members, by_subject=by_subject).subquery("sizes"),
@@ -129,7 +156,7 @@ def class_values(
 
 def source_values(
     records: Rows, value: Sequence[str], *, by_subject: bool, nullable: Sequence[str] = ()
-) -> exp.Select:
+) -> Select:
     """A query of the values of the whole source: value, place, known and people.
 
     Args:
@@ -139,22 +166,22 @@ def source_values(
         by_subject: distinct subjects count.
         nullable: as above.
     """
-    order = [exp.Ordered(this=column(name), nulls_first=False) for name in value]
-    people = exp.select(_number(by_subject)).from_(_from(records, "everyone"))
-    place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    order = [ascending(column(name)) for name in value]
+    people = select(_number(by_subject)).from_(_from(records, "everyone"))
+    place = over(row_number(), order=order)
     return (
-        exp.select(
+        select(
             as_value(value),
-            exp.alias_(place, "place"),
-            exp.alias_(_number(by_subject), "known"),
-            exp.alias_(people.subquery(), "people"),
+            aliased(place, "place"),
+            aliased(_number(by_subject), "known"),
+            aliased(people.subquery(), "people"),
         )
         .from_(_entire(records, value, [], nullable, by_subject=by_subject))
         .group_by(*map(column, value))
     )
 
 
-def hierarchy_nodes(whole: Rows, hierarchies: Relation, name: str, release: str) -> exp.Query:
+def hierarchy_nodes(whole: Rows, hierarchies: Relation, name: str, release: str) -> Query:
     """A query of the hierarchy above each value of the source: place, level and node.
 
     Args:
@@ -164,22 +191,22 @@ def hierarchy_nodes(whole: Rows, hierarchies: Relation, name: str, release: str)
         name: the name of the column.
         release: the name of the release.
     """
-    rows = exp.select("level", "value", "label").from_(hierarchies.table)
-    rows = rows.where(column("hierarchy").eq(exp.Literal.string(name)), column("level") > 0)
+    rows = select("level", "value", "label").from_(hierarchies.table)
+    rows = rows.where(column("hierarchy").eq(literal(name)), column("level") > 0)
     if hierarchies.find("release"):
-        rows = rows.where(column("release").eq(exp.Literal.string(release)))
-    return _query(step("privacy/hierarchy_nodes", {"whole": whole, "hierarchy": rows}))
+        rows = rows.where(column("release").eq(literal(release)))
+    return step("privacy/hierarchy_nodes", {"whole": whole, "hierarchy": rows})
 
 
-def as_value(columns: Sequence[str]) -> exp.Expr:
+def as_value(columns: Sequence[str]) -> Expr:
     """The value of sensitive columns: that of the one, or of several together."""
-    one: exp.Expr = column(columns[0])
+    one: Expr = column(columns[0])
     if len(columns) > 1:
-        one = exp.Anonymous(this="row", expressions=[column(name) for name in columns])
-    return exp.alias_(one, "value")
+        one = function("row", *(column(name) for name in columns))
+    return aliased(one, "value")
 
 
-def as_label(value: str) -> exp.Expr:
+def as_label(value: str) -> Expr:
     """A single value as text."""
     return cast(column(value), "VARCHAR")
 
@@ -196,28 +223,28 @@ def within(found: float | None, limit: float) -> bool:
     return found is None or found <= limit + CLOSE * max(1.0, limit)
 
 
-def _number(by_subject: bool) -> exp.Expr:
+def _number(by_subject: bool) -> Expr:
     if not by_subject:
-        return exp.Count(this=exp.Star())
-    return exp.Count(this=exp.Distinct(expressions=[exp.column("subject")]))
+        return count_rows()
+    return count_distinct(column("subject"))
 
 
-def _size() -> exp.Column:
+def _size() -> Expr:
     return column("class_size", "sizes")
 
 
-def _known() -> exp.Expr:
+def _known() -> Expr:
     """How many of a class have a value, at least: who has one may also have a record without."""
 
-    def of_class(value: exp.Expr, chosen: exp.Expr) -> exp.Window:
-        counted = exp.Filter(this=value, expression=exp.Where(this=chosen))
-        return exp.Window(this=counted, partition_by=[column("class", "counted")])
+    def of_class(value: Expr, chosen: Expr) -> Expr:
+        counted = filtered(value, chosen)
+        return over(counted, by=[column("class", "counted")])
 
     missing, count = column("missing", "counted"), column("count", "counted")
-    absent = of_class(exp.Sum(this=count.copy()), missing.copy())
-    most = of_class(exp.Max(this=count.copy()), exp.Not(this=missing.copy()))
-    others = exp.Sub(this=_size(), expression=exp.func("coalesce", absent, exp.convert(0)))
-    return cast(exp.func("greatest", others, most), "BIGINT")
+    absent = of_class(sum_of(count.copy()), missing.copy())
+    most = of_class(max_of(count.copy()), not_(missing.copy()))
+    others = _size() - coalesce(absent, literal(0))
+    return cast(greatest_of(others, most), "BIGINT")
 
 
 def _entire(
@@ -227,31 +254,24 @@ def _entire(
     nullable: Sequence[str],
     *,
     by_subject: bool,
-) -> exp.Expr:
+) -> Expr:
     """The rows, where all parts of a value are NULL as soon as one says that there is none.
 
     Else those without one would be told apart by the parts that they have, and look diverse.
     """
     if not nullable or len(value) == 1:
         return _from(rows, "rows")
-    absent = exp.or_(
-        *(exp.Is(this=column(name, "rows"), expression=exp.null()) for name in nullable)
-    )
+    absent = any_of(*(is_null(column(name, "rows")) for name in nullable))
     parts = (
-        exp.alias_(exp.Case().when(absent.copy(), exp.null()).else_(column(name, "rows")), name)
+        aliased(case((absent.copy(), null()), otherwise=column(name, "rows")), name)
         for name in value
     )
     others = [*kept, *(["subject"] if by_subject else [])]
-    query = exp.select(*(column(name, "rows") for name in others), *parts)
+    query = select(*(column(name, "rows") for name in others), *parts)
     return query.from_(_from(rows, "rows")).subquery("entire")
 
 
-def _from(rows: Rows, alias: str) -> exp.Expr:
+def _from(rows: Rows, alias: str) -> Expr:
     if isinstance(rows, Relation):
-        return exp.alias_(rows.table, alias, table=True)
+        return rows.aliased(alias)
     return rows.copy().subquery(alias)
-
-
-def _query(tree: exp.Expr) -> exp.Query:
-    assert isinstance(tree, exp.Query)
-    return tree

@@ -11,10 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject, plain
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_distinct,
+    count_rows,
+    literal,
+    min_of,
+    not_null,
+    over,
+    row_number,
+    same_value,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.counting import ROWS, Counting, classes
@@ -115,9 +131,9 @@ def measure(
         Step("deid_sensitive_values", step("privacy/risk/sensitive_values", {"found": found}))
     )
     number, total, least = session.row(
-        exp.select(exp.Count(this=exp.Star()), "sum(people)::BIGINT", "min(people)").from_(
-            values.table
-        )
+        select(
+            count_rows(), cast(sum_of(column("people")), "BIGINT"), min_of(column("people"))
+        ).from_(values.table)
     )
     people = total if counting.subject is None else _subjects(session, table, counting.subject)
     numbered = session.run(
@@ -150,59 +166,59 @@ def measure(
 # -- parts ---------------------------------------------------------------------------------
 
 
-def _numbered(table: Relation, quasi_identifiers: Sequence[str], counting: Counting) -> exp.Query:
+def _numbered(table: Relation, quasi_identifiers: Sequence[str], counting: Counting) -> Query:
     """The classes of the table, numbered; combinations that are no class are left out."""
-    number = exp.Window(this=exp.RowNumber())
+    number = over(row_number())
     found = classes(table, quasi_identifiers, counting).subquery("found")
-    known = exp.Is(this=exp.column("class_size"), expression=exp.null()).not_()
-    return exp.select(exp.alias_(number, "class"), "*").from_(found).where(known)
+    known = not_null(column("class_size"))
+    return select(aliased(number, "class"), "*").from_(found).where(known)
 
 
-def _shares(numbered: Relation, together: exp.Query, values: Relation, keys: int) -> exp.Query:
+def _shares(numbered: Relation, together: Query, values: Relation, keys: int) -> Query:
     """How many members of each class have each value."""
-    same = exp.and_(
+    same = all_of(
         *(
-            exp.NullSafeEQ(
-                this=exp.column(f"qi_{i}", "held"), expression=exp.column(f"qi_{i}", "numbered")
-            )
+            same_value(column(f"qi_{i}", "held"), column(f"qi_{i}", "numbered"))
             for i in range(keys)
         ),
-        exp.GT(this=exp.column("class_size", "held"), expression=exp.Literal.number(0)),
+        column("class_size", "held") > literal(0),
     )
-    value = exp.NullSafeEQ(
-        this=exp.column(f"qi_{keys}", "held"), expression=exp.column("value", "known")
-    )
+    value = same_value(column(f"qi_{keys}", "held"), column("value", "known"))
     return (
-        exp.select(
-            "numbered.class",
-            "numbered.class_size",
-            exp.alias_(exp.column("class_size", "held"), "holders"),
-            "known.position",
-            "known.people",
+        select(
+            column("class", "numbered"),
+            column("class_size", "numbered"),
+            aliased(column("class_size", "held"), "holders"),
+            column("position", "known"),
+            column("people", "known"),
         )
-        .from_(exp.alias_(numbered.table, "numbered", table=True))
+        .from_(numbered.aliased("numbered"))
         .join(together.subquery("held"), on=same)
-        .join(exp.alias_(values.table, "known", table=True), on=value)
+        .join(values.aliased("known"), on=value)
     )
 
 
-def _distance(shares: Relation, told: Relation, values: Relation, *, ordered: bool) -> exp.Expr:
+def _distance(shares: Relation, told: Relation, values: Relation, *, ordered: bool) -> Expr:
     """The query of the greatest distance, as it is of a model."""
-    whole = exp.select("position AS place", "people AS known").from_(values.table)
-    all_ = exp.select("sum(people) AS total", "count(*) AS domain").from_(values.table)
+    whole = select(aliased(column("position"), "place"), aliased(column("people"), "known")).from_(
+        values.table
+    )
+    all_ = select(
+        aliased(sum_of(column("people")), "total"), aliased(count_rows(), "domain")
+    ).from_(values.table)
     compared = (
-        exp.select(
-            "shares.class",
-            "shares.holders AS count",
-            "told.total AS pairs",
-            "shares.position AS place",
-            "shares.people AS known",
-            "whole.total",
-            "whole.domain",
+        select(
+            column("class", "shares"),
+            aliased(column("holders", "shares"), "count"),
+            aliased(column("total", "told"), "pairs"),
+            aliased(column("position", "shares"), "place"),
+            aliased(column("people", "shares"), "known"),
+            column("total", "whole"),
+            column("domain", "whole"),
         )
-        .from_(exp.alias_(shares.table, "shares", table=True))
+        .from_(shares.aliased("shares"))
         .join(
-            exp.alias_(told.table, "told", table=True),
+            told.aliased("told"),
             on=column("class", "told").eq(column("class", "shares")),
         )
         .join(all_.subquery("whole"), join_type="cross")
@@ -213,8 +229,8 @@ def _distance(shares: Relation, told: Relation, values: Relation, *, ordered: bo
 
 
 def _subjects(session: Session, table: Relation, subject: str) -> int:
-    people = exp.Count(this=exp.Distinct(expressions=[column(subject)]))
-    return int(session.row(exp.select(people).from_(table.table))[0])
+    people = count_distinct(column(subject))
+    return int(session.row(select(people).from_(table.table))[0])
 
 
 def _disclosure(

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject, plain
+from dbdeid.engine.expressions import select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy.common.counting import ROWS, Counting, weighted_classes
@@ -61,7 +60,7 @@ def measure(
     """
     found = weighted_classes(table, quasi_identifiers, weight, counting)
     rows = session.arrays(
-        exp.select("records", "class_size", "weight").from_(found.subquery("weighted"))
+        select("records", "class_size", "weight").from_(found.subquery("weighted"))
     )
     return summary(
         rows["records"].astype("int64"),

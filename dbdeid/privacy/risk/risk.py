@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject, plain
-from dbdeid.engine.relation import Relation, cast
+from dbdeid.engine.expressions import cast, column, not_null, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.counting import ROWS, Counting, NullPolicy, classes, members
@@ -109,9 +108,9 @@ def smallest(
 ) -> tuple[SmallClass, ...]:
     """The smallest classes of a table with their values, at most so many."""
     keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
-    known = exp.Is(this=exp.column("class_size"), expression=exp.null()).not_()
+    known = not_null(column("class_size"))
     query = (
-        exp.select("class_size", "records", *(cast(exp.column(key), "VARCHAR") for key in keys))
+        select("class_size", "records", *(cast(column(key), "VARCHAR") for key in keys))
         .from_(classes(table, quasi_identifiers, counting).subquery("classes"))
         .where(known)
         .order_by("class_size", *keys)

@@ -15,9 +15,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject, plain
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    ascending,
+    case,
+    column,
+    dense_rank,
+    is_null,
+    literal,
+    over,
+    select,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.privacy.common.counting import ROWS, Counting, classes
@@ -73,7 +83,7 @@ def measure(
         raise ValueError("special uniques are records of classes that do not overlap")
     keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
     found = session.arrays(
-        exp.select(*(exp.alias_(_number(key, counting), key) for key in keys), "records").from_(
+        select(*(aliased(_number(key, counting), key) for key in keys), "records").from_(
             classes(table, quasi_identifiers).subquery("classes")
         )
     )
@@ -81,14 +91,14 @@ def measure(
     return summary(codes, found["records"].astype(np.int64), largest_set, sampling_fraction)
 
 
-def _number(key: str, counting: Counting) -> exp.Expr:
+def _number(key: str, counting: Counting) -> Expr:
     """The number of a value in its column, -1 where it equals nothing."""
-    order = exp.Order(expressions=[exp.Ordered(this=exp.column(key))])
-    number = exp.Window(this=exp.DenseRank(), order=order)
+    order = [ascending(column(key))]
+    number = over(dense_rank(), order=order)
     if counting.null_policy != "exclude":
         return number
-    unknown = exp.Is(this=exp.column(key), expression=exp.null())
-    return exp.Case().when(unknown, exp.Literal.number(-1)).else_(number)
+    unknown = is_null(column(key))
+    return case((unknown, literal(-1)), otherwise=number)
 
 
 def summary(

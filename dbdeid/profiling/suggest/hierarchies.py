@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.data import shelf
 from dbdeid.data.json import Json
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.expressions import aliased, cast, column, count_rows, not_null, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.profiling.detect import DetectedColumn, Kind
@@ -79,12 +78,12 @@ def values_of(session: Session, table: Relation, found: DetectedColumn) -> list[
     """The values of a column as text with their records, the most frequent first."""
     value = cast(column(found.name), "VARCHAR")
     counted = (
-        exp.select(exp.alias_(value, "value"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+        select(aliased(value, "value"), aliased(count_rows(), "n"))
         .from_(table.table)
-        .where(exp.not_(column(found.name).is_(exp.null())))
+        .where(not_null(column(found.name)))
         .group_by("1")
     )
-    ordered = exp.select("value", "n").from_(counted.subquery("counted"))
+    ordered = select("value", "n").from_(counted.subquery("counted"))
     return [(str(v), int(n)) for v, n in session.rows(ordered.order_by("n DESC", "value"))]
 
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    column,
+    count_rows,
+    function,
+    literal,
+    max_of,
+    min_of,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.profiling.detect import DetectedColumn
@@ -82,16 +93,16 @@ def uniqueness(
     """
     if not quasi_identifiers:
         return None
-    key = exp.func("HASH", *(column(f.name) for f in quasi_identifiers))
-    kept: list[exp.Expr] = [exp.alias_(key, "class")]
+    key = function("hash", *(column(f.name) for f in quasi_identifiers))
+    kept: list[Expr] = [aliased(key, "class")]
     if subject is not None:
-        kept.append(exp.alias_(column(subject.name), "who"))
-    kept += [exp.alias_(column(f.name), f"value_{place}") for place, f in enumerate(open_ones)]
-    query = exp.select(*kept).from_(table.table)
+        kept.append(aliased(column(subject.name), "who"))
+    kept += [aliased(column(f.name), f"value_{place}") for place, f in enumerate(open_ones)]
+    query = select(*kept).from_(table.table)
     every = -(-quasi_identifiers[0].records // MOST_RECORDS)
     if every > 1:
-        rest = exp.Mod(this=key.copy(), expression=exp.convert(every))
-        query = query.where(exp.EQ(this=rest, expression=exp.convert(0)))
+        rest = key.copy() % literal(every)
+        query = query.where(rest.eq(literal(0)))
     staged = session.run(Step("deid_draft_classes", query))
     who = None if subject is None else column("who")
     names = [["class"], *(["class", f"value_{place}"] for place in range(len(open_ones)))]
@@ -102,27 +113,25 @@ def uniqueness(
     return Uniqueness(alone.get(0, 0.0), joined)
 
 
-def _telling(groups: Sequence[exp.Select]) -> exp.Expr:
+def _telling(groups: Sequence[Select]) -> Expr:
     # one statement for all columns: to write it takes longer than to run it
     return step(
         "profiling/telling",
-        {"rel": exp.union(*groups, distinct=False) if len(groups) > 1 else groups[0]},
+        {"rel": union_all(*groups) if len(groups) > 1 else groups[0]},
     )
 
 
-def _group(
-    table: exp.Table, place: int, names: Sequence[str], who: exp.Column | None
-) -> exp.Select:
+def _group(table: Expr, place: int, names: Sequence[str], who: Expr | None) -> Select:
     """The different values of some columns, with their records, and the first and last owner."""
-    n = exp.Count(this=exp.Star())
-    first: exp.Expr = exp.convert(1) if who is None else exp.Min(this=who.copy())
-    last: exp.Expr = n.copy() if who is None else exp.Max(this=who.copy())
+    n = count_rows()
+    first: Expr = literal(1) if who is None else min_of(who.copy())
+    last: Expr = n.copy() if who is None else max_of(who.copy())
     return (
-        exp.select(
-            exp.alias_(exp.convert(place), "place"),
-            exp.alias_(n, "n"),
-            exp.alias_(first, "first_one"),
-            exp.alias_(last, "last_one"),
+        select(
+            aliased(literal(place), "place"),
+            aliased(n, "n"),
+            aliased(first, "first_one"),
+            aliased(last, "last_one"),
         )
         .from_(table.copy())
         .group_by(*(column(name) for name in names))

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from sqlglot import exp
-
 from dbdeid.data.hierarchy import TOP
 from dbdeid.data.json import Json, JsonObject
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column, count_where
+from dbdeid.engine.expressions import cast, column, count_where, literal, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.profiling import column_names as names
 from dbdeid.profiling.date_precision import date_differences
@@ -338,8 +337,8 @@ def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
 def _has_top(session: Session, table: Relation, found: DetectedColumn) -> bool:
     if found.column.family not in ("text", "enum"):
         return False
-    same = exp.EQ(this=cast(column(found.name), "VARCHAR"), expression=exp.convert(TOP))
-    return bool(session.row(exp.select(count_where(same)).from_(table.table))[0])
+    same = cast(column(found.name), "VARCHAR").eq(literal(TOP))
+    return bool(session.row(select(count_where(same)).from_(table.table))[0])
 
 
 def _diversified(some: Sequence[Proposal]) -> Iterator[Proposal]:

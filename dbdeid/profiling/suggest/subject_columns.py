@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import column, count_rows, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.profiling.detect import DetectedColumn, Kind, subject_candidates
 
@@ -35,6 +34,6 @@ def same(session: Session, table: Relation, one: DetectedColumn, other: Detected
     """Whether two columns tell the same apart: each value of one goes with one of the other."""
     if one.distinct != other.distinct:
         return False
-    pairs = exp.select(column(one.name), column(other.name)).distinct().from_(table.table)
-    counted = exp.select(exp.Count(this=exp.Star())).from_(pairs.subquery("pairs"))
+    pairs = select(column(one.name), column(other.name)).distinct().from_(table.table)
+    counted = select(count_rows()).from_(pairs.subquery("pairs"))
     return int(session.row(counted)[0]) == one.distinct

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.data.source_files import EVERY_LINE, is_text
+from dbdeid.engine.expressions import (
+    Expr,
+    column,
+    count_of,
+    count_where,
+    function,
+    literal,
+    select,
+    table_function,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, column, count_where, identifier
+from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 
 _COMMA = r"[-+]?([0-9]+|[0-9]{1,3}([. ][0-9]{3})+),[0-9]+"
@@ -70,20 +78,19 @@ def _looked_at(
     session: Session, path: Path, some: Sequence[Column]
 ) -> tuple[bool, list[tuple[int, ...]]]:
     """Whether semicolons separate cells; of each column, how many cells are written how."""
-    place = exp.Literal.string(str(path))
-    sniffed = exp.Table(this=exp.Anonymous(this="sniff_csv", expressions=[place]))
-    delimiter = session.row(exp.select("Delimiter").from_(sniffed))[0]
-    options = {"all_varchar": exp.true(), **EVERY_LINE}
-    given = [exp.EQ(this=identifier(key), expression=v.copy()) for key, v in options.items()]
-    rows = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[place.copy(), *given]))
-    counts: list[exp.Expr] = []
+    place = literal(str(path))
+    sniffed = table_function("sniff_csv", place)
+    delimiter = session.row(select("Delimiter").from_(sniffed))[0]
+    options = {"all_varchar": literal(True), **EVERY_LINE}
+    rows = table_function("read_csv", place.copy(), **options)
+    counts: list[Expr] = []
     for c in some:
-        text = exp.Trim(this=column(c.name))
-        counts.append(exp.Count(this=column(c.name)))
+        text = function("trim", column(c.name))
+        counts.append(count_of(column(c.name)))
         counts += [
-            count_where(exp.func("regexp_full_match", text.copy(), exp.Literal.string(one)))
+            count_where(function("regexp_full_match", text.copy(), literal(one)))
             for one in _PATTERNS
         ]
-    found = [int(n) for n in session.row(exp.select(*counts).from_(rows))]
+    found = [int(n) for n in session.row(select(*counts).from_(rows))]
     width = 1 + len(_PATTERNS)
     return delimiter == ";", [tuple(found[i : i + width]) for i in range(0, len(found), width)]

@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.data.source_files import TEXT_FILES
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    cast,
+    column,
+    count_of,
+    count_where,
+    literal,
+    select,
+    table_function,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, cast, column, count_where
+from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 
 TWO_DIGITS = "read from two-digit years, of which 00 to 68 are taken for 2000 to 2068"
@@ -20,7 +29,7 @@ _MEND = (
 
 
 def of_other_centuries(
-    session: Session, rows: exp.Query, columns: Sequence[Column], path: Path | None
+    session: Session, rows: Query, columns: Sequence[Column], path: Path | None
 ) -> dict[str, str]:
     """What makes dates of columns doubtful, by name, as clauses without any value.
 
@@ -34,12 +43,12 @@ def of_other_centuries(
     if not dated:
         return {}
     tomorrow = date.today() + timedelta(days=1)  # it is later already elsewhere
-    last = cast(exp.Literal.string(tomorrow.isoformat()), "DATE")
-    counts: list[exp.Expr] = []
+    last = cast(literal(tomorrow.isoformat()), "DATE")
+    counts: list[Expr] = []
     for c in dated:
-        after = exp.GT(this=cast(column(c.name, "source"), "DATE"), expression=last.copy())
-        counts += [exp.Count(this=column(c.name, "source")), count_where(after)]
-    counted = session.row(exp.select(*counts).from_(rows.copy().subquery("source")))
+        after = cast(column(c.name, "source"), "DATE") > last.copy()
+        counts += [count_of(column(c.name, "source")), count_where(after)]
+    counted = session.row(select(*counts).from_(rows.copy().subquery("source")))
     short = _two_digits(session, path)
     told = {}
     for c, known, later in zip(dated, counted[::2], counted[1::2], strict=True):
@@ -57,8 +66,8 @@ def _two_digits(session: Session, path: Path | None) -> dict[str, bool]:
     none = {"date": False, "timestamp": False}
     if path is None or not path.name.lower().endswith(TEXT_FILES):
         return none
-    sniffed = exp.Anonymous(this="sniff_csv", expressions=[exp.Literal.string(str(path))])
-    query = exp.select("DateFormat", "TimestampFormat").from_(exp.Table(this=sniffed))
+    sniffed = table_function("sniff_csv", literal(str(path)))
+    query = select("DateFormat", "TimestampFormat").from_(sniffed)
     try:
         forms = session.row(query)
     except EngineError:  # the rows were read in another way: only what lies after today is told

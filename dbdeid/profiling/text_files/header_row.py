@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlglot import exp
-
 from dbdeid.data.source_files import is_text
-from dbdeid.engine.relation import Relation, cast, column, count_where
+from dbdeid.engine.expressions import cast, column, count_where, literal, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError
@@ -56,8 +55,8 @@ def require_header(session: Session, staged: Relation, source: Path) -> None:
 
 def _own(session: Session, staged: Relation) -> int:
     """How many columns hold their own name as a value."""
-    same = (cast(column(name), "VARCHAR").eq(exp.Literal.string(name)) for name in staged.names)
-    return sum(map(bool, session.row(exp.select(*map(count_where, same)).from_(staged.table))))
+    same = (cast(column(name), "VARCHAR").eq(literal(name)) for name in staged.names)
+    return sum(map(bool, session.row(select(*map(count_where, same)).from_(staged.table))))
 
 
 def _of_persons(session: Session, staged: Relation) -> int:

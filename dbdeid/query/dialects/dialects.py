@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.dialects import postgres, spark
@@ -39,6 +39,15 @@ _COMMON = (
     *(exp.Sign, exp.Length, exp.Replace, exp.Array, exp.Explode),
     *(exp.Escape, exp.Interval, exp.StrPosition),
 )
+
+
+def unplaced(query: exp.Select) -> exp.Select:
+    """The query with tables named as if they were alone."""
+    plain = query.copy()
+    for table in plain.find_all(exp.Table):
+        table.set("catalog", None)
+        table.set("db", None)
+    return plain
 
 
 def transpiled(query: exp.Expr, dialect: Dialect, *, pretty: bool = True) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, identifier
+from dbdeid.engine.expressions import identifier
+from dbdeid.engine.relation import Relation
 
 
 @dataclass

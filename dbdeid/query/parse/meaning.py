@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
+from dbdeid.engine.expressions import column
 from dbdeid.engine.relation import Column
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -128,3 +129,11 @@ def source_type(source: Column) -> exp.DataType:
     """The type in which a column's values are answered; ENUM as the text it holds."""
     name = "VARCHAR" if source.family == "enum" else source.type
     return exp.DataType.build(name, dialect="duckdb")
+
+
+def typed(held: Column, table: str | None = None) -> exp.Column:
+    """A reference to a column that knows its type; ENUM as the text it holds."""
+    reference = column(held.name, table)
+    if held.family != "other":
+        reference.type = source_type(held)
+    return reference

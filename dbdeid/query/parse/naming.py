@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.sqltext import sql
 from dbdeid.query.parse.expressions import bare
 

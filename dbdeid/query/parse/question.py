@@ -12,7 +12,8 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import column
+from dbdeid.engine.relation import Relation
 
 Kind = Literal["count", "sum", "avg", "min", "max", "distinct"]
 

@@ -11,7 +11,7 @@ from math import isfinite
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import column
 from dbdeid.query.parse.aliases import AGGREGATES, Item, expanded, has_aggregate, read_item
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import (

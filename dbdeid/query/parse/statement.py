@@ -100,6 +100,36 @@ def _refuse_large(root: exp.Expr) -> None:
             pending.append((child, depth + (not chained), length + chained))
 
 
+def plain_names(text: str) -> list[str]:
+    """The plain names of tables that a query reads, each once, in the order of the text.
+
+    Raises:
+        DataError: as for `statement`.
+    """
+    found: dict[str, str] = {}
+    for table in statement(text).find_all(exp.Table, bfs=False):
+        plain = len(table.parts) == 1 and isinstance(table.this, exp.Identifier)
+        if plain and not _is_common(table):
+            found.setdefault(table.name.lower(), table.name)
+    return list(found.values())
+
+
+def _is_common(table: exp.Table) -> bool:
+    """Whether a name is that of a common table expression that can be seen from where it stands."""
+    inside: set[int] = {id(table)}
+    node: exp.Expr | None = table.parent
+    while node is not None:
+        inside.add(id(node))
+        given = node.args.get("with_")
+        for term in given.expressions if given is not None else ():
+            if id(term) in inside:
+                break  # its own body, and those of earlier ones, see only what is before them
+            if term.alias.lower() == table.name.lower():
+                return True
+        node = node.parent
+    return False
+
+
 def _too_long() -> DataError:
     return refused("the query is too long", "ask several shorter queries")
 

@@ -14,10 +14,12 @@ from itertools import count
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, identifier, typed
+from dbdeid.engine.expressions import identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.query.parse.aliases import Item, expanded, read_item
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import Named, Range, Scope, bare, refused
+from dbdeid.query.parse.meaning import typed
 from dbdeid.query.parse.question import Join
 from dbdeid.query.parse.statement import only, within
 

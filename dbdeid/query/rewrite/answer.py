@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.errors import DataError

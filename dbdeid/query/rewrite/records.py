@@ -18,11 +18,12 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier, typed
+from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
-from dbdeid.query.parse.meaning import source_type
+from dbdeid.query.parse.meaning import source_type, typed
 from dbdeid.query.parse.question import Join, Question, key_name, replaced
 from dbdeid.query.rewrite.shares import (
     Part,

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables

@@ -11,7 +11,8 @@ from functools import reduce
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import NUMBERS, Column, Relation, column, identifier
+from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.query.parse.question import Join, replaced
 from dbdeid.query.rewrite.spread import INFINITE, LEAF, VALUE, Spread, refusal
 

@@ -19,8 +19,9 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, column, identifier
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.expressions import column, identifier, union_all
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.meaning import source_type
 from dbdeid.query.rewrite.scale import Cut, Scale, cuts, scale_of
 
@@ -117,7 +118,7 @@ def leaves(found: Relation, used: Spread) -> exp.Query:
         parts.append(_cells(found, used, used.scale, used.cuts))
         if not used.scale.stepped:
             parts += [_point(found, used, used.scale, cut) for cut in used.cuts]
-    return all_rows(parts)
+    return union_all(*parts)
 
 
 def _missing(found: Relation, used: Spread) -> exp.Select:
@@ -281,7 +282,7 @@ def _cell_table(scale: Scale, starts: Sequence[Cut]) -> exp.Expr:
         )
         for low, high in pairwise((None, *starts, None))
     ]
-    return all_rows(rows).subquery(identifier("cells"), copy=False)
+    return union_all(*rows).subquery(identifier("cells"), copy=False)
 
 
 def _constant(cut: Cut | None) -> exp.Expr:

@@ -18,7 +18,7 @@ from random import Random
 
 from sqlglot import exp
 
-from dbdeid.engine.relation import column
+from dbdeid.engine.expressions import column
 
 Value = bool | int | Decimal | date | datetime | str
 # The ends of ranges are told to so many digits of the extent of their domain.
@@ -146,6 +146,23 @@ def _at(domain: Span | Period, share: float) -> exp.Expr:
     negative = written.startswith("-")
     found = exp.Literal.number(written.removeprefix("-"))
     return exp.Neg(this=found) if negative else found
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The ends of a range, as they are written."""
+
+    low: str
+    high: str
+
+
+def conditions(query: exp.Select) -> Iterator[tuple[str, Between | Sequence[str]]]:
+    """What a drawn query asks of each column: a range of its values, or some of them."""
+    for node in query.find_all(exp.Between, exp.In):
+        if isinstance(node, exp.Between):
+            yield node.this.name, Between(node.args["low"].name, node.args["high"].name)
+        else:
+            yield node.this.name, [value.name for value in node.expressions]
 
 
 @dataclass(frozen=True, slots=True)

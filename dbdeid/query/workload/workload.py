@@ -8,8 +8,9 @@ from time import perf_counter
 
 from sqlglot import exp
 
+from dbdeid.engine.expressions import column, identifier
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable

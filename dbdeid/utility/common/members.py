@@ -10,9 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    function,
+    literal,
+    over,
+    row_number,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 
 MEMBERS = "deid_measured_members"
@@ -28,7 +43,7 @@ class Members:
         quasi_identifiers: their names, in that order.
     """
 
-    query: exp.Select
+    query: Select
     quasi_identifiers: tuple[str, ...]
 
 
@@ -50,31 +65,29 @@ class Crosswalk:
     def members(self) -> Members:
         """The records of the source by class."""
         pairs = [self._cells(name) for name in self.quasi_identifiers]
-        classes = (exp.alias_(label, f"class_{i}") for i, (_, label) in enumerate(pairs))
-        values = (exp.alias_(value, f"value_{i}") for i, (value, _) in enumerate(pairs))
-        query = exp.select(*classes, *values, "records").from_(self.relation.table)
+        classes = (aliased(label, f"class_{i}") for i, (_, label) in enumerate(pairs))
+        values = (aliased(value, f"value_{i}") for i, (value, _) in enumerate(pairs))
+        query = select(*classes, *values, "records").from_(self.relation.table)
         return Members(query, self.quasi_identifiers)
 
-    def pairs(self, name: str) -> exp.Select:
+    def pairs(self, name: str) -> Select:
         """The rows `value`, `label`, `records` of a quasi-identifier; pairs may repeat."""
         value, label = self._cells(name)
-        picked = (exp.alias_(value, "value"), exp.alias_(label, "label"), "records")
-        return exp.select(*picked).from_(self.relation.table)
+        picked = (aliased(value, "value"), aliased(label, "label"), "records")
+        return select(*picked).from_(self.relation.table)
 
-    def _cells(self, name: str) -> tuple[exp.Expr, exp.Expr]:
+    def _cells(self, name: str) -> tuple[Expr, Expr]:
         return (
             _element("source", self.quasi_identifiers.index(name)),
             _element("record", self.released.index(name)),
         )
 
 
-def _element(list_: str, place: int) -> exp.Expr:
-    return exp.func("LIST_EXTRACT", exp.column(list_), exp.convert(place + 1))
+def _element(list_: str, place: int) -> Expr:
+    return function("list_extract", column(list_), literal(place + 1))
 
 
-def members_of_transformation(
-    tuples: Relation, labels: Mapping[str, Relation | exp.Query]
-) -> Members:
+def members_of_transformation(tuples: Relation, labels: Mapping[str, Relation | Query]) -> Members:
     """The records of the source by class where one transformation is of all of them.
 
     Args:
@@ -82,15 +95,15 @@ def members_of_transformation(
             tuples may repeat.
         labels: of each quasi-identifier, in that order, the `label` of each `code`.
     """
-    query = exp.select().from_(exp.alias_(tuples.table, "tuples", table=True))
+    query = select().from_(tuples.aliased("tuples"))
     for i, meant in enumerate(labels.values()):
-        table = meant.subquery() if isinstance(meant, exp.Query) else meant.table
-        same = exp.column("code", f"l{i}").eq(exp.column(f"q{i}", "tuples"))
-        query = query.join(exp.alias_(table, f"l{i}", table=True), on=same).select(
-            exp.alias_(exp.column("label", f"l{i}"), f"class_{i}"),
-            exp.alias_(exp.column(f"q{i}", "tuples"), f"value_{i}"),
+        table = meant.subquery() if isinstance(meant, Query) else meant.table
+        same = column("code", f"l{i}").eq(column(f"q{i}", "tuples"))
+        query = query.join(aliased(table, f"l{i}"), on=same).select(
+            aliased(column("label", f"l{i}"), f"class_{i}"),
+            aliased(column(f"q{i}", "tuples"), f"value_{i}"),
         )
-    return Members(query.select(exp.column("records", "tuples")), tuple(labels))
+    return Members(query.select(column("records", "tuples")), tuple(labels))
 
 
 def stage_members(session: Session, released: Relation, members: Members) -> Relation:
@@ -106,33 +119,29 @@ def stage_members(session: Session, released: Relation, members: Members) -> Rel
     names = members.quasi_identifiers
     texts = [cast(column(name, "released"), "VARCHAR") for name in names]
     written = (
-        exp.select(
-            *(exp.alias_(text, f"class_{i}") for i, text in enumerate(texts)),
-            exp.alias_(exp.Count(this=exp.Star()), "records"),
-            exp.alias_(exp.Window(this=exp.RowNumber()), "number"),
+        select(
+            *(aliased(text, f"class_{i}") for i, text in enumerate(texts)),
+            aliased(count_rows(), "records"),
+            aliased(over(row_number()), "number"),
         )
-        .from_(exp.alias_(released.table, "released", table=True))
+        .from_(released.aliased("released"))
         .group_by(*(text.copy() for text in texts))
     )
     same = (
-        exp.NullSafeEQ(
-            this=exp.column(f"class_{i}", "members"),
-            expression=exp.column(f"class_{i}", "written"),
-        )
+        same_value(column(f"class_{i}", "members"), column(f"class_{i}", "written"))
         for i in range(len(names))
     )
     number, records = (
-        exp.func("COALESCE", exp.column(name, "written"), exp.convert(0))
-        for name in ("number", "records")
+        coalesce(column(name, "written"), literal(0)) for name in ("number", "records")
     )
     query = (
-        exp.select(
-            exp.alias_(number, "class"),
-            *(exp.column(f"value_{i}", "members") for i in range(len(names))),
-            exp.column("records", "members"),
-            exp.alias_(records, "released"),
+        select(
+            aliased(number, "class"),
+            *(column(f"value_{i}", "members") for i in range(len(names))),
+            column("records", "members"),
+            aliased(records, "released"),
         )
         .from_(members.query.subquery("members"))
-        .join(written.subquery("written"), on=exp.and_(*same), join_type="left")
+        .join(written.subquery("written"), on=all_of(*same), join_type="left")
     )
     return session.run(Step(MEMBERS, query))

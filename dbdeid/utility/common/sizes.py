@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_rows,
+    literal,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Relation
 
-from dbdeid.engine.relation import Relation, cast, column
-
-Sizes = Mapping[str, Relation | exp.Query]
+Sizes = Mapping[str, Relation | Query]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +31,7 @@ class SizedClasses:
         domain: tuples of the whole domain.
     """
 
-    query: exp.Select
+    query: Select
     domain: float
 
 
@@ -34,15 +44,15 @@ def sized_classes(released: Relation, sizes: Sizes, domain: float) -> SizedClass
         domain: tuples of the whole domain.
     """
     query, found = classes_of(released, sizes)
-    size: exp.Expr = exp.convert(1.0)
+    size: Expr = literal(1.0)
     for one in found:
-        size = exp.Mul(this=size, expression=one)
-    return SizedClasses(query.select(exp.alias_(size, "size")), domain)
+        size = size * one
+    return SizedClasses(query.select(aliased(size, "size")), domain)
 
 
 def classes_of(
-    released: Relation, sizes: Sizes, parts: Sequence[exp.Expr] = ()
-) -> tuple[exp.Select, list[exp.Column]]:
+    released: Relation, sizes: Sizes, parts: Sequence[Expr] = ()
+) -> tuple[Select, list[Expr]]:
     """The `records` of each class, and where in that query the size of each released value is.
 
     Args:
@@ -52,21 +62,19 @@ def classes_of(
             as `class.<part>`.
     """
     texts = [
-        exp.alias_(cast(column(name, "released"), "VARCHAR"), f"qi_{i}")
+        aliased(cast(column(name, "released"), "VARCHAR"), f"qi_{i}")
         for i, name in enumerate(sizes)
     ]
     shared = [*texts, *parts]
     classes = (
-        exp.select(*shared, exp.alias_(exp.Count(this=exp.Star()), "records"))
-        .from_(exp.alias_(released.table, "released", table=True))
+        select(*shared, aliased(count_rows(), "records"))
+        .from_(released.aliased("released"))
         .group_by(*(part.unalias().copy() for part in shared))
     )
-    query = exp.select(exp.column("records", "class")).from_(classes.subquery("class"))
+    query = select(column("records", "class")).from_(classes.subquery("class"))
     for i, labels in enumerate(sizes.values()):
-        same = exp.NullSafeEQ(
-            this=exp.column(f"qi_{i}", "class"), expression=exp.column("label", f"l{i}")
-        )
+        same = same_value(column(f"qi_{i}", "class"), column("label", f"l{i}"))
         # left: a label without a size must not be left out
-        table = labels.subquery() if isinstance(labels, exp.Query) else labels.table
-        query = query.join(exp.alias_(table, f"l{i}", table=True), on=same, join_type="left")
-    return query, [exp.column("size", f"l{i}") for i in range(len(sizes))]
+        table = labels.subquery() if isinstance(labels, Query) else labels.table
+        query = query.join(aliased(table, f"l{i}"), on=same, join_type="left")
+    return query, [column("size", f"l{i}") for i in range(len(sizes))]

@@ -16,9 +16,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from dbdeid.engine.relation import MEASURED, Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    case,
+    coalesce,
+    column,
+    function,
+    greatest_of,
+    is_null,
+    literal,
+    null_if,
+    paren,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.utility.common.metric import Metric, Words
 from dbdeid.utility.fidelity.conditional_privacy import number_of
@@ -68,7 +82,7 @@ def cluster_moments(
     if not measured:
         return None
     table = session.run(moments_step(clusters, columns))
-    rows = session.arrays(exp.select("*").from_(table.table).order_by("side", "cluster"))
+    rows = session.arrays(select("*").from_(table.table).order_by("side", "cluster"))
     session.drop_temp(table.name)
     half = len(rows["cluster"]) // 2
     weights = rows["records"][half:].astype(np.float64)  # of the source, which sorts last
@@ -87,39 +101,28 @@ def cluster_moments(
 def moments_step(clusters: Relation, columns: Sequence[Column]) -> Step:
     """Size, means (m0, …) and mean products (q0_0, …) of each side of each cluster."""
     measured = [(i, c) for i, c in enumerate(columns) if c.family in MEASURED]
-    cells = exp.select("cluster", "side", "records").from_(clusters.table)
+    cells = select("cluster", "side", "records").from_(clusters.table)
     for n, (place, c) in enumerate(measured):
-        text = exp.Anonymous(
-            this="list_extract", expressions=[column("record"), exp.convert(place + 1)]
-        )
-        cells = cells.select(exp.alias_(number_of(text, c), f"x{n}"))
+        text = function("list_extract", column("record"), literal(place + 1))
+        cells = cells.select(aliased(number_of(text, c), f"x{n}"))
     # centred on the source, whose mean and deviation are no constants of a statement that is logged
-    known = exp.select(
-        *(exp.alias_(_average(f"x{n}"), f"a{n}") for n in range(len(measured))),
-        *(exp.alias_(_average(f"x{n}", f"x{n}"), f"b{n}") for n in range(len(measured))),
+    known = select(
+        *(aliased(_average(f"x{n}"), f"a{n}") for n in range(len(measured))),
+        *(aliased(_average(f"x{n}", f"x{n}"), f"b{n}") for n in range(len(measured))),
     )
-    known = known.from_("cells").where(exp.column("side").eq(exp.Literal.string("source")))
-    scaled = (
-        exp.select("cluster", "side", "records").from_("cells").join("known", join_type="cross")
-    )
+    known = known.from_("cells").where(column("side").eq(literal("source")))
+    scaled = select("cluster", "side", "records").from_("cells").join("known", join_type="cross")
     for n in range(len(measured)):
-        mean, square = exp.column(f"a{n}"), exp.column(f"b{n}")
-        variance = exp.Anonymous(
-            this="greatest", expressions=[square - mean * mean, exp.convert(0)]
-        )
-        spread = exp.Sqrt(this=variance)
-        value = exp.Div(
-            this=exp.paren(exp.column(f"x{n}") - mean.copy()),
-            expression=exp.Nullif(this=spread, expression=exp.convert(0)),
-        )
-        whole = exp.Coalesce(this=value, expressions=[exp.convert(0)])
-        scaled = scaled.select(exp.alias_(whole, f"z{n}"))
-    query = exp.select(
-        "cluster", "side", exp.alias_(exp.Sum(this=exp.column("records")), "records")
-    )
+        mean, square = column(f"a{n}"), column(f"b{n}")
+        variance = greatest_of(square - mean * mean, literal(0))
+        spread = function("sqrt", variance)
+        value = paren(column(f"x{n}") - mean.copy()) / null_if(spread, literal(0))
+        whole = coalesce(value, literal(0))
+        scaled = scaled.select(aliased(whole, f"z{n}"))
+    query = select("cluster", "side", aliased(sum_of(column("records")), "records"))
     query = query.select(
-        *(exp.alias_(_average(f"z{n}"), f"m{n}") for n in range(len(measured))),
-        *(exp.alias_(_average(f"z{i}", f"z{j}"), f"q{i}_{j}") for i, j in _pairs(len(measured))),
+        *(aliased(_average(f"z{n}"), f"m{n}") for n in range(len(measured))),
+        *(aliased(_average(f"z{i}", f"z{j}"), f"q{i}_{j}") for i, j in _pairs(len(measured))),
     )
     query = query.from_("scaled").group_by("cluster", "side")
     for name, part in (("cells", cells), ("known", known), ("scaled", scaled)):
@@ -127,15 +130,15 @@ def moments_step(clusters: Relation, columns: Sequence[Column]) -> Step:
     return Step(MOMENTS, query)
 
 
-def _average(*names: str) -> exp.Expr:
+def _average(*names: str) -> Expr:
     """The mean of a product over the records that have it; a row stands for several."""
-    product: exp.Expr = exp.column("records")
+    product: Expr = column("records")
     for name in names:
-        product = product * exp.column(name)
-    missing = exp.column(names[0]).is_(exp.null())
-    known = exp.If(this=missing, true=exp.convert(0), false=exp.column("records"))
-    some = exp.Nullif(this=exp.Sum(this=known), expression=exp.convert(0))
-    return exp.Div(this=exp.Sum(this=product), expression=some)
+        product = product * column(name)
+    missing = is_null(column(names[0]))
+    known = case((missing, literal(0)), otherwise=column("records"))
+    some = null_if(sum_of(known), literal(0))
+    return sum_of(product) / some
 
 
 def _pairs(number: int) -> list[tuple[int, int]]:

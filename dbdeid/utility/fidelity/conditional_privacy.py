@@ -18,9 +18,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import NUMBERS, Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    cast,
+    column,
+    function,
+    literal,
+    max_of,
+    select,
+)
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -72,11 +81,9 @@ def conditional_privacy(
 
 
 def _of(session: Session, clusters: Relation, place: int, of: Column) -> Privacy:
-    text = exp.Anonymous(
-        this="list_extract", expressions=[column("record"), exp.convert(place + 1)]
-    )
-    query: exp.Query = exp.select(
-        "cluster", "side", "records", exp.alias_(number_of(text, of), "value")
+    text = function("list_extract", column("record"), literal(place + 1))
+    query: Query = select(
+        "cluster", "side", "records", aliased(number_of(text, of), "value")
     ).from_(clusters.table)
     numbers = of.family in (*NUMBERS, "date", "timestamp")
     if numbers:
@@ -85,27 +92,26 @@ def _of(session: Session, clusters: Relation, place: int, of: Column) -> Privacy
             {"cells": query},
             values={"few": BY_VALUE, "bins": BINS},
         )
-        assert isinstance(binned, exp.Query)
         query = binned
     try:
         cells = session.run(Step(_CELLS, query))
         entropy, conditional = session.row(
             step("utility/fidelity/conditional_privacy", {"cells": cells})
         )
-        widest = exp.select(exp.Max(this=exp.column("width"))).from_(cells.table)
+        widest = select(max_of(column("width"))).from_(cells.table)
         width = session.row(widest)[0] if numbers else 1.0
     finally:
         session.drop_temp(_CELLS)
     return Privacy(float(width * 2**conditional), min(float(2 ** (conditional - entropy)), 1.0))
 
 
-def number_of(text: exp.Expr, of: Column) -> exp.Expr:
+def number_of(text: Expr, of: Column) -> Expr:
     """A cell as what is compared: a number where it has one, else its text."""
     if of.family in NUMBERS:
         return cast(text, "DOUBLE")
     if of.family == "date":
-        days = exp.Anonymous(this="epoch", expressions=[cast(text, "DATE")])
-        return exp.Div(this=days, expression=exp.convert(86_400))
+        days = function("epoch", cast(text, "DATE"))
+        return days / literal(86_400)
     if of.family == "timestamp":
-        return exp.Anonymous(this="epoch", expressions=[cast(text, "TIMESTAMP")])
+        return function("epoch", cast(text, "TIMESTAMP"))
     return text

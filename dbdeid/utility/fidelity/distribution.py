@@ -18,11 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    column,
+    count_rows,
+    literal,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import all_rows, step
+from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import EVERY, Metric, Words
 from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
@@ -56,7 +65,7 @@ def distribution(session: Session, sides: Sides) -> dict[str, float]:
     return {c.name: float(found[c.number]) for c in sides.columns}
 
 
-def _distances(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> exp.Expr:
+def _distances(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> Expr:
     """The query of the `number` and `distance` of columns of one kind."""
     both = masses(sides, columns, measured=measured)
     return step(
@@ -67,7 +76,7 @@ def _distances(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -
     )
 
 
-def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> dict[str, exp.Query]:
+def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> dict[str, Query]:
     """How many records of source and of release are where, each label spread over its pieces.
 
     Args:
@@ -79,33 +88,32 @@ def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> di
         Queries of `number` (the column's), `mass`, and `value`, or `low` and `high` of numbers.
     """
     labelled = [c for c in columns if c.labelled]
-    parts: list[exp.Query] = [_counted(sides.released, c) for c in columns if not c.labelled]
+    parts: list[Query] = [_counted(sides.released, c) for c in columns if not c.labelled]
     if labelled:
-        shown = all_rows([_counted(sides.released, c, label=True) for c in labelled])
+        shown = union_all(*(_counted(sides.released, c, label=True) for c in labelled))
         name = (
             "utility/fidelity/expected_numbers" if measured else "utility/fidelity/expected_values"
         )
         expected = step(name, {"counted": shown, "pieces": sides.pieces})
-        assert isinstance(expected, exp.Query)
         parts.append(expected)
     return {
-        "source": all_rows([_counted(sides.source, c) for c in columns]),
-        "released": all_rows(parts),
+        "source": union_all(*(_counted(sides.source, c) for c in columns)),
+        "released": union_all(*parts),
     }
 
 
-def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> exp.Select:
+def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> Select:
     """The mass of each value of a column, or of each label; the source has no weights."""
-    value, mass = column(compared.key), exp.Count(this=exp.Star())
-    keys: list[exp.Expr] = [value]
-    weighed: exp.Expr = mass
+    value, mass = column(compared.key), count_rows()
+    keys: list[Expr] = [value]
+    weighed: Expr = mass
     if table.find("weight") is not None:
         keys.append(column("weight"))
         weighed = mass * column("weight")
-    cells: list[exp.Expr] = [exp.alias_(value.copy(), "label" if label else "value")]
+    cells: list[Expr] = [aliased(value, "label" if label else "value")]
     if compared.measured:
         high = value + 1 if compared.whole else value.copy()
-        ends = [exp.alias_(value.copy(), "low"), exp.alias_(high, "high")]
-        cells = [exp.alias_(exp.convert(compared.whole), "whole"), *(cells if label else ends)]
-    query = exp.select(exp.alias_(exp.convert(compared.number), "number"), *cells)
-    return query.select(exp.alias_(weighed, "mass")).from_(table.table).group_by(*keys)
+        ends = [aliased(value, "low"), aliased(high, "high")]
+        cells = [aliased(literal(compared.whole), "whole"), *(cells if label else ends)]
+    query = select(aliased(literal(compared.number), "number"), *cells)
+    return query.select(aliased(weighed, "mass")).from_(table.table).group_by(*keys)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, cast, column
+from dbdeid.engine.expressions import Select, aliased, cast, column, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -73,6 +72,6 @@ def exact_hits(
     return Hits(rows, equal, unique)
 
 
-def _texts(table: Relation, columns: Sequence[str]) -> exp.Select:
-    cells = (exp.alias_(cast(column(name), "VARCHAR"), f"t{i}") for i, name in enumerate(columns))
-    return exp.select(*cells).from_(table.table)
+def _texts(table: Relation, columns: Sequence[str]) -> Select:
+    cells = (aliased(cast(column(name), "VARCHAR"), f"t{i}") for i, name in enumerate(columns))
+    return select(*cells).from_(table.table)

@@ -12,9 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    ascending,
+    case,
+    coalesce,
+    column,
+    count_rows,
+    is_null,
+    literal,
+    over,
+    paren,
+    row_number,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.fidelity.sides import ColumnPair, Sides
@@ -137,13 +153,13 @@ class _Reading:
     """
 
     scale: _Scale
-    value: exp.Expr
-    joined: tuple[exp.Expr, exp.Expr] | None
+    value: Expr
+    joined: tuple[Expr, Expr] | None
 
 
 def _scale(session: Session, sides: Sides, compared: ColumnPair, number: int) -> _Scale:
     """Found on the source alone, so that a release has the same levels."""
-    rows = exp.select(exp.alias_(column(compared.key), "value")).from_(sides.source.table)
+    rows = select(aliased(column(compared.key), "value")).from_(sides.source.table)
     if compared.measured:
         bins = session.rows(
             step("utility/fidelity/quantile_bins", {"rel": rows}, {}, {"bins": BINS})
@@ -151,7 +167,7 @@ def _scale(session: Session, sides: Sides, compared: ColumnPair, number: int) ->
         return _Scale(compared, len(bins) + 2, np.array([start for (start,) in bins]), None)
     query = step("utility/fidelity/frequent_values", {"rel": rows}, {}, {"most": CATEGORIES})
     values = session.run(Step(f"{_VALUES}{number}", query))
-    count = session.row(exp.select(exp.Count(this=exp.Star())).from_(values.table))[0]
+    count = session.row(select(count_rows()).from_(values.table))[0]
     return _Scale(compared, int(count) + 2, None, values)
 
 
@@ -161,43 +177,41 @@ def _by_value(scale: _Scale) -> _Reading:
     if scale.values is None:
         return _Reading(scale, cell, None)
     name = f"t_{scale.column.key}"
-    table = exp.alias_(scale.values.table, name, table=True)
-    same = cell.eq(exp.column("value", name))
+    table = scale.values.aliased(name)
+    same = cell.eq(column("value", name))
     return _Reading(scale, _level(scale, cell, name), (table, same))
 
 
 def _by_label(scale: _Scale, labels: Relation, unknown: int) -> _Reading:
     """A cell that may stand for several values."""
     cell, name = column(scale.column.key, "records"), f"t_{scale.column.key}"
-    number = exp.func("COALESCE", exp.column("number", name), exp.convert(unknown))
-    same = exp.NullSafeEQ(this=cell, expression=exp.column("label", name))
-    return _Reading(scale, number, (exp.alias_(labels.table, name, table=True), same))
+    number = coalesce(column("number", name), literal(unknown))
+    same = same_value(cell, column("label", name))
+    return _Reading(scale, number, (labels.aliased(name), same))
 
 
-def _pieces(sides: Sides, compared: ColumnPair) -> exp.Select:
+def _pieces(sides: Sides, compared: ColumnPair) -> Select:
     """What the labels of a column stand for."""
-    own = exp.column("number").eq(exp.convert(compared.number))
-    return exp.select("label", "leaf", "low", "high", "share").from_(sides.pieces.table).where(own)
+    own = column("number").eq(literal(compared.number))
+    return select("label", "leaf", "low", "high", "share").from_(sides.pieces.table).where(own)
 
 
-def _labels(session: Session, pieces: exp.Select, number: int) -> Relation:
+def _labels(session: Session, pieces: Select, number: int) -> Relation:
     """The labels of a column with their `number`, from 0."""
-    distinct = exp.select("label").distinct().from_(pieces.subquery("pieces")).subquery("labels")
-    order = exp.Order(expressions=[exp.Ordered(this=exp.column("label"), nulls_first=False)])
-    place = exp.Window(this=exp.RowNumber(), order=order)
-    query = exp.select("label", exp.alias_(exp.paren(place) - 1, "number")).from_(distinct)
+    distinct = select("label").distinct().from_(pieces.subquery("pieces")).subquery("labels")
+    order = [ascending(column("label"))]
+    place = over(row_number(), order=order)
+    query = select("label", aliased(paren(place) - 1, "number")).from_(distinct)
     return session.run(Step(f"{_LABELS}{number}", query))
 
 
-def _spread(session: Session, scale: _Scale, pieces: exp.Select, labels: Relation) -> Floats:
+def _spread(session: Session, scale: _Scale, pieces: Select, labels: Relation) -> Floats:
     """The (labels, levels) shares; the last label is one that nothing is known of."""
-    same = exp.NullSafeEQ(
-        this=exp.column("label", "pieces"), expression=exp.column("label", "labels")
-    )
+    same = same_value(column("label", "pieces"), column("label", "labels"))
     query = (
-        exp.select(exp.column("number", "labels"), exp.column("share", "pieces"))
+        select(column("number", "labels"), column("share", "pieces"))
         .from_(pieces.subquery("pieces"))
-        .join(exp.alias_(labels.table, "labels", table=True), on=same)
+        .join(labels.aliased("labels"), on=same)
     )
     if scale.values is None:
         # added in one order, so that a sum is the same in every run
@@ -206,10 +220,10 @@ def _spread(session: Session, scale: _Scale, pieces: exp.Select, labels: Relatio
         piece, level = np.nonzero(parts)
         part = parts[piece, level]
     else:
-        leaf = exp.column("leaf", "pieces")
-        known = exp.alias_(scale.values.table, "levels", table=True)
-        query = query.join(known, on=leaf.eq(exp.column("value", "levels")), join_type="left")
-        query = query.select(exp.alias_(_level(scale, leaf, "levels"), "level")).order_by("share")
+        leaf = column("leaf", "pieces")
+        known = scale.values.aliased("levels")
+        query = query.join(known, on=leaf.eq(column("value", "levels")), join_type="left")
+        query = query.select(aliased(_level(scale, leaf, "levels"), "level")).order_by("share")
         found = session.arrays(query)
         level = np.asarray(found["level"], np.int64)
         piece, part = np.arange(len(level)), np.ones(len(level))
@@ -220,11 +234,11 @@ def _spread(session: Session, scale: _Scale, pieces: exp.Select, labels: Relatio
     return shares
 
 
-def _level(scale: _Scale, value: exp.Expr, name: str) -> exp.Expr:
+def _level(scale: _Scale, value: Expr, name: str) -> Expr:
     """The level of a text, for which the frequent values are joined."""
-    level = exp.func("COALESCE", exp.column("level", name), exp.convert(scale.size - 2))
-    missing = exp.If(this=value.is_(exp.null()), true=exp.convert(scale.size - 1))
-    return exp.Case(ifs=[missing], default=level)
+    level = coalesce(column("level", name), literal(scale.size - 2))
+    missing = (is_null(value), literal(scale.size - 1))
+    return case(missing, otherwise=level)
 
 
 def _overlaps(low: Floats, high: Floats, scale: _Scale) -> Floats:
@@ -254,16 +268,16 @@ def _cells(
     session: Session, table: Relation, readings: list[_Reading], *, weighted: bool = False
 ) -> tuple[Ints, Floats]:
     """The (rows, columns) levels or labels of a table, and the weights of its records."""
-    query = exp.select().from_(exp.alias_(table.table, "records", table=True))
+    query = select().from_(table.aliased("records"))
     names = [f"v{i}" for i in range(len(readings))]
     for name, reading in zip(names, readings, strict=True):
-        query = query.select(exp.alias_(reading.value, name))
+        query = query.select(aliased(reading.value, name))
         if reading.joined is not None:
             query = query.join(reading.joined[0], on=reading.joined[1], join_type="left")
     if weighted:
         names.append("weight")
         query = query.select(column("weight", "records"))
-    found = session.arrays(query.order_by(*(exp.column(name) for name in names)))
+    found = session.arrays(query.order_by(*(column(name) for name in names)))
     levels = np.empty((len(found["v0"]), len(readings)), np.int64)
     for i, reading in enumerate(readings):
         cells = found[f"v{i}"]

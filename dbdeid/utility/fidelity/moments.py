@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import NUMBERS, Relation, cast, column
+from dbdeid.engine.expressions import Select, aliased, cast, column, select
+from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.metric import Metric, Words
@@ -113,5 +112,5 @@ def moments(
     return found
 
 
-def _numbers(table: Relation, name: str) -> exp.Select:
-    return exp.select(exp.alias_(cast(column(name), "DOUBLE"), "value")).from_(table.table)
+def _numbers(table: Relation, name: str) -> Select:
+    return select(aliased(cast(column(name), "DOUBLE"), "value")).from_(table.table)

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    aliased,
+    all_of,
+    column,
+    count_rows,
+    function,
+    list_of,
+    literal,
+    not_,
+    same_value,
+    select,
+    text_of,
+    true_for_any,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.declaration import Declared
 
@@ -28,12 +41,12 @@ def count_classes(session: Session, table: Relation, declared: Declared) -> Rela
     for i, name in enumerate(declared.quasi_identifiers):
         for side, companion in companions(table, declared, name).items():
             names[f"{side}_{i}"] = companion
-    inner = exp.select(*(exp.alias_(column(n), a) for a, n in names.items()))
+    inner = select(*(aliased(column(n), a) for a, n in names.items()))
     columns = [column(alias) for alias in names]
     query = (
-        exp.select(*columns)
-        .select(exp.alias_(_suppressed(declared), "suppressed"))
-        .select(exp.alias_(exp.Count(this=exp.Star()), "records"))
+        select(*columns)
+        .select(aliased(_suppressed(declared), "suppressed"))
+        .select(aliased(count_rows(), "records"))
         .from_(inner.from_(table.table).subquery("written"))
         .group_by(*(c.copy() for c in columns))
     )
@@ -46,22 +59,20 @@ def released_values(session: Session, classes: Relation, declared: Declared) -> 
     One row for each quasi-identifier (`name`) and `value` as text; `generalized` where a record
     that is not suppressed has it.
     """
-    names = exp.Array(expressions=[exp.Literal.string(n) for n in declared.quasi_identifiers])
+    names = list_of(*(literal(n) for n in declared.quasi_identifiers))
     values = [as_text(column(f"value_{i}")) for i in range(len(declared.quasi_identifiers))]
     cells = (
-        exp.select(
-            exp.alias_(exp.Anonymous(this="unnest", expressions=[names]), "name"),
-            exp.alias_(
-                exp.Anonymous(this="unnest", expressions=[exp.Array(expressions=values)]), "value"
-            ),
+        select(
+            aliased(function("unnest", names), "name"),
+            aliased(function("unnest", list_of(*values)), "value"),
             column("suppressed"),
         )
         .from_(classes.table)
         .subquery("cells")
     )
-    generalized = exp.LogicalOr(this=exp.not_(column("suppressed")))
+    generalized = true_for_any(not_(column("suppressed")))
     query = (
-        exp.select(column("name"), column("value"), exp.alias_(generalized, "generalized"))
+        select(column("name"), column("value"), aliased(generalized, "generalized"))
         .from_(cells)
         .group_by(column("name"), column("value"))
     )
@@ -74,22 +85,20 @@ def companions(table: Relation, declared: Declared, name: str) -> dict[str, str]
     return {s: c for s, c in pairs.items() if c in declared.bounds and table.find(c)}
 
 
-def _suppressed(declared: Declared) -> exp.Expr:
+def _suppressed(declared: Declared) -> Expr:
     if not declared.stars_suppressed:
-        return exp.false()
+        return literal(False)
     return all_star(column(f"value_{i}") for i in range(len(declared.quasi_identifiers)))
 
 
-def all_star(columns: Iterable[exp.Expr]) -> exp.Expr:
+def all_star(columns: Iterable[Expr]) -> Expr:
     """Whether every column is `*`; NULL is not."""
-    return exp.and_(
-        *(exp.NullSafeEQ(this=as_text(c), expression=exp.Literal.string(STAR)) for c in columns)
-    )
+    return all_of(*(same_value(as_text(c), literal(STAR)) for c in columns))
 
 
-def as_text(value: exp.Expr) -> exp.Expr:
+def as_text(value: Expr) -> Expr:
     """A value as the dictionary and the hierarchies write it."""
-    return exp.cast(value.copy(), exp.DataType.Type.VARCHAR)
+    return text_of(value.copy())
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -9,14 +9,28 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlglot import exp
-
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import (
+    Expr,
+    FileReader,
+    Select,
+    aliased,
+    column,
+    count_where,
+    literal,
+    not_same_value,
+    select,
+    struct_of,
+    table_function,
+    try_cast,
+    type_name,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import Column, Relation, column, count_where, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.verify.base.classes import as_text
@@ -56,9 +70,9 @@ def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
     """A fresh in-memory session, a `.duckdb` file attached to it read-only and sealed."""
     database = path if kind(path) == DATABASE else None
     sealed = database is not None  # rows and names are all that the other kinds can hold
-    with Session.open(database, read_only=True, settings=settings, sealed=sealed) as session:
+    with ENGINE.open(database, read_only=True, settings=settings, sealed=sealed) as session:
         if not sealed:
-            session.execute("SET preserve_insertion_order = TRUE")
+            session.keep_order()
         yield session
 
 
@@ -77,16 +91,16 @@ def foreign_csv(session: Session, path: Path, name: str) -> Relation:
 
     Every line is a row: none is taken for a comment, or for what stands before the table.
     """
-    options = {"all_varchar": exp.true()} | _TEXT | _EVERY_LINE
+    options = {"all_varchar": literal(True)} | _TEXT | _EVERY_LINE
     return _load(session, path, name, _rows("read_csv", path, options))
 
 
-def parquet_rows(path: Path) -> exp.Select:
+def parquet_rows(path: Path) -> Select:
     """A query for the rows of a Parquet file."""
-    return _rows("read_parquet", path, {"hive_partitioning": exp.false()})
+    return _rows("read_parquet", path, {"hive_partitioning": literal(False)})
 
 
-def csv_rows(path: Path) -> exp.Select:
+def csv_rows(path: Path) -> Select:
     """A query for the rows of a CSV file that COPY wrote, as text.
 
     Raises:
@@ -99,37 +113,32 @@ def csv_rows(path: Path) -> exp.Select:
         raise DataError(
             f"{path}: cannot be read as CSV (not UTF-8 text)", hint="give a whole CSV file"
         ) from None
-    fields = [
-        exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string("VARCHAR"))
-        for n in header
-    ]
-    options: dict[str, exp.Expr] = {
-        "auto_detect": exp.false(),
-        "columns": exp.Struct(expressions=fields),
-        "delim": exp.Literal.string(","),
-        "quote": exp.Literal.string('"'),
-        "escape": exp.Literal.string('"'),
+    fields = {name: literal("VARCHAR") for name in header}
+    options: dict[str, Expr] = {
+        "auto_detect": literal(False),
+        "columns": struct_of(fields),
+        "delim": literal(","),
+        "quote": literal('"'),
+        "escape": literal('"'),
     }
     return _rows("read_csv", path, options | _TEXT)
 
 
-_TEXT: dict[str, exp.Expr] = {
-    "header": exp.true(),
-    "allow_quoted_nulls": exp.false(),
-    "hive_partitioning": exp.false(),
+_TEXT: dict[str, Expr] = {
+    "header": literal(True),
+    "allow_quoted_nulls": literal(False),
+    "hive_partitioning": literal(False),
 }
 
 
-_EVERY_LINE: dict[str, exp.Expr] = {"comment": exp.Literal.string(""), "skip": exp.convert(0)}
+_EVERY_LINE: dict[str, Expr] = {"comment": literal(""), "skip": literal(0)}
 
 
-def _rows(function: str, path: Path, options: dict[str, exp.Expr]) -> exp.Select:
-    named = [exp.EQ(this=identifier(key), expression=v.copy()) for key, v in options.items()]
-    location = exp.Literal.string(unglobbed(path))
-    return exp.select("*").from_(exp.Anonymous(this=function, expressions=[location, *named]))
+def _rows(reader: FileReader, path: Path, options: Mapping[str, Expr]) -> Select:
+    return select("*").from_(table_function(reader, literal(unglobbed(path)), **options))
 
 
-def _load(session: Session, path: Path, name: str, rows: exp.Select) -> Relation:
+def _load(session: Session, path: Path, name: str, rows: Select) -> Relation:
     try:
         return session.run(Step(name, rows))
     except EngineError as error:
@@ -151,25 +160,22 @@ def typed(
     A cell that is not what DuckDB writes for its value (`1.0` for `1.00`) would make classes look
     larger than a reader finds them: the rows then stay text, and the check fails.
     """
-    types_ = {c.name: exp.DataType.build(c.type, dialect="duckdb") for c in declared}
-    cells: dict[str, exp.Expr] = {}
+    types_ = {c.name: c.type for c in declared}
+    cells: dict[str, Expr] = {}
     for c in text.names:
         kind_ = types_.get(c)
-        cells[c] = exp.TryCast(this=column(c), to=kind_) if kind_ else column(c)
-    unlike = [
-        count_where(exp.NullSafeNEQ(this=as_text(cell), expression=column(c)))
-        for c, cell in cells.items()
-    ]
-    counts = session.row(exp.select(*unlike).from_(text.table)) if unlike else ()
+        cells[c] = try_cast(column(c), kind_) if kind_ else column(c)
+    unlike = [count_where(not_same_value(as_text(cell), column(c))) for c, cell in cells.items()]
+    counts = session.row(select(*unlike).from_(text.table)) if unlike else ()
     wrong = [
-        f"{count} cells of {c!r} are not written as {types_[c].sql('duckdb')}"
+        f"{count} cells of {c!r} are not written as {type_name(types_[c])}"
         for c, count in zip(cells, counts, strict=True)
         if count
     ]
     if wrong:
         return text, Check("types", False, "; ".join(wrong))
-    named = [exp.alias_(cell, identifier(c)) for c, cell in cells.items()]
-    rows = session.run(Step(name, exp.select(*named).from_(text.table)))
+    named = [aliased(cell, c) for c, cell in cells.items()]
+    rows = session.run(Step(name, select(*named).from_(text.table)))
     return rows, Check("types", True, "CSV has no types; every cell reads as its declared type")
 
 

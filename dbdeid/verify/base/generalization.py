@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    any_value_of,
+    column,
+    count_rows,
+    literal,
+    same_value,
+    select,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.verify.base.classes import STAR, all_star, as_text
 from dbdeid.verify.base.declaration import Declared
 
@@ -20,14 +31,14 @@ def names_of(columns: Sequence[Column]) -> list[str]:
     return [f"c{i}" for i in range(len(columns))]
 
 
-def renamed(source: exp.Query | Relation, columns: Sequence[Column]) -> exp.Select:
+def renamed(source: Query | Relation, columns: Sequence[Column]) -> Select:
     """The columns of a table or query under these names."""
     origin = source.table if isinstance(source, Relation) else source.copy().subquery("origin")
     names = zip(columns, names_of(columns), strict=True)
-    return exp.select(*(exp.alias_(column(c.name), alias) for c, alias in names)).from_(origin)
+    return select(*(aliased(column(c.name), alias) for c, alias in names)).from_(origin)
 
 
-def all_starred(columns: Sequence[Column], declared: Declared) -> exp.Expr:
+def all_starred(columns: Sequence[Column], declared: Declared) -> Expr:
     """Whether every quasi-identifier is `*`."""
     names = zip(columns, names_of(columns), strict=True)
     return all_star(column(n) for c, n in names if c.name in declared.quasi_identifiers)
@@ -35,7 +46,7 @@ def all_starred(columns: Sequence[Column], declared: Declared) -> exp.Expr:
 
 def generalized(
     raw: Relation, columns: Sequence[Column], declared: Declared, hierarchies: Relation
-) -> exp.Select:
+) -> Select:
     """The query of the generalized source; rows with a value the hierarchies lack are missing.
 
     Args:
@@ -44,31 +55,31 @@ def generalized(
         declared: at which levels.
         hierarchies: `deid.hierarchies`, or its rows for this release.
     """
-    query = exp.select().from_(exp.alias_(raw.table, "s", table=True))
+    query = select().from_(raw.aliased("s"))
     for written, name in zip(columns, names_of(columns), strict=True):
         value = column(name, "s")
         level = declared.transformation.get(written.name, 0)
         top = declared.tops.get(written.name, 0)
-        shown: exp.Expr = value
+        shown: Expr = value
         if written.name in declared.quasi_identifiers and level >= top > 0:
-            shown = exp.Literal.string(STAR)
+            shown = literal(STAR)
         elif written.name in declared.quasi_identifiers and level > 0:
             labels = f"l{name}"
             mapping = _labels(raw, name, written.name, level, declared, hierarchies)
-            same = exp.NullSafeEQ(this=value, expression=column("value", labels))
+            same = same_value(value, column("value", labels))
             query = query.join(mapping.subquery(labels), on=same)
             shown = column("label", labels)
-        query = query.select(exp.alias_(as_written(shown, value, raw, written), name))
+        query = query.select(aliased(as_written(shown, value, raw, written), name))
     return query
 
 
-def as_written(shown: exp.Expr, value: exp.Expr, raw: Relation, written: Column) -> exp.Expr:
+def as_written(shown: Expr, value: Expr, raw: Relation, written: Column) -> Expr:
     """What is shown of a value in the type of the released column."""
     origin = raw.find(value.name)
     if shown is value and origin is not None and origin.type == written.type:
         return shown.copy()
-    kind = exp.DataType.build(written.type, dialect="duckdb")
-    return exp.TryCast(this=shown.copy(), to=kind)
+    kind = written.type
+    return try_cast(shown.copy(), kind)
 
 
 def _labels(
@@ -78,21 +89,19 @@ def _labels(
     level: int,
     declared: Declared,
     hierarchies: Relation,
-) -> exp.Select:
+) -> Select:
     """The label of each value of one column; a value with two labels has none."""
-    values = exp.select(exp.alias_(column(name), "value")).distinct().from_(raw.table)
-    rows = exp.select("*").from_(exp.alias_(hierarchies.table, "h", table=True))
-    rows = rows.where(column("hierarchy", "h").eq(exp.Literal.string(hierarchy)))
+    values = select(aliased(column(name), "value")).distinct().from_(raw.table)
+    rows = select("*").from_(hierarchies.aliased("h"))
+    rows = rows.where(column("hierarchy", "h").eq(literal(hierarchy)))
     rows = rows.where(column("level", "h").eq(level))
     if hierarchies.find("release"):
-        rows = rows.where(column("release", "h").eq(exp.Literal.string(declared.release)))
-    same = exp.NullSafeEQ(this=as_text(column("value", "v")), expression=column("value", "h"))
+        rows = rows.where(column("release", "h").eq(literal(declared.release)))
+    same = same_value(as_text(column("value", "v")), column("value", "h"))
     return (
-        exp.select(
-            column("value", "v"), exp.alias_(exp.AnyValue(this=column("label", "h")), "label")
-        )
+        select(column("value", "v"), aliased(any_value_of(column("label", "h")), "label"))
         .from_(values.subquery("v"))
         .join(rows.subquery("h"), on=same)
         .group_by(column("value", "v"))
-        .having(exp.Count(this=exp.Star()).eq(1))
+        .having(count_rows().eq(1))
     )

@@ -16,9 +16,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column, count_where, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    case,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    count_where,
+    is_null,
+    lag,
+    least_of,
+    literal,
+    not_,
+    not_null,
+    not_same_value,
+    null,
+    over,
+    same_value,
+    select,
+    sum_of,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import STAR, as_text, companions, quoted
@@ -113,7 +137,7 @@ def definition(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the tables are defined by names and types of columns alone, and no NaN by more."""
     found = [text for table in tables for text in _beyond_columns(session, table)]
     found += [text for table in tables for text in _hidden_bits(session, table)]
-    if session.row("SELECT current_setting('default_collation')")[0] not in ("", "binary"):
+    if not session.compares_by_bytes():
         found.append("the connection compares text by a default collation")
     return Check("definition", not found, "; ".join(found))
 
@@ -121,13 +145,13 @@ def definition(session: Session, tables: Sequence[Relation]) -> Check:
 def _hidden_bits(session: Session, table: Relation) -> Iterator[str]:
     """Columns with NaNs that hold more than that they are no number."""
     counts = {
-        c.name: count_where(exp.and_(is_nan(column(c.name)), hides_bits(column(c.name), c.type)))
+        c.name: count_where(all_of(is_nan(column(c.name)), hides_bits(column(c.name), c.type)))
         for c in table.columns
         if c.type in ("FLOAT", "DOUBLE")
     }
     if not counts:
         return
-    found = session.row(exp.select(*counts.values()).from_(table.table))
+    found = session.row(select(*counts.values()).from_(table.table))
     for name, count in zip(counts, found, strict=True):
         if count:
             yield (
@@ -147,26 +171,17 @@ def _beyond_columns(session: Session, table: Relation) -> Iterator[str]:
 
 def _plainly_created(session: Session, table: Relation) -> bool:
     """Whether DuckDB writes the table's definition as it does from names and types alone."""
-    empty = exp.select(*(exp.alias_(_nothing(c), identifier(c.name)) for c in table.columns))
+    empty = select(*(aliased(_nothing(c), c.name) for c in table.columns))
     probe = session.run(Step("verify_probe", empty.limit(0)))
     try:
-        bare = _created(session, probe)
+        bare = session.created(probe)
     finally:
         session.drop_temp(probe.name)
-    return _created(session, table).endswith(bare[bare.index("(") :])
+    return session.created(table).endswith(bare[bare.index("(") :])
 
 
-def _nothing(column_: Column) -> exp.Expr:
-    return exp.cast(exp.null(), exp.DataType.build(column_.type, dialect="duckdb"))
-
-
-def _created(session: Session, table: Relation) -> str:
-    query = (
-        "SELECT sql FROM duckdb_tables() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
-    )
-    found = session.execute_with(query, [table.catalog, table.schema, table.name]).fetchone()
-    return str(found[0]) if found else ""
+def _nothing(column_: Column) -> Expr:
+    return cast(null(), column_.type)
 
 
 def order(session: Session, tables: Sequence[Relation]) -> Check:
@@ -186,46 +201,44 @@ def likely_order(session: Session, table: Relation) -> Check:
     A column of text is taken for text or for numbers, whichever leaves fewer rows out of order. Of
     a wide table its first columns are looked at.
     """
-    cells = exp.select(exp.alias_(_row_before(exp.true()), "later"))
-    first = exp.Case().when(column("later").is_(exp.null()), exp.null())  # that differs
-    ways: list[exp.Expr] = []
+    cells = select(aliased(_row_before(literal(True)), "later"))
+    first: list[tuple[Expr, Expr]] = [(is_null(column("later")), null())]  # that differs
+    ways: list[Expr] = []
     for i, c in enumerate(table.columns[:_ORDERED]):
         cell, before = f"v{i}", f"p{i}"
-        cells = cells.select(exp.alias_(column(c.name), cell))
-        cells = cells.select(exp.alias_(_row_before(column(c.name)), before))
+        cells = cells.select(aliased(column(c.name), cell))
+        cells = cells.select(aliased(_row_before(column(c.name)), before))
         kinds = (None, "HUGEINT", "DOUBLE") if c.family == "text" else (None,)
-        here = column("first").eq(exp.convert(i))
-        ways.append(exp.func("least", *(_misplaced(cell, before, k, here) for k in kinds)))
-        differs = exp.NullSafeNEQ(this=column(cell), expression=column(before))
-        first.append("ifs", exp.If(this=differs, true=exp.convert(i)))
-    told = exp.select("*", exp.alias_(first, "first"))
+        here = column("first").eq(literal(i))
+        ways.append(least_of(*(_misplaced(cell, before, k, here) for k in kinds)))
+        differs = not_same_value(column(cell), column(before))
+        first.append((differs, literal(i)))
+    told = select("*", aliased(case(*first), "first"))
     rows = told.from_(cells.from_(table.table).subquery("cells")).subquery("told")
-    misplaced = sum(session.row(exp.select(*ways).from_(rows))) if ways else 0
+    misplaced = sum(session.row(select(*ways).from_(rows))) if ways else 0
     detail = f"{table.name!r}: {misplaced} of its rows are not in order" if misplaced else ""
     return Check("order", not misplaced, detail)
 
 
-def _row_before(value: exp.Expr) -> exp.Expr:
-    return exp.Window(this=exp.Lag(this=value))  # an empty window keeps the stored order
+def _row_before(value: Expr) -> Expr:
+    return over(lag(value))  # an empty window keeps the stored order
 
 
-def _misplaced(value: str, before: str, kind: str | None, here: exp.Expr) -> exp.Expr:
+def _misplaced(value: str, before: str, kind: str | None, here: Expr) -> Expr:
     """How many rows are less than the one before them; NULL where a cell is not of the kind.
 
     Where `here` is false they differ in an earlier column, or first in a later one.
     """
-    this: exp.Expr = column(value)
-    other: exp.Expr = column(before)
+    this: Expr = column(value)
+    other: Expr = column(before)
     if kind is not None:
-        this, other = (
-            exp.TryCast(this=cell, to=exp.DataType.build(kind)) for cell in (this, other)
-        )
-    nulls_last = exp.and_(other.is_(exp.null()), exp.not_(this.is_(exp.null())))
-    count = count_where(exp.and_(here, exp.or_(exp.LT(this=this, expression=other), nulls_last)))
+        this, other = (try_cast(cell, kind) for cell in (this, other))
+    nulls_last = all_of(is_null(other), not_null(this))
+    count = count_where(all_of(here, any_of(this < other, nulls_last)))
     if kind is None:
         return count
-    odd = count_where(exp.and_(this.is_(exp.null()), exp.not_(column(value).is_(exp.null()))))
-    return exp.Case().when(odd.eq(exp.convert(0)), count).else_(exp.null())
+    odd = count_where(all_of(is_null(this), not_null(column(value))))
+    return case((odd.eq(literal(0)), count), otherwise=null())
 
 
 def comments(session: Session, database: str, tables: Sequence[Relation] | None) -> Check:
@@ -263,26 +276,24 @@ def _unlike_bounds(
     i: int,
     name: str,
     pairs: dict[str, str],
-) -> exp.Select:
+) -> Select:
     value = as_text(column(f"value_{i}", "c"))
-    same = exp.and_(
-        column("column", "d").eq(exp.Literal.string(name)),
-        exp.NullSafeEQ(this=value, expression=column("released_value", "d")),
+    same = all_of(
+        column("column", "d").eq(literal(name)),
+        same_value(value, column("released_value", "d")),
     )
-    differs: list[exp.Expr] = [column("column", "d").is_(exp.null())]
+    differs: list[Expr] = [is_null(column("column", "d"))]
     for side, companion in pairs.items():
         written = table.find(companion)
-        kind = exp.DataType.build(written.type if written else "VARCHAR", dialect="duckdb")
-        listed = exp.TryCast(this=column(side, "d"), to=kind)
-        differs.append(exp.NullSafeNEQ(this=column(f"{side}_{i}", "c"), expression=listed))
-    total = exp.Coalesce(
-        this=exp.Sum(this=column("records", "c")), expressions=[exp.Literal.number(0)]
-    )
+        kind = written.type if written else "VARCHAR"
+        listed = try_cast(column(side, "d"), kind)
+        differs.append(not_same_value(column(f"{side}_{i}", "c"), listed))
+    total = coalesce(sum_of(column("records", "c")), literal(0))
     return (
-        exp.select(total)
-        .from_(exp.alias_(classes.table, "c", table=True))
-        .join(exp.alias_(dictionary.table, "d", table=True), on=same, join_type="left")
-        .where(exp.or_(*differs))
+        select(total)
+        .from_(classes.aliased("c"))
+        .join(dictionary.aliased("d"), on=same, join_type="left")
+        .where(any_of(*differs))
     )
 
 
@@ -317,8 +328,8 @@ def _same_types(listed: Relation) -> Check:
 
 def _unmarked(session: Session, listed: Relation) -> Iterator[str]:
     if listed.find(TRUTHFUL.name) is not None:
-        true = exp.NullSafeNEQ(this=column(TRUTHFUL.name), expression=exp.false())
-        count = exp.select(exp.Count(this=exp.Star())).from_(listed.table).where(true)
+        true = not_same_value(column(TRUTHFUL.name), literal(False))
+        count = select(count_rows()).from_(listed.table).where(true)
         if wrong := session.row(count)[0]:
             yield f"{wrong} entries do not say that records have values of others"
 
@@ -344,15 +355,15 @@ def _unlike_release(
 
 def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
     """What only a declared domain may tell: its leaves, and how far `*` reaches, as limits do."""
-    open_ends = exp.and_(column("lower").is_(exp.null()), column("upper").is_(exp.null()))
-    star = column("released_value").eq(exp.Literal.string(STAR))
+    open_ends = all_of(is_null(column("lower")), is_null(column("upper")))
+    star = column("released_value").eq(literal(STAR))
     telling = {
-        "leaves": exp.not_(column("leaves").is_(exp.null())),
-        "bounds of '*'": exp.and_(star, column("level") > 0, exp.not_(open_ends)),
+        "leaves": not_null(column("leaves")),
+        "bounds of '*'": all_of(star, column("level") > 0, not_(open_ends)),
     }
     public = {"leaves": declared.domains, "bounds of '*'": declared.domains + declared.limited}
     for what, condition in telling.items():
-        found = exp.select(column("column")).distinct().from_(listed.table).where(condition)
+        found = select(column("column")).distinct().from_(listed.table).where(condition)
         rows = session.rows(found.order_by(column("column")))
         own = [name for (name,) in rows if name in declared.quasi_identifiers]  # others are cells
         names = [name for name in own if name not in public[what]]
@@ -362,15 +373,13 @@ def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Ite
 
 def _unlike_top(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
     """Entries at the top that are not `*`, the only value there."""
-    star = exp.Literal.string(STAR)
-    odd = exp.NullSafeNEQ(this=column("released_value"), expression=star)
+    star = literal(STAR)
+    odd = not_same_value(column("released_value"), star)
     for name in declared.quasi_identifiers:
         if top := declared.tops[name]:
-            of_top = exp.and_(
-                column("column").eq(exp.Literal.string(name)), column("level") >= exp.convert(top)
-            )
-            query = exp.select(exp.Count(this=exp.Star())).from_(listed.table)
-            if count := session.row(query.where(exp.and_(of_top, odd)))[0]:
+            of_top = all_of(column("column").eq(literal(name)), column("level") >= literal(top))
+            query = select(count_rows()).from_(listed.table)
+            if count := session.row(query.where(all_of(of_top, odd)))[0]:
                 yield f"lists {count} values of {name!r} at the top that are not '*'"
 
 
@@ -378,8 +387,8 @@ def _unlike_hierarchies(
     session: Session, listed: Relation, declared: Declared, hierarchies: Relation
 ) -> Iterator[str]:
     """Entries below the top that the hierarchy does not have with these bounds at this level."""
-    same: list[exp.Expr] = [
-        exp.NullSafeEQ(this=column(ours, "d"), expression=column(theirs, "h"))
+    same: list[Expr] = [
+        same_value(column(ours, "d"), column(theirs, "h"))
         for ours, theirs in (
             ("column", "hierarchy"),
             ("level", "level"),
@@ -389,20 +398,20 @@ def _unlike_hierarchies(
         )
     ]
     if hierarchies.find("release"):
-        same.append(column("release", "h").eq(exp.Literal.string(declared.release)))
-    below = exp.or_(
+        same.append(column("release", "h").eq(literal(declared.release)))
+    below = any_of(
         *(
-            exp.and_(
-                column("column", "d").eq(exp.Literal.string(name)),
+            all_of(
+                column("column", "d").eq(literal(name)),
                 column("level", "d") < declared.tops[name],
             )
             for name in declared.quasi_identifiers
         )
     )
     unlike = (
-        exp.select(column("column", "d"), exp.Count(this=exp.Star()))
-        .from_(exp.alias_(listed.table, "d", table=True))
-        .join(exp.alias_(hierarchies.table, "h", table=True), on=exp.and_(*same), join_type="anti")
+        select(column("column", "d"), count_rows())
+        .from_(listed.aliased("d"))
+        .join(hierarchies.aliased("h"), on=all_of(*same), join_type="anti")
         .where(below)
         .group_by(column("column", "d"))
         .order_by(column("column", "d"))

@@ -9,9 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column, count_where
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    column,
+    count_where,
+    is_null,
+    literal,
+    max_of,
+    one_of,
+    paren,
+    plus,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
@@ -26,15 +42,15 @@ def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relat
     Its columns are `name`, `level`, `value`, `shown` and `loss`; where levels mix, a label that
     names other leaves on another level reads `label@level`.
     """
-    names = [exp.Literal.string(n) for n in declared.quasi_identifiers]
-    listed = [exp.Literal.string(n) for n in declared.domains]
-    of_domain = exp.In(this=column("hierarchy"), expressions=listed) if listed else exp.false()
+    names = [literal(n) for n in declared.quasi_identifiers]
+    listed = [literal(n) for n in declared.domains]
+    of_domain = one_of(column("hierarchy"), listed) if listed else literal(False)
     query = (
-        exp.select(exp.alias_(column("hierarchy"), "name"))
+        select(aliased(column("hierarchy"), "name"))
         .select(*(column(c) for c in ("level", "value", "label", "loss", "lower", "upper")))
-        .select(exp.alias_(of_domain, "listed"))
+        .select(aliased(of_domain, "listed"))
         .from_(of_release(hierarchies, declared).subquery("of_release"))
-        .where(exp.In(this=column("hierarchy"), expressions=names))
+        .where(one_of(column("hierarchy"), names))
     )
     mixing = {"local": declared.local}
     return session.run(Step(PLACES, step("verify/places", {"labels": query}, values=mixing)))
@@ -51,11 +67,11 @@ def known_places(
         session.drop_temp(PLACES)
 
 
-def of_release(hierarchies: Relation, declared: Declared) -> exp.Select:
+def of_release(hierarchies: Relation, declared: Declared) -> Select:
     """The rows of this release."""
-    query = exp.select("*").from_(hierarchies.table)
+    query = select("*").from_(hierarchies.table)
     if hierarchies.find("release"):
-        query = query.where(column("release").eq(exp.Literal.string(declared.release)))
+        query = query.where(column("release").eq(literal(declared.release)))
     return query
 
 
@@ -78,18 +94,18 @@ def as_released(
             session.drop_temp(SHOWN)
 
 
-def _shown(declared: Declared, hierarchies: Relation, places: Relation) -> exp.Select:
-    same = exp.and_(
+def _shown(declared: Declared, hierarchies: Relation, places: Relation) -> Select:
+    same = all_of(
         column("name", "p").eq(column("hierarchy", "h")),
         column("level", "p").eq(column("level", "h")),
-        exp.NullSafeEQ(this=column("value", "p"), expression=column("value", "h")),
+        same_value(column("value", "p"), column("value", "h")),
     )
-    label = exp.alias_(column("shown", "p"), "label")
+    label = aliased(column("shown", "p"), "label")
     kept = ("hierarchy", "level", "value", "loss", "lower", "upper")
     return (
-        exp.select(*(column(c, "h") for c in kept), label)
+        select(*(column(c, "h") for c in kept), label)
         .from_(of_release(hierarchies, declared).subquery("h"))
-        .join(exp.alias_(places.table, "p", table=True), on=same)
+        .join(places.aliased("p"), on=same)
     )
 
 
@@ -107,49 +123,47 @@ def degree(
     """
     assert declared.padding is not None
     weights = declared.padding.weights
-    query = exp.select().from_(exp.alias_(classes.table, "c", table=True))
-    terms: list[exp.Expr] = []
+    query = select().from_(classes.aliased("c"))
+    terms: list[Expr] = []
     for key, name in zip(keys, declared.quasi_identifiers, strict=True):
-        losses = exp.select(column("shown"), exp.alias_(exp.Max(this=column("loss")), "loss"))
-        losses = losses.from_(places.table).where(column("name").eq(exp.Literal.string(name)))
+        losses = select(column("shown"), aliased(max_of(column("loss")), "loss"))
+        losses = losses.from_(places.table).where(column("name").eq(literal(name)))
         if not declared.local:
             losses = losses.where(column("level").eq(declared.level(name)))
         alias = f"l_{key}"
-        same = exp.NullSafeEQ(this=as_text(column(key, "c")), expression=column("shown", alias))
+        same = same_value(as_text(column(key, "c")), column("shown", alias))
         query = query.join(
             losses.group_by(column("shown")).subquery(alias), on=same, join_type="left"
         )
-        weight = exp.convert(float(weights.get(name, 1.0)))
-        terms.append(exp.Mul(this=column("loss", alias), expression=weight))
-    total = exp.convert(float(sum(weights.get(n, 1.0) for n in declared.quasi_identifiers)))
-    mean = exp.Div(this=exp.paren(_sum(terms)), expression=total)
-    degrees = query.select(exp.alias_(mean, "degree")).subquery("degrees")
-    unknown = count_where(exp.Is(this=column("degree"), expression=exp.null()))
-    largest, lost = session.row(exp.select(exp.Max(this=column("degree")), unknown).from_(degrees))
+        weight = literal(float(weights.get(name, 1.0)))
+        terms.append(column("loss", alias) * weight)
+    total = literal(float(sum(weights.get(n, 1.0) for n in declared.quasi_identifiers)))
+    mean = paren(_sum(terms)) / total
+    degrees = query.select(aliased(mean, "degree")).subquery("degrees")
+    unknown = count_where(is_null(column("degree")))
+    largest, lost = session.row(select(max_of(column("degree")), unknown).from_(degrees))
     return (None if largest is None else float(largest)), int(lost)
 
 
-def _sum(terms: Sequence[exp.Expr]) -> exp.Expr:
+def _sum(terms: Sequence[Expr]) -> Expr:
     whole, *others = terms
     for term in others:
-        whole = exp.Add(this=whole, expression=term)
+        whole = plus(whole, term)
     return whole
 
 
-def leaves_of_places(declared: Declared, places: Relation) -> exp.Select:
+def leaves_of_places(declared: Declared, places: Relation) -> Select:
     """The leaves of each value that can be released: `name`, `shown`, `value`."""
-    query = exp.select(*map(column, ("name", "shown", "value"))).from_(places.table)
+    query = select(*map(column, ("name", "shown", "value"))).from_(places.table)
     if declared.local:
         return query
     at = (
-        exp.and_(
-            column("name").eq(exp.Literal.string(name)), column("level").eq(declared.level(name))
-        )
+        all_of(column("name").eq(literal(name)), column("level").eq(declared.level(name)))
         for name in declared.quasi_identifiers
     )
-    return query.where(exp.or_(*at))
+    return query.where(any_of(*at))
 
 
-def contains(session: Session, leaves: exp.Query) -> Relation:
+def contains(session: Session, leaves: Query) -> Relation:
     """A temporary table of which values lie inside which others: `name`, `whole`, `part`."""
     return session.run(Step(CONTAINS, step("verify/contains", {"leaves": leaves})))

@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Query,
+    Select,
+    aliased,
+    coalesce,
+    column,
+    count_rows,
+    literal,
+    select,
+    sum_of,
+    union_all,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, Model, population_of
@@ -23,17 +33,17 @@ from dbdeid.verify.base.sensitive import classless
 RAW, PEOPLE, FITTING = "verify_population", "verify_population_people", "verify_population_classes"
 
 # By the name that models have for them: c0, c1, … (the quasi-identifiers at level 0) and people.
-Populations = Mapping[str, exp.Query]
+Populations = Mapping[str, Query]
 Found = Mapping[Model, Promise]
 
 
-def class_sizes(table: Relation, declared: Declared) -> exp.Select:
+def class_sizes(table: Relation, declared: Declared) -> Select:
     """A query of the classes of a written table: c0, c1, … and class_size, in records."""
     columns = written(table, declared)
     keys = [column(name) for name in names_of(columns)]
-    size = exp.alias_(exp.Count(this=exp.Star()), "class_size")
+    size = aliased(count_rows(), "class_size")
     rows = renamed(table, columns).subquery("written")
-    return exp.select(*keys, size).from_(rows).group_by(*(key.copy() for key in keys))
+    return select(*keys, size).from_(rows).group_by(*(key.copy() for key in keys))
 
 
 def population_promises(
@@ -43,7 +53,7 @@ def population_promises(
     models: Sequence[Model],
     populations: Populations | None,
     hierarchies: Relation | None,
-    sizes: exp.Query | None = None,
+    sizes: Query | None = None,
 ) -> Found:
     """The promise of each model over a population.
 
@@ -76,9 +86,9 @@ def _of_one(
     table: Relation,
     declared: Declared,
     models: Sequence[Model],
-    population: exp.Query | None,
+    population: Query | None,
     hierarchies: Relation | None,
-    sizes: exp.Query | None,
+    sizes: Query | None,
 ) -> dict[Model, Promise]:
     """The promises over one population."""
     with fitted(session, table, declared, population, hierarchies, sizes) as reason:
@@ -90,9 +100,9 @@ def fitted(
     session: Session,
     table: Relation,
     declared: Declared,
-    population: exp.Query | None,
+    population: Query | None,
     hierarchies: Relation | None,
-    sizes: exp.Query | None = None,
+    sizes: Query | None = None,
 ) -> Iterator[str]:
     """The released classes with the people who fit them, in `FITTING`, while it lasts.
 
@@ -115,7 +125,7 @@ def _unmeasurable(
     session: Session,
     table: Relation,
     declared: Declared,
-    population: exp.Query | None,
+    population: Query | None,
     hierarchies: Relation | None,
 ) -> str:
     missing = [name for name in declared.quasi_identifiers if table.find(name) is None]
@@ -136,9 +146,9 @@ def _fit(
     session: Session,
     table: Relation,
     declared: Declared,
-    population: exp.Query,
+    population: Query,
     hierarchies: Relation,
-    sizes: exp.Query | None,
+    sizes: Query | None,
 ) -> str:
     """Leave the released classes with the people who fit them in a temporary table.
 
@@ -153,38 +163,38 @@ def _fit(
     lost = _sum(session, raw) - _sum(session, people)
     if lost:
         return f"{lost} people without a place in the hierarchies"
-    rows: exp.Query = exp.select(*map(column, keys), "people").from_(people.table)
+    rows: Query = select(*map(column, keys), "people").from_(people.table)
     if declared.stars_suppressed:
-        star = exp.Literal.string(STAR)
+        star = literal(STAR)
         stars = [
-            exp.alias_(as_written(star, column(key), raw, written), key)
+            aliased(as_written(star, column(key), raw, written), key)
             for key, written in zip(keys, columns, strict=True)
         ]
-        rows = exp.union(rows, exp.select(*stars, "people").from_(raw.table), distinct=False)
+        rows = union_all(rows, select(*stars, "people").from_(raw.table))
     classes = class_sizes(table, declared) if sizes is None else sizes
     query = step("verify/population_classes", {"classes": classes, "people": rows}, {"key": keys})
     session.run(Step(FITTING, query))
     return ""
 
 
-def _with_absent(session: Session) -> exp.Query:
+def _with_absent(session: Session) -> Query:
     """The released classes, and as one of nobody those people of the population who fit none.
 
     The class of suppressed records that are kept is one that everybody fits.
     """
     fitting, everyone = session.temp(FITTING), _sum(session, session.temp(RAW))
     absent = everyone - _sum(session, fitting)
-    classes = exp.select("class_size", "people").from_(fitting.table)
+    classes = select("class_size", "people").from_(fitting.table)
     if absent <= 0:
         return classes
-    nobody = exp.alias_(exp.convert(0), "class_size")
-    alone = exp.select(nobody, exp.alias_(exp.convert(absent), "people"))
-    return exp.union(classes, alone, distinct=False)
+    nobody = aliased(literal(0), "class_size")
+    alone = select(nobody, aliased(literal(absent), "people"))
+    return union_all(classes, alone)
 
 
 def _sum(session: Session, people: Relation) -> int:
-    total = exp.Coalesce(this=exp.Sum(this=column("people")), expressions=[exp.convert(0)])
-    return int(session.row(exp.select(total).from_(people.table))[0])
+    total = coalesce(sum_of(column("people")), literal(0))
+    return int(session.row(select(total).from_(people.table))[0])
 
 
 def _promise(session: Session, model: Model, reason: str) -> Promise:
@@ -199,8 +209,8 @@ def _promise(session: Session, model: Model, reason: str) -> Promise:
         holds = model.holds(shown)
     else:
         assert isinstance(model, MaxRisk)
-        people = exp.select(
-            exp.alias_(column("class_size"), "records"), exp.alias_(column("people"), "class_size")
+        people = select(
+            aliased(column("class_size"), "records"), aliased(column("people"), "class_size")
         ).from_(fitting.table)
         (risk,) = session.row(model.measure(people))
         shown, holds = model.shown(risk), model.holds(risk)

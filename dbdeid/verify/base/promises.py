@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -81,7 +80,7 @@ def linked(
 
 def records(session: Session, table: Relation, declared: Declared) -> Promise:
     """Whether there are as many synthetic records as the source has."""
-    query = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+    query = select(count_rows()).from_(table.table)
     found = int(session.row(query)[0])
     return Promise("synthetic_records", declared.source_rows, found, found == declared.source_rows)
 

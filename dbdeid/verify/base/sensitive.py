@@ -11,9 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    column,
+    count_rows,
+    is_null,
+    over,
+    row_number,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import (
@@ -105,11 +118,9 @@ def attributes(table: Relation, models: Iterable[Model]) -> list[Column]:
     return list(dict.fromkeys(c for c in found if c is not None))
 
 
-def as_values(columns: Sequence[Column]) -> list[exp.Expr]:
+def as_values(columns: Sequence[Column]) -> list[Expr]:
     """The sensitive columns of a table under these names."""
-    return [
-        exp.alias_(column(c.name), s) for c, s in zip(columns, value_names(columns), strict=True)
-    ]
+    return [aliased(column(c.name), s) for c, s in zip(columns, value_names(columns), strict=True)]
 
 
 def in_records(
@@ -117,7 +128,7 @@ def in_records(
     table: Relation,
     declared: Declared,
     models: Sequence[Model],
-    source: exp.Query | Relation | None,
+    source: Query | Relation | None,
     hierarchies: Relation | None,
 ) -> Found:
     """The promises over sensitive attributes where every record counts."""
@@ -129,9 +140,7 @@ def in_records(
         if source is not None:
             raw = session.run(Step(VALUES, renamed(source, columns)))
             origin = session.run(Step(RECORDS, of_source(raw, columns, names_of(columns))))
-        rows = exp.select(*keys_of(declared.quasi_identifiers), *as_values(columns)).from_(
-            table.table
-        )
+        rows = select(*keys_of(declared.quasi_identifiers), *as_values(columns)).from_(table.table)
         members = session.run(Step(MEMBERS, numbered(session, rows, declared)))
         counted = CountedValues(members, origin, by_subject=False)
         return sensitive_promises(session, table, declared, models, counted, hierarchies)
@@ -142,7 +151,7 @@ def in_records(
 
 def of_source(
     raw: Relation, columns: Sequence[Column], stored: Sequence[str], *kept: str
-) -> exp.Select:
+) -> Select:
     """A query of the sensitive values of the source as they are written.
 
     Args:
@@ -151,36 +160,34 @@ def of_source(
         stored: their names in `raw`.
         kept: other columns to keep.
     """
-    query = exp.select(*map(column, kept)).from_(raw.table)
+    query = select(*map(column, kept)).from_(raw.table)
     for i, (written, name) in enumerate(zip(columns, stored, strict=True)):
         value = column(name)
-        query = query.select(exp.alias_(as_written(value, value, raw, written), f"s{i}"))
+        query = query.select(aliased(as_written(value, value, raw, written), f"s{i}"))
     return query
 
 
-def numbered(session: Session, rows: exp.Select, declared: Declared) -> exp.Select:
+def numbered(session: Session, rows: Select, declared: Declared) -> Select:
     """A query of rows with a number for each combination of the keys k0, k1, …, called class.
 
     The combinations are left in a temporary table.
     """
     keys = [f"k{i}" for i in range(len(declared.quasi_identifiers))]
-    number = exp.alias_(exp.Window(this=exp.RowNumber()), "class")
-    combinations = exp.select(*keys, number).from_(rows.copy().subquery("rows")).group_by(*keys)
+    number = aliased(over(row_number()), "class")
+    combinations = select(*keys, number).from_(rows.copy().subquery("rows")).group_by(*keys)
     classes = session.run(Step(CLASSES, combinations))
-    same = (
-        exp.NullSafeEQ(this=column(key, "rows"), expression=column(key, "classes")) for key in keys
-    )
+    same = (same_value(column(key, "rows"), column(key, "classes")) for key in keys)
     others = [column(s.alias_or_name, "rows") for s in rows.selects if s.alias_or_name not in keys]
     return (
-        exp.select(column("class", "classes"), *others)
+        select(column("class", "classes"), *others)
         .from_(rows.copy().subquery("rows"))
-        .join(exp.alias_(classes.table, "classes", table=True), on=exp.and_(*same))
+        .join(classes.aliased("classes"), on=all_of(*same))
     )
 
 
-def keys_of(quasi_identifiers: Sequence[str]) -> list[exp.Expr]:
+def keys_of(quasi_identifiers: Sequence[str]) -> list[Expr]:
     """The quasi-identifiers of a table as the keys k0, k1, …."""
-    return [exp.alias_(column(name), f"k{i}") for i, name in enumerate(quasi_identifiers)]
+    return [aliased(column(name), f"k{i}") for i, name in enumerate(quasi_identifiers)]
 
 
 def sensitive_promises(
@@ -286,10 +293,8 @@ def _unmeasurable(
 
 def classless(session: Session, table: Relation, declared: Declared) -> int:
     """The written records with a NULL in a quasi-identifier, which exclude them from any class."""
-    unknown = exp.or_(
-        *(exp.Is(this=column(q), expression=exp.null()) for q in declared.quasi_identifiers)
-    )
-    query = exp.select(exp.Count(this=exp.Star())).from_(table.table).where(unknown)
+    unknown = any_of(*(is_null(column(q)) for q in declared.quasi_identifiers))
+    query = select(count_rows()).from_(table.table).where(unknown)
     return int(session.row(query)[0])
 
 
@@ -325,8 +330,8 @@ def _lacking(session: Session, model: OfSensitive, shares: Shares, target: Targe
     """Why a model cannot be measured: what it compares with is not that of these values."""
     if not model.relative:
         return ""
-    unknown = exp.Is(this=column("known"), expression=exp.null())
-    counts = exp.select(exp.Count(this=exp.Star())).from_(shares.compared.subquery("compared"))
+    unknown = is_null(column("known"))
+    counts = select(count_rows()).from_(shares.compared.subquery("compared"))
     if session.row(counts.where(unknown))[0]:
         return "values that the source does not have"
     if isinstance(model, TCloseness) and model.distance == "hierarchical":

@@ -12,9 +12,8 @@ from importlib.resources import files
 from types import TracebackType
 from unicodedata import category, name, normalize
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import MEASURED, Column, Relation, cast, column
+from dbdeid.engine.expressions import Expr, Query, Select, aliased, cast, column, select, union_all
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session
 
 BLANK, PLAIN_DASH, PLAIN_APOSTROPHE = " ", "-", "'"
@@ -76,12 +75,12 @@ class Spellings:
 
     def read(self, named: str) -> None:
         """Find the spellings of a column."""
-        text = exp.alias_(cast(column(named), "VARCHAR"), "written")
-        parts = [exp.select(text.copy()).from_(table.table) for table in self._tables]
-        query: exp.Query = parts[0]
+        text = aliased(cast(column(named), "VARCHAR"), "written")
+        parts = [select(text.copy()).from_(table.table) for table in self._tables]
+        query: Query = parts[0]
         for part in parts[1:]:
-            query = exp.union(query, part, distinct=False)
-        distinct = exp.select("written").distinct().from_(query.subquery("parts"))
+            query = union_all(query, part)
+        distinct = select("written").distinct().from_(query.subquery("parts"))
         written = sorted(text for (text,) in self._session.rows(distinct) if text is not None)
         values = [self._speller(text) for text in written]
         first: dict[str, str] = {}
@@ -94,7 +93,7 @@ class Spellings:
             table = {"written": written, "shown": shown}
             self._spellings[named] = self._session.upload(f"verify_spellings_{named}", table)
 
-    def rows(self, table: Relation, values: Sequence[str], kept: Sequence[str]) -> exp.Select:
+    def rows(self, table: Relation, values: Sequence[str], kept: Sequence[str]) -> Select:
         """The columns of a table, each value in one spelling.
 
         Args:
@@ -102,16 +101,16 @@ class Spellings:
             values: of sensitive values.
             kept: others.
         """
-        query = exp.select(*(column(name, "rows") for name in kept))
-        query = query.from_(exp.alias_(table.table, "rows", table=True))
+        query = select(*(column(name, "rows") for name in kept))
+        query = query.from_(table.aliased("rows"))
         for named in values:
-            value: exp.Expr = column(named, "rows")
+            value: Expr = column(named, "rows")
             if named in self._spellings:
-                spelled = exp.alias_(self._spellings[named].table, f"of_{named}", table=True)
+                spelled = self._spellings[named].aliased(f"of_{named}")
                 same = column("written", f"of_{named}").eq(cast(value.copy(), "VARCHAR"))
                 query = query.join(spelled, on=same, join_type="left")
                 value = column("shown", f"of_{named}")
-            query = query.select(exp.alias_(value.copy(), named))
+            query = query.select(aliased(value, named))
         return query
 
     def listed(self, named: str, values: Sequence[str | None]) -> tuple[str | None, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -22,7 +21,7 @@ def unique(session: Session, table: Relation, apart: Collection[str | None] = ()
     """
     hidden = {name.lower() for name in apart if name is not None}
     names = [name for name in table.names if name.lower() not in hidden]
-    records = session.row(exp.select(exp.Count(this=exp.Star())).from_(table.table))[0]
+    records = session.row(select(count_rows()).from_(table.table))[0]
     found = (
         session.row(step("verify/unique_records", {"rel": table}, {"cols": names}))[0]
         if names

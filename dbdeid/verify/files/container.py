@@ -26,12 +26,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine import macros
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import column, function, identifier, literal, select
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.opening import MEMORY
-from dbdeid.engine.relation import Relation, column, identifier
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.base.classes import quoted
@@ -79,7 +77,7 @@ def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] =
 
 def public_macros() -> tuple[str, ...]:
     """Names of the macros that may stand in a published file."""
-    return tuple(macro.name for macro in macros.MACROS if not macro.private)
+    return tuple(macro.name for macro in ENGINE.macros() if not macro.private)
 
 
 def _altered_macros(session: Session) -> list[str]:
@@ -100,14 +98,14 @@ def _altered_macros(session: Session) -> list[str]:
 def _published_texts() -> dict[str, set[str]]:
     """The shipped macros as a published and reopened file shows them."""
     with (
-        Session.open(None, read_only=False) as fresh,
+        ENGINE.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,
     ):
         path = Path(folder) / "shipped.duckdb"
         name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
-        fresh.execute(macros.script(private=False))
-        fresh.execute(f"USE {sql(identifier(MEMORY))}")
+        fresh.execute(ENGINE.macro_script(private=False))
+        fresh.execute(f"USE {sql(identifier(fresh.catalog))}")
         fresh.detach(name)
         return _stored_texts(fresh, fresh.attach(path, read_only=True))
 
@@ -115,9 +113,9 @@ def _published_texts() -> dict[str, set[str]]:
 @cache
 def _new_texts() -> dict[str, set[str]]:
     """The shipped macros as a new database shows them."""
-    with Session.open(None, read_only=False) as fresh:
-        fresh.execute(macros.script(private=False))
-        return _macro_texts(fresh, MEMORY)
+    with ENGINE.open(None, read_only=False) as fresh:
+        fresh.execute(ENGINE.macro_script(private=False))
+        return _macro_texts(fresh, fresh.catalog)
 
 
 def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
@@ -134,7 +132,7 @@ def _stored_texts(session: Session, database: str) -> dict[str, set[str]]:
 def _macro_texts(session: Session, database: str) -> dict[str, set[str]]:
     """The CREATE statements of each macro, from EXPORT DATABASE, which alone shows defaults."""
     with TemporaryDirectory(dir=session.scratch) as folder:
-        target = sql(exp.Literal.string(folder))
+        target = sql(literal(folder))
         session.execute(f"EXPORT DATABASE {sql(identifier(database))} TO {target}")
         script = (Path(folder) / "schema.sql").read_text(encoding="utf-8")
     texts: defaultdict[str, set[str]] = defaultdict(set)
@@ -148,7 +146,7 @@ def statistics(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the statistics of each column tell no more than a fresh copy of the table does."""
     wrong = []
     for table in tables:
-        copy = session.run(Step("verify_copy", exp.select("*").from_(table.table)))
+        copy = session.run(Step("verify_copy", select("*").from_(table.table)))
         kept, fresh = _statistics(session, table), _statistics(session, copy)
         session.drop_temp(copy.name)
         wrong += [
@@ -159,8 +157,8 @@ def statistics(session: Session, tables: Sequence[Relation]) -> Check:
 
 
 def _statistics(session: Session, table: Relation) -> dict[str, dict[str, object]]:
-    shown = [exp.func("stats", column(name)) for name in table.names]
-    rows = session.rows(exp.select(*shown).from_(table.table).limit(1))
+    shown = [function("stats", column(name)) for name in table.names]
+    rows = session.rows(select(*shown).from_(table.table).limit(1))
     return dict(zip(table.names, rows[0], strict=True)) if rows else {}
 
 

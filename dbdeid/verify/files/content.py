@@ -16,10 +16,25 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    all_of,
+    case,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    function,
+    is_null,
+    literal,
+    mapped,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import hygiene
@@ -104,7 +119,7 @@ def content(session: Session, table: Relation, columns: Sequence[Column]) -> Con
         for found, c in zip(table.columns, columns, strict=True)
     ):
         return None
-    return digested(session, exp.select("*").from_(table.table), table.columns, columns)
+    return digested(session, select("*").from_(table.table), table.columns, columns)
 
 
 def contents(
@@ -162,7 +177,7 @@ def listing(declared: Declared) -> tuple[Column, ...]:
 
 def digested(
     session: Session,
-    rows: exp.Select,
+    rows: Select,
     columns: Sequence[Column],
     named: Sequence[Column] | None = None,
 ) -> Content:
@@ -175,15 +190,15 @@ def digested(
         named: as the digest names them, if not so.
     """
     cells = [_cell(column(c.name), c.type) for c in columns]
-    whole = exp.Anonymous(this="concat", expressions=cells)
-    alike = exp.select(exp.alias_(whole, "text"), exp.alias_(exp.Count(this=exp.Star()), "times"))
+    whole = function("concat", *cells)
+    alike = select(aliased(whole, "text"), aliased(count_rows(), "times"))
     alike = alike.from_(rows.subquery("rows")).group_by("1")  # a text is hashed once
-    digest = exp.Anonymous(this="sha256", expressions=[exp.column("text")])
-    each = exp.select(exp.alias_(digest, "row_digest"), "times").from_(alike.subquery("alike"))
+    digest = function("sha256", column("text"))
+    each = select(aliased(digest, "row_digest"), "times").from_(alike.subquery("alike"))
     session.fill(Step(ROWS, each))
     try:
         staged = Relation(ROWS, schema="main", catalog="temp")
-        total = exp.select(exp.Sum(this=exp.column("times"))).from_(staged.table)
+        total = select(sum_of(column("times"))).from_(staged.table)
         records = int(session.row(total)[0] or 0)
         buckets = [row for span in _spans(records) for row in _buckets(session, staged, *span)]
     finally:
@@ -214,36 +229,35 @@ def _header(columns: Sequence[Column]) -> str:
     return "".join(f"{len(word.encode())}:{word}" for word in words)
 
 
-def _cell(value: exp.Expr, kind: str) -> exp.Expr:
+def _cell(value: Expr, kind: str) -> Expr:
     """A cell as a text that tells where it ends."""
     text = canonical(value, kind)
-    size = exp.Anonymous(this="strlen", expressions=[text])  # in bytes
-    colon = exp.Literal.string(":")
-    written = exp.Anonymous(this="concat", expressions=[size, colon, text.copy()])
-    none = exp.If(this=value.copy().is_(exp.null()), true=exp.Literal.string("N"))
-    return exp.Case(ifs=[none], default=written)
+    size = function("strlen", text)  # in bytes
+    colon = literal(":")
+    written = function("concat", size, colon, text.copy())
+    none = (is_null(value), literal("N"))
+    return case(none, otherwise=written)
 
 
-def canonical(value: exp.Expr, kind: str) -> exp.Expr:
+def canonical(value: Expr, kind: str) -> Expr:
     """A text that no other value of the type has, whatever the settings of the connection."""
     if kind.endswith("[]"):
         return _elements(value, kind.removesuffix("[]"))
     if kind in ("FLOAT", "DOUBLE"):
         # nan and -nan are one value; 0.0 and -0.0 are equal, but read as two texts
-        said = exp.Literal.string("nan")
-        told = exp.Anonymous(this="concat", expressions=[said.copy(), bits(value)])
-        nan = exp.If(this=is_nan(value), true=said)
-        hidden = exp.If(this=exp.and_(is_nan(value), hides_bits(value, kind)), true=told)
-        return exp.Case(ifs=[hidden, nan], default=cast(value.copy(), "VARCHAR"))
+        said = literal("nan")
+        told = function("concat", said.copy(), bits(value))
+        nan = (is_nan(value), said)
+        hidden = (all_of(is_nan(value), hides_bits(value, kind)), told)
+        return case(hidden, nan, otherwise=cast(value.copy(), "VARCHAR"))
     if kind == "TIMESTAMP WITH TIME ZONE":  # its text is that of the connection's zone
-        moment = exp.Anonymous(this="epoch_us", expressions=[value.copy()])
+        moment = function("epoch_us", value.copy())
         unending = cast(value.copy(), "VARCHAR")  # which has no such number
-        return exp.Coalesce(this=cast(moment, "VARCHAR"), expressions=[unending])
+        return coalesce(cast(moment, "VARCHAR"), unending)
     return cast(value.copy(), "VARCHAR")
 
 
-def _elements(value: exp.Expr, kind: str) -> exp.Expr:
-    each = exp.to_identifier("element" + str(kind.count("[")), quoted=True)
-    cells = exp.Lambda(this=_cell(exp.column(each.copy()), kind), expressions=[each])
-    written = exp.Anonymous(this="list_transform", expressions=[value.copy(), cells])
-    return exp.Anonymous(this="array_to_string", expressions=[written, exp.Literal.string("")])
+def _elements(value: Expr, kind: str) -> Expr:
+    each = "element" + str(kind.count("["))
+    written = mapped(value.copy(), each, _cell(column(each), kind))
+    return function("array_to_string", written, literal(""))

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dbdeid.data.json import JsonObject
+from dbdeid.engine.expressions import Query, Select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Declared, Promise
@@ -48,7 +47,7 @@ class ContentProof:
 
 
 def content_proof(
-    session: Session, table: Relation, declared: Declared, source: exp.Query | Relation
+    session: Session, table: Relation, declared: Declared, source: Query | Relation
 ) -> ContentProof:
     """The content of both sides now.
 
@@ -68,7 +67,7 @@ def unchanged(
     session: Session,
     table: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     then: ContentProof,
 ) -> Promise:
     """Whether source and release are what they were when one was proven to be the other."""
@@ -84,5 +83,5 @@ def unchanged(
     return Promise(name, wanted, found, found == wanted)
 
 
-def _digest(session: Session, rows: exp.Select) -> Content:
+def _digest(session: Session, rows: Select) -> Content:
     return digested(session, rows, session.describe(rows))

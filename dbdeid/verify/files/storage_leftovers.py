@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -71,7 +70,7 @@ def storage(session: Session, path: Path, tables: Sequence[Relation]) -> Check:
     wrong = list(_told(session, path))
     for table in tables:
         stored = step("verify/stored_rows", values={"table": sql(table.table)})
-        rows = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+        rows = select(count_rows()).from_(table.table)
         if deleted := int(session.row(stored)[0]) - int(session.row(rows)[0]):
             wrong.append(f"{deleted} deleted rows of {table.name!r}")
     wrong += _bytes(session, path)

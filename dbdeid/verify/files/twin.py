@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    any_of,
+    column,
+    count_rows,
+    function,
+    not_same_value,
+    row_by_row,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.declaration import Check, Verification
 from dbdeid.verify.base.file_kinds import IN_PARQUET
@@ -67,25 +75,20 @@ def _same(session: Session, one: Relation, other: Relation) -> bool:
     pairs = tuple(zip(one.columns, other.columns, strict=True))
     if any(a.type not in (b.type, IN_PARQUET.get(b.type)) for a, b in pairs):
         return False  # other types of the same texts are another table
-    unlike = [
-        exp.NullSafeNEQ(this=_told(a, "one", a == b), expression=_told(b, "other", a == b))
-        for a, b in pairs
-    ]
-    both = exp.select(exp.Count(this=exp.Star())).from_(exp.alias_(one.table, "one"))
-    beside = exp.Join(this=exp.alias_(other.table, "other"), method="POSITIONAL")
-    both = both.join(beside)
-    return session.row(both.where(exp.or_(*unlike))) == (0,)
+    unlike = [not_same_value(_told(a, "one", a == b), _told(b, "other", a == b)) for a, b in pairs]
+    both = row_by_row(select(count_rows()).from_(one.aliased("one")), other.aliased("other"))
+    return session.row(both.where(any_of(*unlike))) == (0,)
 
 
 def _count(session: Session, table: Relation) -> int:
-    return int(session.row(exp.select(exp.Count(this=exp.Star())).from_(table.table))[0])
+    return int(session.row(select(count_rows()).from_(table.table))[0])
 
 
-def _told(value: Column, table: str, same_type: bool) -> exp.Expr:
+def _told(value: Column, table: str, same_type: bool) -> Expr:
     """A cell as something that equals no other: text by its bytes, whatever its collation."""
     cell = column(value.name, table)
     if same_type and value.type in _PLAIN:
         return cell
     if same_type and value.type == "VARCHAR":
-        return exp.Anonymous(this="encode", expressions=[cell])
+        return function("encode", cell)
     return canonical(cell, value.type)

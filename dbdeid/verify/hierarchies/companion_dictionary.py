@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import column, count_rows, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base import file_kinds, hygiene
 from dbdeid.verify.base.declaration import Check
@@ -35,9 +34,9 @@ def unambiguous(session: Session, listed: Relation | None) -> list[Check]:
     if listed is None or not hygiene.readable(listed):
         return []
     of_value = [column("column"), column("released_value")]
-    repeated = exp.select(of_value[0]).from_(listed.table).group_by(*of_value)
-    repeated = repeated.having(exp.Count(this=exp.Star()) > 1)
-    names = exp.select(column("column"), exp.Count(this=exp.Star())).from_(repeated.subquery("r"))
+    repeated = select(of_value[0]).from_(listed.table).group_by(*of_value)
+    repeated = repeated.having(count_rows() > 1)
+    names = select(column("column"), count_rows()).from_(repeated.subquery("r"))
     rows = session.rows(names.group_by(column("column")).order_by(column("column")))
     wrong = [f"lists {count} values of {name!r} more than once" for name, count in rows]
     return [Check("dictionary", not wrong, "; ".join(wrong))]

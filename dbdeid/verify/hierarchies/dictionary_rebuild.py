@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import column, literal, select
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.classes import STAR
 from dbdeid.verify.base.declaration import Check, Declared
@@ -98,15 +97,15 @@ def _why(rule: Rule) -> str:
 def _kept(
     session: Session, hierarchies: Relation, name: str
 ) -> list[tuple[int, str | None, str | None, str | None, str | None]]:
-    query = exp.select(*map(column, _KEPT)).from_(hierarchies.table)
-    return session.rows(query.where(column("hierarchy").eq(exp.Literal.string(name))))
+    query = select(*map(column, _KEPT)).from_(hierarchies.table)
+    return session.rows(query.where(column("hierarchy").eq(literal(name))))
 
 
 def _entries(
     session: Session, dictionary: Relation
 ) -> dict[str, list[tuple[int, str | None, _Entry]]]:
     found: dict[str, list[tuple[int, str | None, _Entry]]] = {}
-    query = exp.select(*map(column, _LISTED)).from_(dictionary.table)
+    query = select(*map(column, _LISTED)).from_(dictionary.table)
     for name, level, value, lower, upper, leaves in session.rows(query):
         told = None if leaves is None else tuple(leaves)
         found.setdefault(name, []).append((level, value, (lower, upper, told)))

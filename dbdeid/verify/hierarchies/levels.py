@@ -15,10 +15,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Literal
 
-from sqlglot import exp
-
 from dbdeid.data import shelf
-from dbdeid.engine.relation import cast
+from dbdeid.engine.expressions import cast, column, select, try_cast
 from dbdeid.engine.session import Session
 from dbdeid.verify.base.classes import STAR
 
@@ -212,9 +210,9 @@ def _typed(session: Session, rule: Rule, leaves: Sequence[str]) -> list[tuple[st
         return [(leaf, None) for leaf in leaves]
     staged = session.upload(LEAVES, {"n": range(len(leaves)), "leaf": list(leaves)})
     try:
-        kind = exp.DataType.build(rule.type, dialect="duckdb")
-        text = cast(exp.TryCast(this=exp.column("leaf"), to=kind), "VARCHAR")
-        texts = session.rows(exp.select(text).from_(staged.table).order_by("n"))
+        kind = rule.type
+        text = cast(try_cast(column("leaf"), kind), "VARCHAR")
+        texts = session.rows(select(text).from_(staged.table).order_by("n"))
     finally:
         session.drop_temp(LEAVES)
     found: list[tuple[str, Number]] = []

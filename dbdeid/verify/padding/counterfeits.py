@@ -12,9 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    coalesce,
+    column,
+    count_rows,
+    literal,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.declaration import Check, Declared, Padding, Promise
@@ -36,8 +44,8 @@ def class_ids(session: Session, counted: PaddedCounts) -> Check:
     return Check("class_ids", not wrong, detail if wrong else "")
 
 
-def _count(table: Relation, condition: exp.Expr) -> exp.Select:
-    return exp.select(exp.Count(this=exp.Star())).from_(table.table).where(condition)
+def _count(table: Relation, condition: Expr) -> Select:
+    return select(count_rows()).from_(table.table).where(condition)
 
 
 def h_ceiling(
@@ -63,7 +71,7 @@ def added(
 ) -> Promise:
     """Whether the release has all records of the source, and no more counterfeits than allowed."""
     assert declared.padding is not None
-    rows = exp.select(exp.Count(this=exp.Star())).from_(table.table)
+    rows = select(count_rows()).from_(table.table)
     released = int(session.row(rows)[0])
     counterfeits = released - declared.source_rows
     found = {"released_rows": released, "counterfeits": counterfeits}
@@ -75,11 +83,9 @@ def added(
     return Promise("counterfeits", wanted, found, holds)
 
 
-def _total(table: Relation) -> exp.Select:
-    total = exp.Coalesce(
-        this=exp.Sum(this=column("counterfeits")), expressions=[exp.Literal.number(0)]
-    )
-    return exp.select(total).from_(table.table)
+def _total(table: Relation) -> Select:
+    total = coalesce(sum_of(column("counterfeits")), literal(0))
+    return select(total).from_(table.table)
 
 
 def unmeasured(declared: Declared, reason: str) -> Iterator[Promise]:

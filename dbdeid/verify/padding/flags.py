@@ -9,9 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_rows,
+    function,
+    list_of,
+    literal,
+    null,
+    same_value,
+    select,
+    sum_of,
+    try_cast,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
@@ -48,7 +63,7 @@ def promises(
     if flagged.columns != FLAGGED:
         yield Promise("flagged_records", wanted, "not measurable: another shape", False)
         return
-    tables: dict[str, Relation | exp.Query] = {"records": _records(table), "flagged": flagged}
+    tables: dict[str, Relation | Query] = {"records": _records(table), "flagged": flagged}
     malformed, missing, total, released = session.row(step("verify/flagged", tables))
     too_many = total - (released - declared.source_rows)
     found = {"malformed": malformed, "not_released": missing, "too_many": too_many}
@@ -56,10 +71,10 @@ def promises(
     yield from _of_classes(session, declared, counted, flagged, dictionary)
 
 
-def _records(table: Relation) -> exp.Select:
+def _records(table: Relation) -> Select:
     """The written table as c0, c1, … and `record`, all its cells as text."""
     texts = [as_text(column(c.name)) for c in table.columns]
-    record = exp.alias_(exp.Array(expressions=texts), "record")
+    record = aliased(list_of(*texts), "record")
     return renamed(table, table.columns).select(record)
 
 
@@ -75,7 +90,7 @@ def _of_classes(
     flags = session.run(Step(FLAGS, _flags(flagged, declared)))
     try:
         groups = counted.groups
-        tables: dict[str, Relation | exp.Query] = {
+        tables: dict[str, Relation | Query] = {
             "counts": counted.counts,
             "flags": flags,
             "listed": groups.listed if groups else _NO_ROWS,
@@ -112,21 +127,17 @@ def _untouched(
     assert declared.padding is not None
     if not declared.local or dictionary is None or counted.groups is None:
         return 0
-    query = exp.select(column("class", "c")).from_(
-        exp.alias_(counted.classes.table, "c", table=True)
-    )
-    levels: list[exp.Expr] = []
+    query = select(column("class", "c")).from_(counted.classes.aliased("c"))
+    levels: list[Expr] = []
     for i, name in enumerate(declared.quasi_identifiers):
         alias = f"d{i}"
-        entry = exp.select(column("released_value"), column("level")).from_(dictionary.table)
-        entry = entry.where(column("column").eq(exp.Literal.string(name)))
-        same = exp.NullSafeEQ(
-            this=as_text(column(f"k{i}", "c")), expression=column("released_value", alias)
-        )
+        entry = select(column("released_value"), column("level")).from_(dictionary.table)
+        entry = entry.where(column("column").eq(literal(name)))
+        same = same_value(as_text(column(f"k{i}", "c")), column("released_value", alias))
         query = query.join(entry.subquery(alias), on=same, join_type="left")
         levels.append(column("level", alias))
-    signatures = query.select(exp.alias_(exp.Array(expressions=levels), "signature"))
-    tables: dict[str, Relation | exp.Query] = {
+    signatures = query.select(aliased(list_of(*levels), "signature"))
+    tables: dict[str, Relation | Query] = {
         "signatures": signatures,
         "members": counted.groups.members,
         "flags": flags,
@@ -135,34 +146,28 @@ def _untouched(
 
 
 # What a release without a catalog tells.
-_NO_ROWS = exp.select(
-    *(exp.alias_(cast(exp.null(), "BIGINT"), name) for name in ("grp", "class", "counterfeits")),
-    exp.alias_(cast(exp.null(), "VARCHAR"), "value"),
+_NO_ROWS = select(
+    *(aliased(cast(null(), "BIGINT"), name) for name in ("grp", "class", "counterfeits")),
+    aliased(cast(null(), "VARCHAR"), "value"),
 ).limit(0)
 
 
-def _flags(flagged: Relation, declared: Declared) -> exp.Select:
+def _flags(flagged: Relation, declared: Declared) -> Select:
     """The counterfeits by class and sensitive value."""
     assert declared.padding is not None
     names = [c.name for c in declared.columns]
     sensitive = declared.padding.sensitive
-    value = cast(exp.null(), "VARCHAR") if sensitive is None else _cell(names.index(sensitive))
-    number = exp.TryCast(this=_cell(names.index(CLASS_ID)), to=exp.DataType.build("BIGINT"))
-    rows = exp.select(exp.alias_(number, "class"), exp.alias_(value, "value"))
+    value = cast(null(), "VARCHAR") if sensitive is None else _cell(names.index(sensitive))
+    number = try_cast(_cell(names.index(CLASS_ID)), "BIGINT")
+    rows = select(aliased(number, "class"), aliased(value, "value"))
     rows = rows.select(column("counterfeits")).from_(flagged.table)
-    total = exp.alias_(exp.Sum(this=column("counterfeits")), "counterfeits")
+    total = aliased(sum_of(column("counterfeits")), "counterfeits")
     keys = [column("class"), column("value")]
-    return (
-        exp.select(*keys, total)
-        .from_(rows.subquery("rows"))
-        .group_by(*(key.copy() for key in keys))
-    )
+    return select(*keys, total).from_(rows.subquery("rows")).group_by(*(key.copy() for key in keys))
 
 
-def _cell(place: int) -> exp.Expr:
-    return exp.Anonymous(
-        this="list_extract", expressions=[column("record"), exp.convert(place + 1)]
-    )
+def _cell(place: int) -> Expr:
+    return function("list_extract", column("record"), literal(place + 1))
 
 
 def truthful(
@@ -170,7 +175,7 @@ def truthful(
     table: Relation,
     declared: Declared,
     flagged: Relation,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     hierarchies: Relation,
     places: Relation,
 ) -> Promise:
@@ -191,7 +196,7 @@ def truthful(
         if declared.local:
             return matched(session, real, declared, source, places)
         found = truthfulness(session, real, declared, source, hierarchies)
-        rows = exp.select(exp.Count(this=exp.Star())).from_(real.table)
+        rows = select(count_rows()).from_(real.table)
         missing = int(found.found["source_rows"]) - int(session.row(rows)[0])
         wanted = found.declared | {"missing_records": 0}
         told = found.found | {"missing_records": missing}
@@ -200,13 +205,10 @@ def truthful(
         session.drop_temp(REAL)
 
 
-def _real(table: Relation, flagged: Relation) -> exp.Select:
+def _real(table: Relation, flagged: Relation) -> Select:
     """The released columns without `class_id`, of the records that are not counterfeit."""
     kept = [(c.name, n) for c, n in zip(table.columns, names_of(table.columns), strict=True)]
     kept = [(name, n) for name, n in kept if name != CLASS_ID]
-    tables: dict[str, Relation | exp.Query] = {"records": _records(table), "flagged": flagged}
+    tables: dict[str, Relation | Query] = {"records": _records(table), "flagged": flagged}
     rows = step("verify/real", tables, {"column": [n for _, n in kept]})
-    assert isinstance(rows, exp.Query)
-    return exp.select(*(exp.alias_(column(n), identifier(name)) for name, n in kept)).from_(
-        rows.subquery("real")
-    )
+    return select(*(aliased(column(n), name) for name, n in kept)).from_(rows.subquery("real"))

@@ -11,9 +11,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    cast,
+    column,
+    count_rows,
+    literal,
+    null,
+    same_value,
+    select,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import hygiene
@@ -98,7 +110,7 @@ def padded_counts(
     table: Relation,
     declared: Declared,
     catalog: Relation | None,
-    leaves: exp.Query | None = None,
+    leaves: Query | None = None,
 ) -> Iterator[PaddedCounts]:
     """The numbers of a release that is not `unreadable`.
 
@@ -113,7 +125,7 @@ def padded_counts(
     assert declared.padding is not None
     try:
         keys = [f"k{i}" for i in range(len(declared.quasi_identifiers))]
-        rows = exp.select(*keys_of(declared.quasi_identifiers), column(CLASS_ID)).from_(table.table)
+        rows = select(*keys_of(declared.quasi_identifiers), column(CLASS_ID)).from_(table.table)
         numbered = step("verify/padded_classes", {"rows": rows}, {"key": keys})
         classes = session.run(Step(CLASSES, numbered))
         counts = session.run(Step(COUNTS, _counts(table, declared.padding)))
@@ -136,12 +148,12 @@ def _risk_of_copies(session: Session, table: Relation, declared: Declared, group
     if not others:
         return 0.0
     names = [f"o{i}" for i in range(len(others))]
-    records = exp.select(
-        exp.alias_(column(CLASS_ID), "class"),
-        exp.alias_(value_of(declared.padding), "value"),
-        *(exp.alias_(column(other), name) for other, name in zip(others, names, strict=True)),
+    records = select(
+        aliased(column(CLASS_ID), "class"),
+        aliased(value_of(declared.padding), "value"),
+        *(aliased(column(other), name) for other, name in zip(others, names, strict=True)),
     ).from_(table.table)
-    tables: dict[str, Relation | exp.Query] = {
+    tables: dict[str, Relation | Query] = {
         "records": records,
         "members": groups.members,
         "told": groups.told,
@@ -149,22 +161,22 @@ def _risk_of_copies(session: Session, table: Relation, declared: Declared, group
     return float(session.row(step("verify/copies", tables, {"other": names}))[0])
 
 
-def value_of(padding: Padding) -> exp.Expr:
+def value_of(padding: Padding) -> Expr:
     """The sensitive value of a record as the catalog writes it."""
     if padding.sensitive is None:
-        return cast(exp.null(), "VARCHAR")
+        return cast(null(), "VARCHAR")
     return as_text(column(padding.sensitive))
 
 
-def _counts(table: Relation, padding: Padding) -> exp.Select:
+def _counts(table: Relation, padding: Padding) -> Select:
     held = (
-        exp.select(exp.alias_(column(CLASS_ID), "class"), exp.alias_(value_of(padding), "value"))
+        select(aliased(column(CLASS_ID), "class"), aliased(value_of(padding), "value"))
         .from_(table.table)
         .subquery("held")
     )
     names = [column("class"), column("value")]
-    total = exp.alias_(exp.Count(this=exp.Star()), "records")
-    return exp.select(*names, total).from_(held).group_by(*(n.copy() for n in names))
+    total = aliased(count_rows(), "records")
+    return select(*names, total).from_(held).group_by(*(n.copy() for n in names))
 
 
 def _suspects(
@@ -172,7 +184,7 @@ def _suspects(
     classes: Relation,
     keys: Sequence[str],
     declared: Declared,
-    leaves: exp.Query | None,
+    leaves: Query | None,
 ) -> Relation:
     """The classes that may have been padded, as far as who knows the method can tell.
 
@@ -182,7 +194,7 @@ def _suspects(
     """
     assert declared.padding is not None
     sized = column("size", "t").eq(declared.padding.size)
-    query = exp.select(column("class", "t")).from_(exp.alias_(classes.table, "t", table=True))
+    query = select(column("class", "t")).from_(classes.aliased("t"))
     query = query.where(sized)
     if declared.local and leaves is not None:
         inside = contains(session, leaves)
@@ -194,37 +206,35 @@ def _suspects(
 
 def _with_surplus(
     classes: Relation, keys: Sequence[str], declared: Declared, inside: Relation
-) -> exp.Select:
+) -> Select:
     """The classes of that size with a class inside them that is known to have a surplus."""
     assert declared.padding is not None
-    query = exp.select(column("class", "t")).distinct()
-    query = query.from_(exp.alias_(classes.table, "t", table=True))
-    smaller = exp.and_(
+    query = select(column("class", "t")).distinct()
+    query = query.from_(classes.aliased("t"))
+    smaller = all_of(
         column("size", "u") > declared.padding.k,
-        exp.NEQ(this=column("size", "u"), expression=exp.convert(declared.padding.size)),
-        exp.NEQ(this=column("class", "u"), expression=column("class", "t")),
+        column("size", "u").neq(literal(declared.padding.size)),
+        column("class", "u").neq(column("class", "t")),
     )
-    parts: list[exp.Expr] = []
+    parts: list[Expr] = []
     for key, name in zip(keys, declared.quasi_identifiers, strict=True):
         pairs = f"in_{key}"
         of_column = (
-            exp.select(column("whole"), column("part"))
+            select(column("whole"), column("part"))
             .from_(inside.table)
-            .where(column("name").eq(exp.Literal.string(name)))
+            .where(column("name").eq(literal(name)))
             .subquery(pairs)
         )
-        whole = exp.NullSafeEQ(this=as_text(column(key, "t")), expression=column("whole", pairs))
+        whole = same_value(as_text(column(key, "t")), column("whole", pairs))
         query = query.join(of_column, on=whole)
-        parts.append(
-            exp.NullSafeEQ(this=as_text(column(key, "u")), expression=column("part", pairs))
-        )
-    query = query.join(exp.alias_(classes.table, "u", table=True), on=exp.and_(smaller, *parts))
+        parts.append(same_value(as_text(column(key, "u")), column("part", pairs)))
+    query = query.join(classes.aliased("u"), on=all_of(smaller, *parts))
     return query.where(column("size", "t").eq(declared.padding.size))
 
 
 def _groups(session: Session, counts: Relation, catalog: Relation, suspects: Relation) -> Groups:
     listed = session.run(Step(LISTED, step("verify/listed", {"catalog": catalog})))
-    tables: dict[str, Relation | exp.Query] = {"listed": listed, "suspects": suspects}
+    tables: dict[str, Relation | Query] = {"listed": listed, "suspects": suspects}
     members = session.run(Step(MEMBERS, step("verify/members", tables)))
     tables = {"counts": counts, "listed": listed, "members": members}
     told = session.run(Step(TOLD, step("verify/told", tables)))

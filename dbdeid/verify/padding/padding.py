@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -12,7 +11,7 @@ from dbdeid.verify.base.declaration import Check, Declared, Promise
 from dbdeid.verify.base.places import known_places
 from dbdeid.verify.padding import counterfeits, flags, padded_release
 
-Source = exp.Query | Relation
+Source = Query | Relation
 
 
 def padding_promises(
@@ -56,13 +55,12 @@ def padding_promises(
 
 def _leaves(
     declared: Declared, known: Relation | None, dictionary: Relation | None
-) -> exp.Query | None:
+) -> Query | None:
     if known is not None:
         return places.leaves_of_places(declared, known)
     if dictionary is None:
         return None
     query = step("verify/listed_leaves", {"dictionary": dictionary})
-    assert isinstance(query, exp.Query)
     return query
 
 

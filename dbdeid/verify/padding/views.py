@@ -10,12 +10,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sqlglot import exp
-
 from dbdeid.data.weights import WEIGHT, truthful, weighted
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import (
+    Query,
+    Select,
+    aliased,
+    all_of,
+    any_value_of,
+    cast,
+    column,
+    count_rows,
+    identifier,
+    literal,
+    null,
+    same_value,
+    select,
+    sum_of,
+    union_all,
+)
 from dbdeid.engine.failure import EngineError
-from dbdeid.engine.opening import MEMORY
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.verify.base.declaration import CLASS_ID, Check, Declared
@@ -40,8 +55,7 @@ def definitions(
         catalog: its catalog.
         sensitive: the column that the catalog may be about; None: about none.
     """
-    query = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal"
-    found = dict(session.execute_with(query, [session.catalog]).fetchall())
+    found = session.views(session.catalog)
     other = list(names(table.name))
     if table.find(CLASS_ID) is None or not found:
         return other
@@ -63,35 +77,28 @@ def _shipped(table: Relation, catalog: Relation, sensitive: str | None) -> dict[
         )
     )
     with (
-        Session.open(None, read_only=False) as fresh,
+        ENGINE.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,
     ):
         path = Path(folder) / "shipped.duckdb"
         _create(fresh, (table, catalog), queries)
-        texts = {name: {text} for name, text in _texts(fresh, MEMORY).items()}
+        texts = {name: {text} for name, text in fresh.views(fresh.catalog).items()}
         name = fresh.attach_new(path)
         fresh.execute(f"USE {sql(identifier(name))}")
         _create(fresh, (table, catalog), queries)
-        fresh.execute(f"USE {sql(identifier(MEMORY))}")
+        fresh.execute(f"USE {sql(identifier(fresh.catalog))}")
         fresh.detach(name)
-        for view, text in _texts(fresh, fresh.attach(path, read_only=True)).items():
+        for view, text in fresh.views(fresh.attach(path, read_only=True)).items():
             texts[view].add(text)
     return texts
 
 
-def _create(session: Session, tables: Sequence[Relation], queries: dict[str, exp.Query]) -> None:
+def _create(session: Session, tables: Sequence[Relation], queries: dict[str, Query]) -> None:
     for table in tables:
-        empty = exp.select(
-            *(exp.alias_(cast(exp.null(), c.type), identifier(c.name)) for c in table.columns)
-        ).limit(0)
+        empty = select(*(aliased(cast(null(), c.type), c.name) for c in table.columns)).limit(0)
         session.execute(f"CREATE TABLE {sql(identifier(table.name))} AS {sql(empty)}")
     for name, query in queries.items():
         session.execute(f"CREATE VIEW {sql(identifier(name))} AS {sql(query)}")
-
-
-def _texts(session: Session, database: str) -> dict[str, str]:
-    query = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal"
-    return dict(session.execute_with(query, [database]).fetchall())
 
 
 def rows(session: Session, table: Relation, catalog: Relation, declared: Declared) -> Check:
@@ -119,9 +126,9 @@ def _unlike_weights(
     assert found.groups is not None
     if view.columns != (*table.columns, Column(WEIGHT, "DOUBLE")):
         return [f"{view.name!r} has other columns"]
-    records = exp.select(
-        exp.alias_(column(CLASS_ID), "class"),
-        exp.alias_(value_of(declared.padding), "value"),
+    records = select(
+        aliased(column(CLASS_ID), "class"),
+        aliased(value_of(declared.padding), "value"),
         column(WEIGHT),
     ).from_(view.table)
     query = step(
@@ -144,66 +151,63 @@ def _unlike_truth(
     return [f"{view.name!r} has {other} other rows"] if other else []
 
 
-def _tally(rows: Relation, table: Relation) -> exp.Select:
+def _tally(rows: Relation, table: Relation) -> Select:
     """The rows as c0, c1, …, and how often each occurs."""
     columns = [column(n) for n in names_of(table.columns)]
-    total = exp.alias_(exp.Count(this=exp.Star()), "records")
+    total = aliased(count_rows(), "records")
     inner = renamed(rows, table.columns).subquery("inner_rows")
-    return exp.select(*columns, total).from_(inner).group_by(*(c.copy() for c in columns))
+    return select(*columns, total).from_(inner).group_by(*(c.copy() for c in columns))
 
 
-def _true(table: Relation, declared: Declared, found: PaddedCounts) -> exp.Query:
+def _true(table: Relation, declared: Declared, found: PaddedCounts) -> Query:
     """The records whose value no counterfeit of their group has; of others, the value alone."""
     padding, groups = declared.padding, found.groups
     assert padding is not None
     assert groups is not None
     named = names_of(table.columns)
-    doubtful = exp.column("counterfeits") > 0
-    told = exp.select(column("class"), column("value")).from_(groups.told.table).where(doubtful)
-    same = exp.and_(
+    doubtful = column("counterfeits") > 0
+    told = select(column("class"), column("value")).from_(groups.told.table).where(doubtful)
+    same = all_of(
         column("class", "told").eq(column("class", "held")),
-        exp.NullSafeEQ(this=column("value", "told"), expression=column("value", "held")),
+        same_value(column("value", "told"), column("value", "held")),
     )
     held = renamed(table, table.columns).select(
-        exp.alias_(column(CLASS_ID), "class"), exp.alias_(value_of(padding), "value")
+        aliased(column(CLASS_ID), "class"), aliased(value_of(padding), "value")
     )
     certain = (
-        exp.select(*(column(n, "held") for n in named), exp.alias_(exp.convert(1), "records"))
+        select(*(column(n, "held") for n in named), aliased(literal(1), "records"))
         .from_(held.subquery("held"))
         .join(told.subquery("told"), on=same, join_type="anti")
     )
     cells = [
-        exp.alias_(cast(column("value") if c.name == padding.sensitive else exp.null(), c.type), n)
+        aliased(cast(column("value") if c.name == padding.sensitive else null(), c.type), n)
         for c, n in zip(table.columns, named, strict=True)
     ]
-    left = exp.Sub(
-        this=exp.AnyValue(this=column("total")),
-        expression=exp.AnyValue(this=column("counterfeits")),
-    )
+    left = any_value_of(column("total")) - any_value_of(column("counterfeits"))
     rest = (
-        exp.select(*cells, exp.alias_(left, "records"))
+        select(*cells, aliased(left, "records"))
         .from_(groups.told.table)
         .where(doubtful.copy())
         .group_by(column("grp"), column("value"))
     )
-    return exp.union(certain, rest, distinct=False)
+    return union_all(certain, rest)
 
 
-def _differences(session: Session, one: exp.Query, other: exp.Query) -> int:
+def _differences(session: Session, one: Query, other: Query) -> int:
     """How many combinations of values do not occur equally often."""
     width = len([s for s in one.selects if s.alias_or_name != "records"])
     columns = [column(f"c{i}") for i in range(width)]
-    negative = exp.select(
+    negative = select(
         *(c.copy() for c in columns),
-        exp.alias_(exp.Neg(this=column("records")), "records"),
+        aliased(-column("records"), "records"),
     ).from_(other.subquery("other"))
-    positive = exp.select(*columns, column("records")).from_(one.subquery("one"))
-    both = exp.union(positive, negative, distinct=False).subquery("both_sides")
-    total = exp.Sum(this=column("records"))
+    positive = select(*columns, column("records")).from_(one.subquery("one"))
+    both = union_all(positive, negative).subquery("both_sides")
+    total = sum_of(column("records"))
     unequal = (
-        exp.select(exp.alias_(total, "records"))
+        select(aliased(total, "records"))
         .from_(both)
         .group_by(*(c.copy() for c in columns))
-        .having(exp.NEQ(this=total.copy(), expression=exp.convert(0)))
+        .having(total.copy().neq(literal(0)))
     )
-    return int(session.row(exp.select(exp.Count(this=exp.Star())).from_(unequal.subquery("u")))[0])
+    return int(session.row(select(count_rows()).from_(unequal.subquery("u")))[0])

@@ -13,9 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import NUMBERS, Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    any_of,
+    case,
+    coalesce,
+    column,
+    count_rows,
+    function,
+    is_null,
+    list_of,
+    literal,
+    not_,
+    not_same_value,
+    one_of,
+    select,
+)
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.classes import as_text
@@ -36,7 +53,7 @@ def clustered(
     table: Relation,
     declared: Declared,
     clusters: Relation | None,
-    source: exp.Query | Relation,
+    source: Query | Relation,
 ) -> list[Promise]:
     """All that a release of synthetic records promises.
 
@@ -81,75 +98,74 @@ def _unreadable(session: Session, declared: Declared, clusters: Relation | None)
         return "not measurable without the private table of clusters"
     if not all((c := clusters.find(name)) and c.type == kind for name, kind in _SHAPE.items()):
         return "not measurable: the table of clusters has another shape"
-    length = exp.Anonymous(this="len", expressions=[column(RECORD)])
-    sides = exp.Array(expressions=[exp.Literal.string(s) for s in ("source", "released")])
-    known = exp.Anonymous(this="list_contains", expressions=[sides, column(SIDE)])
-    odd = exp.or_(
-        column(CLUSTER).is_(exp.null()),
-        exp.Coalesce(this=exp.not_(known), expressions=[exp.true()]),
-        column(RECORDS).is_(exp.null()),
-        column(RECORDS) < exp.convert(1),
-        exp.NullSafeNEQ(this=length, expression=exp.convert(len(declared.columns))),
+    length = function("len", column(RECORD))
+    sides = list_of(*(literal(s) for s in ("source", "released")))
+    known = function("list_contains", sides, column(SIDE))
+    odd = any_of(
+        is_null(column(CLUSTER)),
+        coalesce(not_(known), literal(True)),
+        is_null(column(RECORDS)),
+        column(RECORDS) < literal(1),
+        not_same_value(length, literal(len(declared.columns))),
     )
-    query = exp.select(exp.Count(this=exp.Star())).from_(clusters.table).where(odd)
+    query = select(count_rows()).from_(clusters.table).where(odd)
     malformed = int(session.row(query)[0])
     return f"not measurable: {malformed} malformed rows of clusters" if malformed else ""
 
 
-def _as_released(session: Session, declared: Declared, source: exp.Query | Relation) -> exp.Select:
+def _as_released(session: Session, declared: Declared, source: Query | Relation) -> Select:
     """The source as c0, c1, … in the types of the release."""
     query = renamed(source, declared.columns)
     origin = Relation("origin", session.describe(query))
     cells = [
-        exp.alias_(as_written(column(name), column(name), origin, written), name)
+        aliased(as_written(column(name), column(name), origin, written), name)
         for name, written in zip(names_of(declared.columns), declared.columns, strict=True)
     ]
-    return exp.select(*cells).from_(query.subquery("origin"))
+    return select(*cells).from_(query.subquery("origin"))
 
 
 def _pooled(
     session: Session, origin: Relation, declared: Declared, synthesized: Synthesized
-) -> exp.Select:
+) -> Select:
     """The source as c0, c1, … with its rare categories as they are released."""
     cells = [
-        exp.alias_(_after_pooling(column(name), origin, name, written, synthesized), name)
+        aliased(_after_pooling(column(name), origin, name, written, synthesized), name)
         for name, written in zip(names_of(declared.columns), declared.columns, strict=True)
     ]
-    return exp.select(*cells).from_(origin.table)
+    return select(*cells).from_(origin.table)
 
 
 def _after_pooling(
-    cell: exp.Expr, origin: Relation, name: str, written: Column, synthesized: Synthesized
-) -> exp.Expr:
+    cell: Expr, origin: Relation, name: str, written: Column, synthesized: Synthesized
+) -> Expr:
     most = synthesized.pooled.get(written.name)
     if most is None:
         return cell
     frequent = step("verify/frequent", {"rows": origin}, {"cell": [name]}, {"most": most})
-    assert isinstance(frequent, exp.Query)
-    texts = exp.select(as_text(column("value"))).from_(frequent.subquery("frequent"))
-    kept = exp.or_(cell.copy().is_(exp.null()), exp.In(this=as_text(cell), query=texts.subquery()))
-    return exp.Case(ifs=[exp.If(this=kept, true=cell)], default=exp.Literal.string(OTHER))
+    texts = select(as_text(column("value"))).from_(frequent.subquery("frequent"))
+    kept = any_of(is_null(cell), one_of(as_text(cell), texts))
+    return case((kept, cell), otherwise=literal(OTHER))
 
 
 def _cells(
     clusters: Relation, origin: Relation, declared: Declared, synthesized: Synthesized
-) -> exp.Select:
+) -> Select:
     """The table of clusters with a column for each cell, as text, pooled on both sides alike."""
-    query = exp.select(column(CLUSTER), column(SIDE), column(RECORDS)).from_(clusters.table)
+    query = select(column(CLUSTER), column(SIDE), column(RECORDS)).from_(clusters.table)
     for i, (name, written) in enumerate(
         zip(names_of(declared.columns), declared.columns, strict=True)
     ):
         raw = _cell(i)
         shown = _after_pooling(raw, origin, name, written, synthesized)
         if shown is not raw:
-            of_source = column(SIDE).eq(exp.Literal.string("source"))
-            shown = exp.Case(ifs=[exp.If(this=of_source, true=shown)], default=raw.copy())
-        query = query.select(exp.alias_(shown, name))
+            of_source = column(SIDE).eq(literal("source"))
+            shown = case((of_source, shown), otherwise=raw.copy())
+        query = query.select(aliased(shown, name))
     return query
 
 
-def _cell(place: int) -> exp.Expr:
-    return exp.Anonymous(this="list_extract", expressions=[column(RECORD), exp.convert(place + 1)])
+def _cell(place: int) -> Expr:
+    return function("list_extract", column(RECORD), literal(place + 1))
 
 
 # -- promises ------------------------------------------------------------------------------
@@ -201,13 +217,13 @@ def _balance(
 ) -> tuple[int, int, int]:
     """Rows there are, how many of them no cluster has, how many of the clusters' are not there."""
     keys = [f"t{i}" for i in range(len(names))]
-    own = [exp.alias_(as_text(column(n)), key) for n, key in zip(names, keys, strict=True)]
-    told = [exp.alias_(_cell(i), key) for i, key in enumerate(keys)]
-    listed = exp.select(*told, column(RECORDS)).from_(clusters.table)
-    listed = listed.where(column(SIDE).eq(exp.Literal.string(side)))
+    own = [aliased(as_text(column(n)), key) for n, key in zip(names, keys, strict=True)]
+    told = [aliased(_cell(i), key) for i, key in enumerate(keys)]
+    listed = select(*told, column(RECORDS)).from_(clusters.table)
+    listed = listed.where(column(SIDE).eq(literal(side)))
     query = step(
         "verify/balance",
-        {"rows": exp.select(*own).from_(rows.table), "counted": listed},
+        {"rows": select(*own).from_(rows.table), "counted": listed},
         {"key": keys},
     )
     there, uncounted, absent = (int(number) for number in session.row(query))
@@ -238,14 +254,14 @@ def _kept(
         yield _unchanged(session, _missing(cells, measured), "missing_values", measured)
 
 
-def _missing(cells: Relation, columns: dict[str, str]) -> exp.Select:
+def _missing(cells: Relation, columns: dict[str, str]) -> Select:
     """The cells of columns as whether there is no value."""
-    flags = [exp.alias_(column(c).is_(exp.null()), c) for c in columns.values()]
-    return exp.select(CLUSTER, SIDE, RECORDS, *flags).from_(cells.table)
+    flags = [aliased(is_null(column(c)), c) for c in columns.values()]
+    return select(CLUSTER, SIDE, RECORDS, *flags).from_(cells.table)
 
 
 def _unchanged(
-    session: Session, cells: Relation | exp.Query, name: str, columns: dict[str, str]
+    session: Session, cells: Relation | Query, name: str, columns: dict[str, str]
 ) -> Promise:
     """Whether each value of the columns occurs as often among both sides of every cluster."""
     found = {
@@ -275,7 +291,7 @@ def _values(
         query = step(
             "verify/new_values" if category else "verify/range",
             {
-                "released": exp.select(exp.alias_(column(written.name), name)).from_(table.table),
+                "released": select(aliased(column(written.name), name)).from_(table.table),
                 "source": pooled,
             },
             {"cell": [name]},
@@ -296,14 +312,14 @@ def _hits(
     """Rows of the source that no other equals, and those of them that are released."""
     keys = names_of(declared.columns)
     written = [
-        exp.alias_(as_text(column(c.name)), k) for c, k in zip(declared.columns, keys, strict=True)
+        aliased(as_text(column(c.name)), k) for c, k in zip(declared.columns, keys, strict=True)
     ]
-    own = [exp.alias_(as_text(column(k)), k) for k in keys]
+    own = [aliased(as_text(column(k)), k) for k in keys]
     query = step(
         "utility/fidelity/exact_hits",
         {
-            "source": exp.select(*own).from_(pooled.table),
-            "released": exp.select(*written).from_(table.table),
+            "source": select(*own).from_(pooled.table),
+            "released": select(*written).from_(table.table),
         },
         {"key": keys},
     )

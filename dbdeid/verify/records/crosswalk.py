@@ -17,9 +17,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    all_of,
+    any_of,
+    ascending,
+    cast,
+    coalesce,
+    column,
+    count_rows,
+    dense_rank,
+    function,
+    is_null,
+    literal,
+    not_same_value,
+    over,
+    paren,
+    same_value,
+    select,
+    sum_of,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import hygiene
@@ -36,7 +57,7 @@ def traced(
     table: Relation,
     declared: Declared,
     crosswalk: Relation | None,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     hierarchies: Relation,
     dictionary: Relation | None,
 ) -> Promise:
@@ -72,7 +93,7 @@ def accounted(
     table: Relation,
     declared: Declared,
     crosswalk: Relation | None,
-    source: exp.Query | Relation,
+    source: Query | Relation,
 ) -> dict[str, int] | str:
     """Whether the crosswalk is the source on one side and the release on the other.
 
@@ -96,7 +117,7 @@ def accounted(
     }
 
 
-def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) -> exp.Select:
+def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) -> Select:
     """Each record of the source as it is released, c0, c1, … in the order of `columns`, subject.
 
     Args:
@@ -106,12 +127,12 @@ def recoded(crosswalk: Relation, declared: Declared, columns: Sequence[Column]) 
     """
     places = {c.name: i for i, c in enumerate(declared.columns)}
     cells = [
-        exp.alias_(cast(cell(RECORD, places[c.name]), c.type), name)
+        aliased(cast(cell(RECORD, places[c.name]), c.type), name)
         for c, name in zip(columns, names_of(columns), strict=True)
     ]
-    each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(RECORDS, "s")])])
-    whole = exp.alias_(crosswalk.table, "s", table=True)
-    return exp.select(*cells, column(SUBJECT)).from_(whole).join(each, join_type="cross")
+    each = function("unnest", function("range", column(RECORDS, "s")))
+    whole = crosswalk.aliased("s")
+    return select(*cells, column(SUBJECT)).from_(whole).join(each, join_type="cross")
 
 
 # -- parts ---------------------------------------------------------------------------------
@@ -128,32 +149,32 @@ def _unreadable(session: Session, declared: Declared, crosswalk: Relation | None
         declared.subject is not None and not (counted and counted.family == "integer")
     ):
         return "not measurable: the list of recodings has another shape"
-    odd = [column(RECORDS) < exp.convert(1), column(RECORDS).is_(exp.null())]
+    odd = [column(RECORDS) < literal(1), is_null(column(RECORDS))]
     for name, cells in ((SOURCE, declared.quasi_identifiers), (RECORD, declared.columns)):
-        length = exp.Anonymous(this="len", expressions=[column(name)])
-        odd.append(exp.NullSafeNEQ(this=length, expression=exp.convert(len(cells))))
-    query = exp.select(exp.Count(this=exp.Star())).from_(crosswalk.table).where(exp.or_(*odd))
+        length = function("len", column(name))
+        odd.append(not_same_value(length, literal(len(cells))))
+    query = select(count_rows()).from_(crosswalk.table).where(any_of(*odd))
     malformed = int(session.row(query)[0])
     return f"not measurable: {malformed} malformed recodings" if malformed else ""
 
 
-def cell(of: str, place: int) -> exp.Expr:
+def cell(of: str, place: int) -> Expr:
     """One of the texts of `source` or `record`, by its place from 0."""
-    return exp.Anonymous(this="list_extract", expressions=[column(of), exp.convert(place + 1)])
+    return function("list_extract", column(of), literal(place + 1))
 
 
-def _keyed(cells: Sequence[exp.Expr]) -> list[exp.Expr]:
-    return [exp.alias_(cell, f"t{i}") for i, cell in enumerate(cells)]
+def _keyed(cells: Sequence[Expr]) -> list[Expr]:
+    return [aliased(cell, f"t{i}") for i, cell in enumerate(cells)]
 
 
-def _balance(session: Session, rows: exp.Select, counted: exp.Select) -> tuple[int, int, int]:
+def _balance(session: Session, rows: Select, counted: Select) -> tuple[int, int, int]:
     keys = [s.alias_or_name for s in rows.selects]
     query = step("verify/balance", {"rows": rows, "counted": counted}, {"key": keys})
     there, uncounted, absent = (int(number) for number in session.row(query))
     return there, uncounted, absent
 
 
-def source_rows(session: Session, declared: Declared, source: exp.Query | Relation) -> exp.Select:
+def source_rows(session: Session, declared: Declared, source: Query | Relation) -> Select:
     """The source's records as text: quasi-identifiers, other released columns, subject's number."""
     named = declared.quasi_identifiers
     others = list(_others(declared).values())
@@ -166,17 +187,15 @@ def source_rows(session: Session, declared: Declared, source: exp.Query | Relati
     for name, written in zip(names[len(named) :], others, strict=False):
         cells.append(as_text(as_written(column(name), column(name), origin, written)))
     if declared.subject is not None:
-        order = exp.Order(expressions=[exp.Ordered(this=column(names[-1]))])
-        number = exp.Window(this=exp.DenseRank(), order=order)
-        cells.append(exp.Sub(this=exp.paren(number), expression=exp.convert(1)))
-    return exp.select(*_keyed(cells)).from_(query.subquery("origin"))
+        order = [ascending(column(names[-1]))]
+        number = over(dense_rank(), order=order)
+        cells.append(paren(number) - literal(1))
+    return select(*_keyed(cells)).from_(query.subquery("origin"))
 
 
-def released_rows(table: Relation, declared: Declared) -> exp.Select:
+def released_rows(table: Relation, declared: Declared) -> Select:
     """The released records as text."""
-    return exp.select(*_keyed([as_text(column(c.name)) for c in declared.columns])).from_(
-        table.table
-    )
+    return select(*_keyed([as_text(column(c.name)) for c in declared.columns])).from_(table.table)
 
 
 def _others(declared: Declared) -> dict[int, Column]:
@@ -185,19 +204,19 @@ def _others(declared: Declared) -> dict[int, Column]:
     return {i: c for i, c in enumerate(declared.columns) if c.name not in known}
 
 
-def _told_of_source(declared: Declared, crosswalk: Relation) -> exp.Select:
+def _told_of_source(declared: Declared, crosswalk: Relation) -> Select:
     """The crosswalk's records of the source."""
     told = [cell(SOURCE, i) for i in range(len(declared.quasi_identifiers))]
     told += [cell(RECORD, i) for i in _others(declared)]
     if declared.subject is not None:
         told.append(column(SUBJECT))
-    return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
+    return select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
 
 
-def _told_of_release(declared: Declared, crosswalk: Relation) -> exp.Select:
+def _told_of_release(declared: Declared, crosswalk: Relation) -> Select:
     """The crosswalk's records of the release."""
     told = [cell(RECORD, i) for i in range(len(declared.columns))]
-    return exp.select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
+    return select(*_keyed(told), column(RECORDS)).from_(crosswalk.table)
 
 
 def _unmapped(
@@ -209,35 +228,33 @@ def _unmapped(
 ) -> int:
     """Records with a value that the hierarchy does not show of the source's."""
     places = {c.name: i for i, c in enumerate(declared.columns)}
-    query = exp.select(
-        exp.Coalesce(this=exp.Sum(this=column("records", "s")), expressions=[exp.convert(0)])
-    )
-    query = query.from_(exp.alias_(crosswalk.table, "s", table=True))
-    lost: list[exp.Expr] = []
+    query = select(coalesce(sum_of(column("records", "s")), literal(0)))
+    query = query.from_(crosswalk.aliased("s"))
+    lost: list[Expr] = []
     with known_places(session, declared, hierarchies) as known:
         assert known is not None
         for i, name in enumerate(declared.quasi_identifiers):
             alias = f"p{i}"
             shown = _shown(known, name, dictionary)
-            same = exp.and_(
-                exp.NullSafeEQ(this=cell(SOURCE, i), expression=column("value", alias)),
-                exp.NullSafeEQ(this=cell(RECORD, places[name]), expression=column("shown", alias)),
+            same = all_of(
+                same_value(cell(SOURCE, i), column("value", alias)),
+                same_value(cell(RECORD, places[name]), column("shown", alias)),
             )
             query = query.join(shown.subquery(alias), on=same, join_type="left")
-            lost.append(column("known", alias).is_(exp.null()))
-        return int(session.row(query.where(exp.or_(*lost)))[0]) if lost else 0
+            lost.append(is_null(column("known", alias)))
+        return int(session.row(query.where(any_of(*lost)))[0]) if lost else 0
 
 
-def _shown(places: Relation, name: str, dictionary: Relation | None) -> exp.Select:
+def _shown(places: Relation, name: str, dictionary: Relation | None) -> Select:
     """What may be shown of each value of a quasi-identifier."""
-    query = exp.select(column("value", "p"), column("shown", "p"), exp.alias_(exp.true(), "known"))
-    query = query.distinct().from_(exp.alias_(places.table, "p", table=True))
-    query = query.where(column("name", "p").eq(exp.Literal.string(name)))
+    query = select(column("value", "p"), column("shown", "p"), aliased(literal(True), "known"))
+    query = query.distinct().from_(places.aliased("p"))
+    query = query.where(column("name", "p").eq(literal(name)))
     if dictionary is None or not hygiene.readable(dictionary):
         return query
-    listed = exp.and_(
-        column("column", "d").eq(exp.Literal.string(name)),
+    listed = all_of(
+        column("column", "d").eq(literal(name)),
         column("level", "d").eq(column("level", "p")),
-        exp.NullSafeEQ(this=column("released_value", "d"), expression=column("shown", "p")),
+        same_value(column("released_value", "d"), column("shown", "p")),
     )
-    return query.join(exp.alias_(dictionary.table, "d", table=True), on=listed)
+    return query.join(dictionary.aliased("d"), on=listed)

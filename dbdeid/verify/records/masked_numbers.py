@@ -9,9 +9,8 @@ most frequent. Classes of several groups that read alike have that mean too.
 
 from __future__ import annotations
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, cast
+from dbdeid.engine.expressions import Expr, Query, aliased, cast, function, select
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base.declaration import Declared, Promise
@@ -26,7 +25,7 @@ def masked(
     table: Relation,
     declared: Declared,
     crosswalk: Relation | None,
-    source: exp.Query | Relation,
+    source: Query | Relation,
 ) -> Promise:
     """Whether each record reads the means of a class of records of the source, and is in it.
 
@@ -55,17 +54,17 @@ def masked(
     return Promise("means", wanted, told, told == wanted)
 
 
-def _others(declared: Declared, crosswalk: Relation, number: int, c: Column) -> exp.Expr:
+def _others(declared: Declared, crosswalk: Relation, number: int, c: Column) -> Expr:
     """Counts the records whose class does not read the mean of one quasi-identifier."""
     places = {column.name: i for i, column in enumerate(declared.columns)}
     keys = [f"k{i}" for i in range(len(declared.quasi_identifiers))]
-    cells = exp.select(
+    cells = select(
         *(
-            exp.alias_(cell(RECORD, places[name]), key)
+            aliased(cell(RECORD, places[name]), key)
             for key, name in zip(keys, declared.quasi_identifiers, strict=True)
         ),
-        exp.alias_(_number(cell(SOURCE, number), c), "value"),
-        exp.alias_(_number(cell(RECORD, places[c.name]), c), "shown"),
+        aliased(_number(cell(SOURCE, number), c), "value"),
+        aliased(_number(cell(RECORD, places[c.name]), c), "shown"),
         RECORDS,
     ).from_(crosswalk.table)
     if c.family in ("float", *SLACK):
@@ -74,7 +73,7 @@ def _others(declared: Declared, crosswalk: Relation, number: int, c: Column) -> 
     return step("verify/modes", {"cells": cells}, {"key": keys})
 
 
-def _number(text: exp.Expr, c: Column) -> exp.Expr:
+def _number(text: Expr, c: Column) -> Expr:
     if c.family in SLACK:
-        return exp.Anonymous(this="epoch", expressions=[cast(text, "TIMESTAMP")])
+        return function("epoch", cast(text, "TIMESTAMP"))
     return cast(text, "DOUBLE") if c.family == "float" else text

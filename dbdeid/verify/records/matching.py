@@ -14,9 +14,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from dbdeid.engine.relation import Column, Relation, cast, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    ascending,
+    cast,
+    column,
+    count_rows,
+    dense_rank,
+    list_of,
+    literal,
+    min_of,
+    over,
+    row_number,
+    select,
+    union_all,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise
@@ -40,7 +57,7 @@ def matched(
     session: Session,
     real: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     places: Relation,
 ) -> Promise:
     """Whether the released records are those of the source, each generalized by its hierarchies.
@@ -66,7 +83,7 @@ def counted(
     session: Session,
     real: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     places: Relation,
 ) -> MatchedRecords:
     """How many records of the source can stand behind released ones of their own, at once.
@@ -103,45 +120,42 @@ def _texts(keys: Sequence[Column]) -> list[str]:
     return [f"t{i}" for i in range(len(keys))]
 
 
-def _of_source(raw: Relation, columns: Sequence[Column], keys: Sequence[Column]) -> exp.Select:
+def _of_source(raw: Relation, columns: Sequence[Column], keys: Sequence[Column]) -> Select:
     """The source as t0, t1, … (quasi-identifiers as text) and `others`, as they are written."""
     named = dict(zip((c.name for c in columns), names_of(columns), strict=True))
     texts = [
-        exp.alias_(as_text(column(named[c.name])), t)
-        for c, t in zip(keys, _texts(keys), strict=True)
+        aliased(as_text(column(named[c.name])), t) for c, t in zip(keys, _texts(keys), strict=True)
     ]
     others = [
         as_text(as_written(column(named[c.name]), column(named[c.name]), raw, c))
         for c in columns
         if c not in keys
     ]
-    return exp.select(*texts, exp.alias_(_list(others), "others")).from_(raw.table)
+    return select(*texts, aliased(_list(others), "others")).from_(raw.table)
 
 
-def _of_release(real: Relation, columns: Sequence[Column], keys: Sequence[Column]) -> exp.Select:
-    texts = [
-        exp.alias_(as_text(column(c.name)), t) for c, t in zip(keys, _texts(keys), strict=True)
-    ]
+def _of_release(real: Relation, columns: Sequence[Column], keys: Sequence[Column]) -> Select:
+    texts = [aliased(as_text(column(c.name)), t) for c, t in zip(keys, _texts(keys), strict=True)]
     others = [as_text(column(c.name)) for c in columns if c not in keys]
-    return exp.select(*texts, exp.alias_(_list(others), "others")).from_(real.table)
+    return select(*texts, aliased(_list(others), "others")).from_(real.table)
 
 
-def _list(values: Sequence[exp.Expr]) -> exp.Expr:
-    return cast(exp.Array(expressions=list(values)), "VARCHAR[]")
+def _list(values: Sequence[Expr]) -> Expr:
+    return cast(list_of(*values), "VARCHAR[]")
 
 
-def _kinds(rows: exp.Select, keys: Sequence[Column]) -> exp.Select:
+def _kinds(rows: Select, keys: Sequence[Column]) -> Select:
     """Equal records as one, numbered from 0."""
     names = [column(name) for name in (*_texts(keys), "others")]
-    grouped = exp.select(*names, exp.alias_(exp.Count(this=exp.Star()), "records"))
+    grouped = select(*names, aliased(count_rows(), "records"))
     grouped = grouped.from_(rows.subquery("rows")).group_by(*(n.copy() for n in names))
-    number = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.convert(1))
-    return exp.select("*", exp.alias_(number, "id")).from_(grouped.subquery("grouped"))
+    number = over(row_number()) - literal(1)
+    return select("*", aliased(number, "id")).from_(grouped.subquery("grouped"))
 
 
 def _numbers(session: Session, kinds: Relation) -> Ints:
     """How many records there are of each kind, by its number."""
-    query = exp.select(column("records")).from_(kinds.table).order_by(column("id"))
+    query = select(column("records")).from_(kinds.table).order_by(column("id"))
     return session.arrays(query)["records"].astype(np.int64)
 
 
@@ -254,37 +268,35 @@ class _Fitting:
 
 def _coded(session: Session, kinds: Relation, name: str) -> tuple[Ints, dict[str | None, int]]:
     """The place of each kind's text among the different ones, and that of each text."""
-    texts = exp.select(column(name)).distinct().from_(kinds.table).order_by(column(name))
+    texts = select(column(name)).distinct().from_(kinds.table).order_by(column(name))
     places = {text: place for place, (text,) in enumerate(session.rows(texts))}
-    order = exp.Order(expressions=[exp.Ordered(this=column(name), nulls_first=False)])
-    rank = exp.Sub(this=exp.Window(this=exp.DenseRank(), order=order), expression=exp.convert(1))
-    codes = exp.select(exp.alias_(rank, "code")).from_(kinds.table).order_by(column("id"))
+    order = [ascending(column(name))]
+    rank = over(dense_rank(), order=order) - literal(1)
+    codes = select(aliased(rank, "code")).from_(kinds.table).order_by(column("id"))
     return session.arrays(codes)["code"].astype(np.int64), places
 
 
 def _coded_others(session: Session, sources: Relation, released: Relation) -> tuple[Ints, Ints]:
     """The other columns of each kind as one number, the same on both sides."""
     sides = [
-        exp.select(exp.alias_(exp.convert(side), "side"), column("id"), column("others")).from_(
-            kinds.table
-        )
+        select(aliased(literal(side), "side"), column("id"), column("others")).from_(kinds.table)
         for side, kinds in enumerate((sources, released))
     ]
-    order = exp.Order(expressions=[exp.Ordered(this=column("others"), nulls_first=False)])
-    rank = exp.alias_(exp.Window(this=exp.DenseRank(), order=order), "code")
-    both = exp.union(*sides, distinct=False).subquery("both")
-    query = exp.select("side", rank).from_(both).order_by("side", column("id"))
+    order = [ascending(column("others"))]
+    rank = aliased(over(dense_rank(), order=order), "code")
+    both = union_all(*sides).subquery("both")
+    query = select("side", rank).from_(both).order_by("side", column("id"))
     found = session.arrays(query)
     first = found["side"] == 0
     codes = found["code"].astype(np.int64)
     return codes[first], codes[~first]
 
 
-def _readings(places: Relation, name: str) -> exp.Select:
+def _readings(places: Relation, name: str) -> Select:
     """What each value of a column may read: of a released value, on its lowest level."""
-    own = column("name").eq(exp.Literal.string(name))
-    lowest = exp.Window(this=exp.Min(this=column("level")), partition_by=[column("shown")])
-    query = exp.select("value", "shown").from_(places.table).where(own)
+    own = column("name").eq(literal(name))
+    lowest = over(min_of(column("level")), by=[column("shown")])
+    query = select("value", "shown").from_(places.table).where(own)
     return query.qualify(column("level").eq(lowest))
 
 

@@ -7,9 +7,23 @@ multiset containment (EXCEPT ALL) without sorting wide rows.
 
 from __future__ import annotations
 
-from sqlglot import exp
-
-from dbdeid.engine.relation import Column, Relation, column
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    Select,
+    aliased,
+    case,
+    coalesce,
+    column,
+    count_rows,
+    greatest_of,
+    literal,
+    not_,
+    select,
+    sum_of,
+    union_all,
+)
+from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.verify.base.declaration import Declared, Promise
 from dbdeid.verify.base.generalization import all_starred, generalized, names_of, renamed
@@ -22,7 +36,7 @@ def truthfulness(
     session: Session,
     table: Relation,
     declared: Declared,
-    source: exp.Query | Relation,
+    source: Query | Relation,
     hierarchies: Relation,
 ) -> Promise:
     """How many released records no record of the source accounts for.
@@ -76,8 +90,8 @@ def _relocation(declared: Declared, rows: int, unmapped: int, moved: int, others
     return Promise("relocation", wanted, found, holds)
 
 
-def _count(table: Relation) -> exp.Select:
-    return exp.select(exp.Count(this=exp.Star())).from_(table.table)
+def _count(table: Relation) -> Select:
+    return select(count_rows()).from_(table.table)
 
 
 def _balance(
@@ -86,53 +100,50 @@ def _balance(
     columns: list[Column],
     declared: Declared,
     hierarchies: Relation,
-) -> exp.Select:
+) -> Select:
     """For each released combination, how often the generalized source and the release have it."""
     names = names_of(columns)
     grouped = [column(name) for name in names]
     expected = _of_side(generalized(raw, columns, declared, hierarchies), names, 1, 0)
     written = _of_side(renamed(table, columns), names, 0, 1)
-    both = exp.union(expected, written, distinct=False)
-    total = [exp.alias_(exp.Sum(this=column(side)), side) for side in ("generalized", "released")]
+    both = union_all(expected, written)
+    total = [aliased(sum_of(column(side)), side) for side in ("generalized", "released")]
     return (
-        exp.select(*grouped, *total)
-        .from_(both.subquery("both"))
-        .group_by(*(c.copy() for c in grouped))
+        select(*grouped, *total).from_(both.subquery("both")).group_by(*(c.copy() for c in grouped))
     )
 
 
-def _of_side(query: exp.Select, names: list[str], generalized: int, released: int) -> exp.Select:
+def _of_side(query: Select, names: list[str], generalized: int, released: int) -> Select:
     """The records of a side, each counting once for it."""
     sides = {"generalized": generalized, "released": released}
-    counted = [exp.alias_(exp.Literal.number(n), side) for side, n in sides.items()]
-    return exp.select(*(column(name) for name in names), *counted).from_(query.subquery("counted"))
+    counted = [aliased(literal(n), side) for side, n in sides.items()]
+    return select(*(column(name) for name in names), *counted).from_(query.subquery("counted"))
 
 
-def _invented(columns: list[Column], declared: Declared) -> exp.Select:
-    excess: exp.Expr = _excess()
+def _invented(columns: list[Column], declared: Declared) -> Select:
+    excess: Expr = _excess()
     if declared.stars_suppressed:
-        excess = exp.If(this=exp.not_(all_starred(columns, declared)), true=excess).copy()
-        excess = exp.Case(ifs=[excess], default=exp.Literal.number(0))
-    sums = (exp.Sum(this=e) for e in (column("generalized"), column("released"), excess))
-    zero = exp.Literal.number(0)
-    return exp.select(*(exp.Coalesce(this=s, expressions=[zero.copy()]) for s in sums)).from_(
+        excess = case((not_(all_starred(columns, declared)), excess), otherwise=literal(0))
+    sums = (sum_of(e) for e in (column("generalized"), column("released"), excess))
+    zero = literal(0)
+    return select(*(coalesce(s, zero.copy()) for s in sums)).from_(
         Relation(BALANCE, schema="main", catalog="temp").table
     )
 
 
-def _excess() -> exp.Expr:
-    difference = exp.Sub(this=column("released"), expression=column("generalized"))
-    return exp.Greatest(this=exp.Literal.number(0), expressions=[difference])
+def _excess() -> Expr:
+    difference = column("released") - column("generalized")
+    return greatest_of(literal(0), difference)
 
 
-def _unlike(columns: list[Column], declared: Declared) -> exp.Select:
+def _unlike(columns: list[Column], declared: Declared) -> Select:
     """Records whose other columns occur more often in the release than in the source."""
     names = zip(columns, names_of(columns), strict=True)
     others = [column(n) for c, n in names if c.name not in declared.quasi_identifiers]
-    sums = [exp.alias_(exp.Sum(this=column(s)), s) for s in ("generalized", "released")]
-    query = exp.select(*sums).from_(Relation(BALANCE, schema="main", catalog="temp").table)
+    sums = [aliased(sum_of(column(s)), s) for s in ("generalized", "released")]
+    query = select(*sums).from_(Relation(BALANCE, schema="main", catalog="temp").table)
     if others:
         query = query.group_by(*others)
-    zero = exp.Literal.number(0)
-    total = exp.Coalesce(this=exp.Sum(this=_excess()), expressions=[zero])
-    return exp.select(total).from_(query.subquery("by_others"))
+    zero = literal(0)
+    total = coalesce(sum_of(_excess()), zero)
+    return select(total).from_(query.subquery("by_others"))

@@ -10,7 +10,7 @@ import numpy as np
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.methods.condensation.calibration_targets import Analysed, cells
 
 COX = {"kind": "cox", "duration": "months", "event": "died = 1", "covariates": ["race", "age"]}

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import sqlglot
 
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Step
 from dbdeid.engine.sqltext import step
 from dbdeid.methods.common.secret import SECRET, upload_secret
 from dbdeid.methods.counterfeit import padded_rows

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from realdata import load
 from tiers import examples
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
 from dbdeid.methods.local_recoding import sql_dealing

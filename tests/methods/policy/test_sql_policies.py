@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from policy_problems import problems
 from tiers import examples
 
-from dbdeid.engine.session import Session
+from dbdeid.engine.duckdb.session import Session
 from dbdeid.methods.policy.search.measures import LOSSES, RISKS, Domain
 from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge, total_of
 from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells

@@ -9,13 +9,25 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.failure import cannot_open, reason
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.duckdb.failure import cannot_open, reason
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.scratch import Scratch, spill_folder, sweep
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 
 MEMORY = "memory"
+# A file that any DuckDB from 1.2 on can read.
+PUBLISHED_STORAGE = "v1.2.0"
+# Of a session that reads a file of others: what the file could do beyond being read.
+NO_EXTENSIONS: dict[str, str | int] = {
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+}
+SEAL = (
+    "SET preserve_insertion_order = TRUE",
+    "SET enable_external_access = FALSE",
+    "SET lock_configuration = TRUE",
+)
 # With its place: the caller's database may hold a macro of the name, and is not looked at yet.
 _DATABASES = "system.main.duckdb_databases()"
 

@@ -12,19 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.resources import files
 from textwrap import indent
 
 import duckdb
 from sqlglot import exp
 
-from dbdeid.engine.failure import EngineError
-from dbdeid.engine.relation import identifier
+from dbdeid.engine.catalog import SCHEMA
+from dbdeid.engine.duckdb.failure import refused
+from dbdeid.engine.engine import Macro
+from dbdeid.engine.expressions import identifier
 from dbdeid.engine.sqltext import sql, text
 from dbdeid.errors import DataError
 
-SCHEMA = "deid"
 _PRIVATE_TABLE = "deid.hierarchies"
 _DEFINITION = re.compile(
     r"^CREATE OR REPLACE MACRO deid\.(?P<name>\w+)"
@@ -32,38 +32,6 @@ _DEFINITION = re.compile(
     re.MULTILINE,
 )
 _PART = re.compile(r"^(?P<margin> *)(?P<word>[A-Z ]+) __(?P<part>\w+)__\b", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Macro:
-    """One macro as its file tells it.
-
-    Attributes:
-        name: without the schema.
-        parameters: as written, with their defaults: ``tbl, qis, k := 5``.
-        kind: ``table`` (for FROM) or ``scalar``.
-        description: one sentence.
-        private: whether it reads `deid.hierarchies`, so that it is of no use in an export.
-        reads: what goes in, from the header.
-        gives: what comes out, from the header.
-        example: a statement that calls it, from the header; of a scalar with ``-- its result``.
-        definition: the statement that creates it.
-    """
-
-    name: str
-    parameters: str
-    kind: str
-    description: str
-    private: bool
-    reads: str
-    gives: str
-    example: str
-    definition: str
-
-    @property
-    def signature(self) -> str:
-        """The call: ``deid.risk(tbl, qis, k := 5)``."""
-        return f"{SCHEMA}.{self.name}({self.parameters})"
 
 
 def _load() -> tuple[Macro, ...]:
@@ -180,7 +148,7 @@ def install(
             for statement in definitions(name, private):
                 con.execute(statement)
     except duckdb.Error as error:
-        raise EngineError(error) from None
+        raise refused(error) from None
     return _wanted(private)
 
 

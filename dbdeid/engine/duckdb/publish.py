@@ -19,10 +19,11 @@ from tempfile import TemporaryDirectory
 
 from sqlglot import exp
 
-from dbdeid.engine import macros
-from dbdeid.engine.opening import MEMORY
-from dbdeid.engine.relation import Column, Relation, cast, column, identifier
-from dbdeid.engine.session import PUBLISHED_STORAGE, Session
+from dbdeid.engine.duckdb import macros
+from dbdeid.engine.duckdb.opening import MEMORY, PUBLISHED_STORAGE
+from dbdeid.engine.expressions import cast, column, identifier
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 
@@ -99,11 +100,11 @@ def _copy(table: Relation, columns: tuple[Column, ...], file: Path) -> str:
 
 
 def _in_another_process(order: str, path: Path) -> None:
-    package = str(Path(__file__).parents[2])
+    package = str(Path(__file__).parents[3])
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
         # -P: a folder called dbdeid in the working directory is not this package
-        [sys.executable, "-P", "-m", "dbdeid.engine.writer"],
+        [sys.executable, "-P", "-m", "dbdeid.engine.duckdb.writer"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
@@ -137,8 +138,15 @@ def _rows(file: str, columns: Sequence[Column]) -> exp.Select:
     return exp.select(*picked).from_(exp.Table(this=call))
 
 
+def write_file(session: Session, rows: exp.Query, path: Path) -> None:
+    """Write the rows of a query into a new Parquet or CSV file, by its ending."""
+    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
+    place = sql(exp.Literal.string(str(path)))
+    session.execute(f"COPY ({sql(rows)}) TO {place} ({form[path.suffix]})")
+
+
 def create_table(
-    session: Session, target: Relation, rows: exp.Query, columns: list[Column]
+    session: Session, target: Relation, rows: exp.Query, columns: Sequence[Column]
 ) -> None:
     """Write a table afresh, sorted by all its columns.
 

@@ -1,6 +1,6 @@
 """The process that writes a database file to be published: it gets statements, one JSON line.
 
-It has only ever seen what is released, and loads nothing but DuckDB; see `engine.publish`.
+It has only ever seen what is released, and loads nothing but DuckDB; see `engine.duckdb.publish`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if __name__ == "__main__":
     try:
         _write(order)
     except duckdb.Error as error:
-        from dbdeid.engine.failure import EngineError
+        from dbdeid.engine.duckdb.failure import refused
 
-        sys.stderr.write(f"{EngineError(error).message}\n")
+        sys.stderr.write(f"{refused(error).message}\n")
         sys.exit(2)

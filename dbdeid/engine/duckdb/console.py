@@ -5,38 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import duckdb
 
-from dbdeid.engine.failure import reason, require_unshadowed
-from dbdeid.engine.macros import in_release
-from dbdeid.engine.session import SEAL, Settings
+from dbdeid.engine.duckdb.failure import reason, require_unshadowed
+from dbdeid.engine.duckdb.macros import in_release
+from dbdeid.engine.duckdb.opening import SEAL
+from dbdeid.engine.engine import Table
+from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 
 # What DuckDB takes as the value of a setting.
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 IN_MEMORY = ":memory:"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The result of one statement."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """The result as JSON shows it."""
-        names = self.columns
-        return {
-            "columns": list(names),
-            "rows": [dict(zip(names, row, strict=True)) for row in self.rows],
-        }
 
 
 def run_script(

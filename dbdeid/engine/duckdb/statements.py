@@ -1,0 +1,233 @@
+"""Statements on one cursor of DuckDB: what they give, and the tables they are about."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import duckdb
+from sqlglot import exp
+
+from dbdeid.engine.duckdb.failure import no_cells
+from dbdeid.engine.expressions import identifier, literal
+from dbdeid.engine.relation import Column, Relation, without_members
+from dbdeid.engine.session import Step
+from dbdeid.engine.sqltext import sql
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+logger = logging.getLogger("dbdeid")
+
+
+class Statements:
+    """A cursor of a connection, so that its owner's results and transactions are left alone.
+
+    Args:
+        connection: an open DuckDB connection; a cursor of it is taken.
+        catalog: the attached database that holds the owner's tables.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
+        self._cursor = connection.cursor()
+        self.catalog = catalog
+
+    @property
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """The cursor itself, for installing macros and UDFs."""
+        return self._cursor
+
+    # -- running ---------------------------------------------------------------------------
+
+    def execute(self, query: exp.Expr | str) -> duckdb.DuckDBPyConnection:
+        """Run one statement; engine errors come back without the cells that DuckDB quotes."""
+        statement = query if isinstance(query, str) else sql(query)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("%s", without_members(statement))
+        with no_cells():
+            return self._cursor.execute(statement)
+
+    def rows(self, query: exp.Expr | str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of a query; `values` for each `?` of a text."""
+        with no_cells():
+            return self._found(query, values).fetchall()
+
+    def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
+        """The only row of a query."""
+        rows = self.rows(query)
+        if len(rows) != 1:
+            raise ValueError(f"expected one row, found {len(rows)}")
+        return rows[0]
+
+    def arrays(
+        self, query: exp.Expr | str, values: list[Any] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The columns of a query without NULLs as numpy arrays; `values` for each `?` of a text."""
+        with no_cells():
+            found = self._found(query, values)
+            return cast("dict[str, NDArray[Any]]", found.fetchnumpy())
+
+    def _found(self, query: exp.Expr | str, values: list[Any] | None) -> duckdb.DuckDBPyConnection:
+        return self.execute(query) if values is None else self.execute_with(str(query), values)
+
+    def run(self, step: Step) -> Relation:
+        """Run a step into its temporary table and describe what came out."""
+        self.execute(step.statement)
+        return self.temp(step.name)
+
+    def fill(self, step: Step) -> int:
+        """Run a step into its temporary table and tell how many rows came out."""
+        return int(self.row(step.statement)[0])
+
+    def settle(self) -> None:
+        """Let go of the rows that an interrupt left unread, which would bar other work."""
+        self.row("SELECT 1")
+
+    def upload(self, name: str, columns: Mapping[str, Any]) -> Relation:
+        """A temporary table from columns of one length, as `engine.arrow.array` takes them."""
+        import pyarrow as pa
+
+        from dbdeid.engine import arrow
+
+        table = pa.table({column: arrow.array(values) for column, values in columns.items()})
+        view = f"{name}_arrow"
+        self._cursor.register(view, table)
+        try:
+            return self.run(Step(name, exp.select("*").from_(exp.table_(identifier(view)))))
+        finally:
+            self._cursor.unregister(view)
+
+    def temp(self, name: str) -> Relation:
+        """A temporary table of this session."""
+        table = Relation(name, schema="main", catalog="temp")
+        return Relation(name, self.describe(table.table), "main", "temp")
+
+    def drop_temp(self, name: str) -> None:
+        """Drop a temporary table when it is there."""
+        target = sql(exp.table_(identifier(name), db="main", catalog="temp"))
+        self.execute(f"DROP TABLE IF EXISTS {target}")
+
+    def drop(self, relation: Relation) -> None:
+        """Drop a table or view when it is there."""
+        kind = self.exists(relation.name, relation.schema or "main", relation.catalog)
+        if kind:
+            self.execute(exp.Drop(tables=[relation.table], kind=kind.upper()))
+
+    def table(self, relation: Relation) -> pa.Table:
+        """A table as an Arrow table."""
+        with no_cells():
+            rows = self._cursor.sql(sql(exp.select("*").from_(relation.table)))
+            return rows.to_arrow_table()
+
+    def frame(self, relation: Relation) -> pd.DataFrame:
+        """A table as a pandas frame."""
+        with no_cells():
+            return self.execute(exp.select("*").from_(relation.table)).df()
+
+    def comment(self, table: Relation, name: str, comment: str) -> None:
+        """Set the comment of a column of a table or view."""
+        names = name, table.name, table.schema or "main", table.catalog or self.catalog
+        place = exp.column(*map(identifier, names))
+        self.execute(exp.Comment(this=place, kind="COLUMN", expression=literal(comment)))
+
+    def describe(self, source: exp.Expr) -> tuple[Column, ...]:
+        """Names and types of the columns of a table or query."""
+        query = source if isinstance(source, exp.Query) else exp.select("*").from_(source.copy())
+        return tuple(Column(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE {sql(query)}"))
+
+    def relation(self, name: str, schema: str = "main", catalog: str | None = None) -> Relation:
+        """A table or view of the owner's database (or of another attached one), described."""
+        bare = Relation(name, (), schema, catalog or self.catalog)
+        return Relation(name, self.describe(bare.table), schema, bare.catalog)
+
+    def tables(self) -> list[str]:
+        """Tables and views of the owner's database, schema-qualified outside `main`."""
+        found = self.execute_with(
+            "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END "
+            "FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() "
+            "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() "
+            "WHERE NOT internal) WHERE database_name = ? ORDER BY ALL",
+            [self.catalog],
+        )
+        return [str(row[0]) for row in found.fetchall()]
+
+    def stored_tables(self) -> list[str]:
+        """The tables of the owner's main schema, without views."""
+        query = (
+            "SELECT table_name FROM duckdb_tables() "
+            "WHERE database_name = ? AND schema_name = 'main' ORDER BY ALL"
+        )
+        return [str(name) for (name,) in self.rows(query, [self.catalog])]
+
+    def exists(self, name: str, schema: str = "main", catalog: str | None = None) -> str | None:
+        """'table' or 'view' when an object of that name exists, else None."""
+        for kind in ("table", "view"):
+            found = self.execute_with(
+                f"SELECT 1 FROM duckdb_{kind}s() WHERE database_name = ? "
+                f"AND lower(schema_name) = lower(?) AND lower({kind}_name) = lower(?)",
+                [catalog or self.catalog, schema, name],
+            ).fetchone()
+            if found:
+                return kind
+        return None
+
+    def definition(self, name: str, schema: str, catalog: str) -> str | None:
+        """The statement that made a view; None where there is none of that name."""
+        found = self.execute_with(
+            "SELECT sql FROM system.main.duckdb_views() WHERE database_name = ? "
+            "AND lower(schema_name) = lower(?) AND lower(view_name) = lower(?)",
+            [catalog, schema, name],
+        ).fetchone()
+        return str(found[0]) if found else None
+
+    def execute_with(self, statement: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
+        """Run one prepared statement with values."""
+        with no_cells():
+            return self._cursor.execute(statement, values)
+
+    def views(self, catalog: str) -> dict[str, str]:
+        """The statements that made the views of a database, by name."""
+        query = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal"
+        return dict(self.rows(query, [catalog]))
+
+    def created(self, table: Relation) -> str:
+        """The statement that would make a table as it is, collations and all; empty if unknown."""
+        query = (
+            "SELECT sql FROM duckdb_tables() "
+            "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
+        )
+        found = self.rows(query, [table.catalog, table.schema, table.name])
+        return str(found[0][0]) if found else ""
+
+    def comments(self, table: Relation) -> dict[str, str | None]:
+        """The comment of each column of a table or view, in order."""
+        query = (
+            "SELECT column_name, comment FROM duckdb_columns() WHERE database_name = ? "
+            "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) "
+            "ORDER BY column_index"
+        )
+        found = self.rows(query, [table.catalog, table.schema, table.name])
+        return {str(name): comment for name, comment in found}
+
+    @property
+    def version(self) -> str:
+        """Of the engine: fast hashes depend on it."""
+        return str(self.row("SELECT version()")[0])
+
+    def compares_by_bytes(self) -> bool:
+        """Whether text without a collation of its own is compared byte by byte."""
+        return self.row("SELECT current_setting('default_collation')")[0] in ("", "binary")
+
+    def keep_order(self) -> None:
+        """Give the rows of files in the order in which they stand there."""
+        self.execute("SET preserve_insertion_order = TRUE")
+
+    def can_write(self, catalog: str | None = None) -> bool:
+        """Whether the engine may write files, and into this attached database if one is named."""
+        if self.row("SELECT current_setting('access_mode')") == ("read_only",):
+            return False
+        query = "SELECT readonly FROM duckdb_databases() WHERE database_name = ?"
+        return catalog is None or not self.execute_with(query, [catalog]).fetchall()[0][0]
