@@ -6,13 +6,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import tiers
 
 from dbdeid.bind.any_table import opened
 from dbdeid.bind.read import read
 from dbdeid.commands.check import check
 from dbdeid.commands.init import draft, write_draft
 from dbdeid.commands.init import drafted as drafted_of
-from dbdeid.errors import DataError, Mistake, SpecError
+from dbdeid.errors import DataError, SpecError
 from dbdeid.profiling.suggest.roles import per_cent
 from dbdeid.release.run import run
 
@@ -21,15 +22,6 @@ def drafted(folder: Path, source: Path, table: str | None = None) -> Path:
     path = folder / "draft.yml"
     path.write_text(draft(source, table), encoding="utf-8")
     return path
-
-
-def asked(path: Path) -> tuple[Mistake, ...]:
-    """What `check` wants to know of a custodian."""
-    try:
-        check(path)
-    except SpecError as error:
-        return error.mistakes
-    return ()
 
 
 @pytest.mark.sampled(6)
@@ -45,16 +37,21 @@ def asked(path: Path) -> tuple[Mistake, ...]:
     ],
 )
 def test_real_tables(shared: Path, tmp_path: Path, name: str) -> None:
+    """In the default tier of their first records."""
     source = tmp_path / Path(name).name
-    source.symlink_to(shared / "data" / name)
+    if tiers.full:
+        source.symlink_to(shared / "data" / name)
+    else:
+        with duckdb.connect() as con:
+            con.execute(f"COPY (FROM '{shared / 'data' / name}' LIMIT 1000) TO '{source}'")
     path = drafted(tmp_path, source)
     with opened(source, None) as (session, query):
         columns = [c.name for c in session.describe(query)]
     spec = read(path).spec
     assert list(spec.columns) == columns
-    assert asked(path) == ()
+    checked = check(path)  # which refuses nothing
     open_ones = [name for name, c in spec.columns.items() if c.role == "undecided"]
-    assert [one["name"] for one in check(path)["undecided"]] == open_ones
+    assert [one["name"] for one in checked["undecided"]] == open_ones
     unexplained = [name for name, c in spec.columns.items() if c.unexplained]
     if open_ones or unexplained:
         with pytest.raises(SpecError) as refused:
