@@ -23,6 +23,8 @@ from typer.main import get_command
 import dbdeid
 from dbdeid.cli.app import app
 from dbdeid.engine.duckdb.macros import MACROS
+from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.schema import schema
 from dbdeid.spec.release_spec import ReleaseSpec
 
 
@@ -130,9 +132,9 @@ def test_every_key_of_a_specification_is_explained() -> None:
 
 
 def test_the_reference_has_everything(site: Path) -> None:
-    cli, macros, functions, python = (
+    cli, macros, functions, python, record = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
-        for name in ("cli", "macros", "functions", "python")
+        for name in ("cli", "macros", "functions", "python", "record")
     )
     commands = get_command(app).commands  # type: ignore[attr-defined]
     assert all(f'id="dbdeid-{name}' in cli for name in commands)
@@ -147,3 +149,7 @@ def test_the_reference_has_everything(site: Path) -> None:
     assert all(macro.example in shown for macro in MACROS)
     assert all(function.example in shown for function in FUNCTIONS)
     assert all(f"dbdeid.{name}" in python for name in dbdeid.__all__)
+    parts: Any = schema()["$defs"]
+    assert all(f'id="{name.lower()}"' in record for name in parts)
+    assert all(f"<code>{key}</code>" in record for key in ReleaseRecord.model_fields)
+    assert "record_version" in record

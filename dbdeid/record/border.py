@@ -19,9 +19,14 @@ VERSION = 1
 KEY = "record_version"
 
 
+# Parts that most runs do not have; they are not written where there are none.
+_RARE = frozenset({"trial", "engine", "content", "rerelease", "proven", "frontier"})
+
+
 def to_json(record: ReleaseRecord) -> JsonObject:
     """A record as the private catalog keeps it."""
-    return {KEY: VERSION, **record.to_dict()}
+    told = record.to_dict()
+    return {KEY: VERSION, **{k: v for k, v in told.items() if v or k not in _RARE}}
 
 
 def from_json(kept: Mapping[str, Json]) -> ReleaseRecord:

@@ -2,13 +2,15 @@
 
 Reference pages are written from the code whenever the site is built: the commands from the
 typer application, the macros from the headers of their files, the functions from what registers
-them, Python from the public names. The examples and the changelog, which lie elsewhere in the
-repository, become pages; links between all of them work on GitHub and in the site alike.
+them, Python from the public names, the record of a release from its types. The examples and the
+changelog, which lie elsewhere in the repository, become pages; links between all of them work on
+GitHub and in the site alike.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -34,7 +36,10 @@ _MATH = re.compile(r'<span class="arithmatex">\\\((.+?)\\\)</span>', re.DOTALL)
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are written, and those that lie elsewhere."""
-    written = {"cli": commands, "macros": macros, "functions": functions, "python": python}
+    written = {
+        **{"cli": commands, "macros": macros, "functions": functions, "python": python},
+        "record": record,
+    }
     for name, write in written.items():
         files.append(File.generated(config, f"reference/{name}.md", content=write()))
     for path in sorted(ROOT.glob("examples/**/*")):
@@ -285,3 +290,56 @@ def _given(function: Any) -> Iterator[type]:
 def _documented(one: Any, heading: str) -> str:
     options = f"    options:\n      heading: {heading}\n      toc_label: {heading}\n"
     return f"::: {one.__module__}.{one.__qualname__}\n{options}"
+
+
+# -- the record ----------------------------------------------------------------------------------
+
+
+def record() -> str:
+    """The page of the record of a release, from its JSON Schema: a table for each part."""
+    from dbdeid.record.schema import schema
+
+    whole: Any = schema()
+    parts = [
+        "# The record of a release\n",
+        "Written from the types in `dbdeid/record/`. The private catalog keeps what is known of "
+        "each run as JSON, in the column `record` of `deid.releases`; its report, the words of the "
+        "command line and the site of a project are made from it. It tells of the original: keep "
+        "it. What a run does not have is null or left out. A record of an earlier version has no "
+        "`record_version`, and is made into one of today when it is read.\n",
+        *_part("ReleaseRecord", whole),
+    ]
+    for name, part in whole["$defs"].items():
+        parts += _part(name, part)
+    text = json.dumps(whole, indent=1)
+    parts.append(f"## JSON Schema\n\n```json\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def _part(name: str, part: Any) -> Iterator[str]:
+    yield f"## {name}\n\n{part['description']}\n"
+    yield "| Key | Type | Meaning |\n|---|---|---|"
+    needed = part.get("required", ())
+    for key, value in part["properties"].items():
+        kind = _in_table(_kind(value))
+        always = ", always" if key in needed else ""
+        yield f"| `{key}` | {kind}{always} | {_in_table(_escaped(value['description']))} |"
+    yield ""
+
+
+def _kind(value: Any) -> str:
+    """What a value may be, with links to the parts that it may have."""
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(map(_kind, value["anyOf"])))
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in value or "enum" in value:
+        allowed = value.get("enum", [value.get("const")])
+        return " or ".join(f"`{one}`" for one in allowed)
+    if value.get("type") == "array":
+        return f"array of {_kind(value.get('items', {}))}"
+    of = value.get("additionalProperties")
+    if value.get("type") == "object" and isinstance(of, dict):
+        return f"object of {_kind(of)}"
+    return str(value.get("type", "any value"))
