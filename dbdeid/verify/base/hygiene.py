@@ -202,7 +202,7 @@ def likely_order(session: Session, table: Relation) -> Check:
     a wide table its first columns are looked at.
     """
     cells = select(aliased(_row_before(literal(True)), "later"))
-    first = case((is_null(column("later")), null()))  # that differs
+    first: list[tuple[Expr, Expr]] = [(is_null(column("later")), null())]  # that differs
     ways: list[Expr] = []
     for i, c in enumerate(table.columns[:_ORDERED]):
         cell, before = f"v{i}", f"p{i}"
@@ -212,8 +212,8 @@ def likely_order(session: Session, table: Relation) -> Check:
         here = column("first").eq(literal(i))
         ways.append(least_of(*(_misplaced(cell, before, k, here) for k in kinds)))
         differs = not_same_value(column(cell), column(before))
-        first.append("ifs", (differs, literal(i)))
-    told = select("*", aliased(first, "first"))
+        first.append((differs, literal(i)))
+    told = select("*", aliased(case(*first), "first"))
     rows = told.from_(cells.from_(table.table).subquery("cells")).subquery("told")
     misplaced = sum(session.row(select(*ways).from_(rows))) if ways else 0
     detail = f"{table.name!r}: {misplaced} of its rows are not in order" if misplaced else ""
