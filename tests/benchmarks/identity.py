@@ -331,6 +331,7 @@ def plain(result: Any) -> bytes:
     """A result as the command line prints it, without seconds."""
     shown = result.to_dict()
     del shown["seconds"], shown["search"]["seconds"]
+    shown["search"].pop("seconds_of", None)
     return json.dumps(shown, ensure_ascii=False, default=str).encode()
 
 
