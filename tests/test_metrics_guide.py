@@ -10,7 +10,6 @@ import pytest
 
 from dbdeid.spec.method_spec import Family, Objective
 from dbdeid.spec.metric_spec import METRICS, metrics_of
-from dbdeid.utility.common import metric
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "metrics.md").read_text(encoding="utf-8")
@@ -43,6 +42,5 @@ def test_no_other_metric_is_told() -> None:
 
 
 def test_methods_and_metrics_name_the_same() -> None:
-    assert get_args(Family) == metric.EVERY
     assert METRICS[: len(get_args(Objective))] == get_args(Objective)
     assert len({*METRICS}) == len(METRICS)

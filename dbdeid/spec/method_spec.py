@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias, get_args
 from pydantic import BeforeValidator, Field
 
 from dbdeid.spec.method.base import MethodPart
-from dbdeid.spec.method.capabilities import Capabilities, Family
+from dbdeid.spec.method.capabilities import Capabilities
 from dbdeid.spec.method.condensation import Condensation
 from dbdeid.spec.method.counterfeit import Counterfeit
 from dbdeid.spec.method.external import External
@@ -16,6 +16,7 @@ from dbdeid.spec.method.local_recoding import LocalRecoding
 from dbdeid.spec.method.microaggregation import Microaggregation
 from dbdeid.spec.method.policy import Policy
 from dbdeid.spec.method.relocation import Relocation
+from dbdeid.utility.common.metric import Family
 
 __all__ = ["METHODS", "Capabilities", "Family", "Method", "MethodPart", "Objective"]
 

@@ -12,7 +12,8 @@ from dbdeid.engine.relation import Column
 from dbdeid.privacy import ClusterSize, Model
 from dbdeid.spec.column.column_spec import FROM_POPULATION, ColumnSpec
 from dbdeid.spec.column.hierarchy_spec import Part
-from dbdeid.spec.method.capabilities import Capabilities, Family
+from dbdeid.spec.method.capabilities import Capabilities
+from dbdeid.utility.common.metric import Family
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

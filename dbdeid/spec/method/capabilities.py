@@ -9,8 +9,6 @@ from typing import Literal
 from dbdeid.privacy import Model
 from dbdeid.privacy.common.counting import NullPolicy
 
-# What the values of a release are, by which it is known what can be measured of it.
-Family = Literal["generalized", "local", "padded", "synthetic", "masked", "external"]
 # What a released value of a quasi-identifier is: one of its hierarchy, the mean of a group, drawn
 # from a distribution, or whatever a release made elsewhere has.
 Values = Literal["generalized", "means", "drawn", "foreign"]

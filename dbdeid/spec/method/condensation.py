@@ -13,7 +13,8 @@ from dbdeid.errors import did_you_mean
 from dbdeid.privacy import ClusterSize
 from dbdeid.spec.column.hierarchy_spec import Text
 from dbdeid.spec.method.base import Declared, MethodPart, Seen, Wrong
-from dbdeid.spec.method.capabilities import Capabilities, Family
+from dbdeid.spec.method.capabilities import Capabilities
+from dbdeid.utility.common.metric import Family
 
 
 class Condensation(MethodPart):

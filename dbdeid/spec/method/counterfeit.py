@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, model_validator
 from dbdeid.data.problem import problem
 from dbdeid.privacy import EmAnonymity, KAnonymity, OfSensitive
 from dbdeid.spec.method.base import Declared, MethodPart, Share
-from dbdeid.spec.method.capabilities import Capabilities, Family, Refused, Unheld
+from dbdeid.spec.method.capabilities import Capabilities, Refused, Unheld
+from dbdeid.utility.common.metric import Family
 
 
 def _ceiling(value: Any) -> Any:

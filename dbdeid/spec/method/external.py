@@ -14,7 +14,8 @@ from dbdeid.privacy.common.counting import NullPolicy
 from dbdeid.spec.column.column_spec import FROM_POPULATION, ColumnSpec
 from dbdeid.spec.column.hierarchy_spec import Text
 from dbdeid.spec.method.base import Declared, MethodPart
-from dbdeid.spec.method.capabilities import Capabilities, Family, Refused, Unheld
+from dbdeid.spec.method.capabilities import Capabilities, Refused, Unheld
+from dbdeid.utility.common.metric import Family
 
 
 def _plain_type(value: Any) -> Any:

@@ -11,7 +11,8 @@ from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy.common.counting import NullPolicy
 from dbdeid.spec.method.base import MethodPart, Share
-from dbdeid.spec.method.capabilities import Capabilities, Family
+from dbdeid.spec.method.capabilities import Capabilities
+from dbdeid.utility.common.metric import Family
 
 # The searches that a spec may name; what each does stands with the method.
 SEARCHES = ("optimal", "best_first", "flash", "ola", "lbs", "datafly", "igreedy")

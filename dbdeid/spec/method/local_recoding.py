@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from dbdeid.data.problem import problem
 from dbdeid.privacy import LDiversity, TCloseness, population_of
 from dbdeid.spec.method.base import Declared, MethodPart
-from dbdeid.spec.method.capabilities import Capabilities, Family, Refused, Unheld
+from dbdeid.spec.method.capabilities import Capabilities, Refused, Unheld
+from dbdeid.utility.common.metric import Family
 
 
 class LocalRecoding(MethodPart):

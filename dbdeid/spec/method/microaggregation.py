@@ -9,11 +9,11 @@ from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.method.base import MethodPart
 from dbdeid.spec.method.capabilities import (
     Capabilities,
-    Family,
     Refused,
     Unheld,
     other_than_k_anonymity,
 )
+from dbdeid.utility.common.metric import Family
 
 
 class Microaggregation(MethodPart):

@@ -12,7 +12,8 @@ from dbdeid.errors import did_you_mean
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.column.hierarchy_spec import Part, Text
 from dbdeid.spec.method.base import Declared, MethodPart, Share
-from dbdeid.spec.method.capabilities import Capabilities, Family, Refused
+from dbdeid.spec.method.capabilities import Capabilities, Refused
+from dbdeid.utility.common.metric import Family
 
 # The measures that a spec may name; what each does stands with the method.
 RISKS = ("population", "uniques")

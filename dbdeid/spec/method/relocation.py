@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from dbdeid.spec.method.base import MethodPart, Share
 from dbdeid.spec.method.capabilities import (
     Capabilities,
-    Family,
     Refused,
     Unheld,
     other_than_k_anonymity,
 )
+from dbdeid.utility.common.metric import Family
 
 
 class Relocation(MethodPart):
