@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.data.hierarchy import as_rows
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.relation import Relation, cast, column
 from dbdeid.engine.session import Settings
 from dbdeid.errors import SpecError
@@ -43,7 +44,7 @@ def check(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Check a spec of a release made elsewhere against its tables.
 
     Returns:
@@ -161,9 +162,9 @@ def _hierarchies(found: Foreign) -> Relation | None:
 # -- what is told -----------------------------------------------------------------------------
 
 
-def _columns(found: Foreign) -> list[dict[str, Any]]:
+def _columns(found: Foreign) -> list[JsonObject]:
     explained = {c.column.name: c for c in found.columns}
-    described = []
+    described: list[JsonObject] = []
     for c in found.bound.columns:
         written, values = found.table.find(c.name), explained.get(c.name)
         described.append(
