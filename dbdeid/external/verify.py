@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.data.hierarchy import as_rows
+from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import aliased, cast, column, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings
@@ -42,7 +43,7 @@ def check(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Check a spec of a release made elsewhere against its tables.
 
     Returns:
@@ -160,9 +161,9 @@ def _hierarchies(found: Foreign) -> Relation | None:
 # -- what is told -----------------------------------------------------------------------------
 
 
-def _columns(found: Foreign) -> list[dict[str, Any]]:
+def _columns(found: Foreign) -> list[JsonObject]:
     explained = {c.column.name: c for c in found.columns}
-    described = []
+    described: list[JsonObject] = []
     for c in found.bound.columns:
         written, values = found.table.find(c.name), explained.get(c.name)
         described.append(

@@ -12,6 +12,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.record.release_record import ReleaseRecord
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
     import pyarrow as pa
 
@@ -117,7 +118,7 @@ class RunResult:
         """The released table as a pandas frame."""
         return self._reader.read()
 
-    def charts(self) -> dict[str, Any]:
+    def charts(self) -> dict[str, alt.TopLevelMixin]:
         """Altair charts by name, for inside the house: `classes` and `records` by the size of
         their class, `loss` by column, `frontier` of a policy; those that there are figures for."""
         from dbdeid.report.charts.notebook_charts import run_charts

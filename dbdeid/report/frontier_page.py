@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.report.charts.frontier_charts import frontier_chart, least, specification
 from dbdeid.report.content import terms
 from dbdeid.report.content.landmarks import choices, chosen, knee, landmarks, worth
@@ -89,7 +90,7 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _told(frontier: Mapping[str, Any], singles: Singles) -> dict[str, Any]:
+def _told(frontier: Mapping[str, Any], singles: Singles) -> Mapping[str, object]:
     """What the script reads: the points, their policies step by step, and the drawings.
 
     A policy is told by what differs from that of the point before it, in places of `texts`: a
@@ -153,9 +154,7 @@ def _to_next(sentences: Sequence[str]) -> list[str]:
     return list(sentences) if more <= 0 else [*sentences[:CHANGES], f"and {more:,} more changes"]
 
 
-def _neighbours(
-    frontier: Mapping[str, Any], base: Mapping[str, Any] | None
-) -> list[dict[str, Any]]:
+def _neighbours(frontier: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[JsonObject]:
     """The merges, those first that lose least for the risk that they take away."""
     if base is None:
         return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dbdeid.data.json import JsonObject
 from dbdeid.report.charts.search_charts import Point, grid_chart, lattice_chart, trail_chart
 from dbdeid.report.content.metric_terms import metric_words
 from dbdeid.report.content.proof import decimals
@@ -53,7 +54,7 @@ def _writer(search: Mapping[str, Any]) -> Callable[[float], str]:
     return lambda score: f"{score:,.{digits}f}"
 
 
-def _neighbours(search: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _neighbours(search: Mapping[str, Any]) -> list[JsonObject]:
     """The neighbours with the level they change, and by how much they lose more or less."""
     return [
         {

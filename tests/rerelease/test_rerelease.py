@@ -65,7 +65,7 @@ def test_what_two_releases_isolate_is_what_an_attacker_finds_by_trying_everybody
     assert {key: found[key]["people"] for key in ("both", "appeared", "vanished")} == isolated(
         one, other, k
     )
-    assert found.smallest == min(candidates(one, other).values())
+    assert found["smallest"] == min(candidates(one, other).values())
     assert found["shared"] == len(one.keys() & other.keys())
     assert found["counted"]["groups"] == counted(one, other, k)
     assert any(w.startswith("beside patients_public") for w in result.warnings)

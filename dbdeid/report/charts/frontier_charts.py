@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any, Literal
 
+from dbdeid.data.json import JsonObject
 from dbdeid.report.charts.charts import AXES, slim
 from dbdeid.report.content import terms
 from dbdeid.report.content.landmarks import chosen
@@ -55,7 +56,7 @@ def frontier_drawing(frontier: Mapping[str, Any], scale: Scale = "log") -> Any:
     return _drawing(frontier, scale, alt.InlineData(values=values), still=True)
 
 
-def specification(frontier: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+def specification(frontier: Mapping[str, Any], scale: Scale) -> JsonObject:
     """What the script of a page draws, in Vega-Lite, without the points, which both scales share.
 
     Its parameters `rested` and `selected` are numbers of points that are ringed.
@@ -63,11 +64,11 @@ def specification(frontier: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
     import altair as alt
 
     drawing = _drawing(frontier, scale, alt.NamedData(name=POINTS), still=False)
-    found: dict[str, Any] = drawing.to_dict(validate=False)
+    found: JsonObject = drawing.to_dict(validate=False)
     return found
 
 
-def placed(point: Mapping[str, Any], low: float) -> dict[str, Any]:
+def placed(point: Mapping[str, Any], low: float) -> JsonObject:
     """Where a point is drawn; without any risk at the left end, where a logarithm has none."""
     return {"point": point["point"], "x": max(point["risk"], low), "y": point["loss"]}
 

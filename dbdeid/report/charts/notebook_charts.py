@@ -7,7 +7,7 @@ They are for inside the house, as `report.notebook` says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.report.charts.charts import AXES, MEASURES, Bar, bar_layers, bars
@@ -16,6 +16,9 @@ from dbdeid.report.charts.search_charts import grid_drawing
 from dbdeid.report.content.commands import k_of
 from dbdeid.report.content.metric_terms import metric_words
 from dbdeid.utility.common.metric import Words
+
+if TYPE_CHECKING:
+    import altair as alt
 
 # A notebook has no stylesheet of ours; what stands in it is on white, whatever is around it.
 COLOURS = {
@@ -40,7 +43,7 @@ VERDICTS = {
 _WIDTH, _ROW, _LEAST = 420, 22, 160
 
 
-def run_charts(record: ReleaseRecord) -> dict[str, Any]:
+def run_charts(record: ReleaseRecord) -> dict[str, alt.TopLevelMixin]:
     """The charts of a release by name: those that it has figures for.
 
     `classes` and `records` by the size of their class; `loss` of each column; and the `frontier`
@@ -59,7 +62,7 @@ def run_charts(record: ReleaseRecord) -> dict[str, Any]:
     return {name: alone(drawing) for name, drawing in found.items()}
 
 
-def search_charts(search: Mapping[str, Any]) -> dict[str, Any]:
+def search_charts(search: Mapping[str, Any]) -> dict[str, alt.TopLevelMixin]:
     """The charts of a search by name.
 
     `neighbours` of one search: the score of what is one level apart from what it found; `cost` of
@@ -76,7 +79,7 @@ def search_charts(search: Mapping[str, Any]) -> dict[str, Any]:
     return {name: alone(drawing) for name, drawing in found.items()}
 
 
-def frontier_charts(frontier: Mapping[str, Any]) -> dict[str, Any]:
+def frontier_charts(frontier: Mapping[str, Any]) -> dict[str, alt.TopLevelMixin]:
     """The charts of a frontier: `log` and `linear`, by the scale of the risk."""
     title = "How much must be lost to lower the risk?"
     return {
@@ -85,7 +88,7 @@ def frontier_charts(frontier: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def alone(drawing: Any) -> Any:
+def alone(drawing: Any) -> alt.TopLevelMixin:
     """A drawing of a page as a chart that needs no stylesheet around it."""
     import altair as alt
 

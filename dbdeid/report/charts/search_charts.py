@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any, TypedDict
 
+from dbdeid.data.json import JsonObject
 from dbdeid.report.charts.charts import AXES, slim
 
 _WIDTH, _HEIGHT = 720, 400
@@ -96,13 +97,13 @@ def trail_chart(trail: Sequence[tuple[int, float, float]], score: str) -> str | 
     return _svg(_dressed(lines))
 
 
-def grid_chart(cells: Sequence[dict[str, Any]], score: str) -> str | None:
+def grid_chart(cells: Sequence[Mapping[str, Any]], score: str) -> str | None:
     """The score against k, a line for each limit; with one k against the limit."""
     drawing = grid_drawing(cells, score)
     return None if drawing is None else _svg(drawing)
 
 
-def grid_drawing(cells: Sequence[dict[str, Any]], score: str) -> Any:
+def grid_drawing(cells: Sequence[Mapping[str, Any]], score: str) -> Any:
     """The same as an altair chart, in the colours of a page; None where nothing was found."""
     import altair as alt
 
@@ -140,7 +141,7 @@ def grid_drawing(cells: Sequence[dict[str, Any]], score: str) -> Any:
     return _dressed(alt.layer(lines, dots))
 
 
-def _drawn(point: Point, number: int, score: str) -> dict[str, Any]:
+def _drawn(point: Point, number: int, score: str) -> JsonObject:
     colour = "var(--accent)" if point["accepted"] else "var(--warn)"
     verdict = "within the limit" if point["accepted"] else "within the limit, not allowed"
     if not point["feasible"]:
@@ -162,11 +163,11 @@ def _levels(transformation: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in transformation.items())
 
 
-def _demand(cell: dict[str, Any], by_k: bool) -> str:
+def _demand(cell: Mapping[str, Any], by_k: bool) -> str:
     return str(cell["k"]) if by_k else f"{100 * cell['suppression_limit']:g}%"
 
 
-def _limit(cell: dict[str, Any]) -> str:
+def _limit(cell: Mapping[str, Any]) -> str:
     return f"limit {100 * cell['suppression_limit']:g}%"
 
 
