@@ -95,6 +95,16 @@ def test_what_classes_tell_of_a_sensitive_column_is_internal() -> None:
         assert words not in page
 
 
+def test_what_was_declared_of_a_model_is_told() -> None:
+    """A promise has its parameters without the name of the model, which stands beside them."""
+    shown = public(full())
+    told = {p["model"]: p["declared"] for p in shown["verification"]["promises"]}
+    assert told["k_anonymity"] == {"k": 5}
+    page = render(full(), "public")
+    assert "k = 5 on" in page
+    assert "None" not in page
+
+
 def test_a_model_of_some_values_is_not_taken_for_one_of_all() -> None:
     """Neither are they named, nor can they be told by the share that was found of them."""
     record: dict[str, Any] = full()

@@ -86,7 +86,7 @@ def public(record: ReleaseRecord) -> PublicRecord:
         histogram=() if people else record.histogram,
         created=record.created[:10],
         by_subject=people,
-        privacy=tuple(map(_model, record.privacy or ())),
+        privacy=tuple(_model(str(model.get("model")), model) for model in record.privacy or ()),
         columns=tuple(_told(PublicColumn, column) for column in record.columns),
         metrics={name: value for name, value in record.metrics.items() if name in _METRICS},
         loss=_released_loss(record, record.loss),
@@ -230,7 +230,7 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
     found: Json = None
     known, name, given = not record.by_subject, promise.model, promise.declared
     if isinstance(given, dict) and name in {model["model"] for model in record.privacy or ()}:
-        declared = _model(given)
+        declared = _model(name, given)
         known = known and "values" not in given  # would tell which they are
     kind = model_called(name)
     if known and kind is not None and kind.found_in_release:
@@ -246,9 +246,9 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
     return PublicPromise(declared=declared, found=found, model=name, holds=bool(promise.holds))
 
 
-def _model(declared: JsonObject) -> JsonObject:
+def _model(name: str, declared: JsonObject) -> JsonObject:
     """A model; of the values that it is about only how many, for it promises nothing of others."""
-    kind = model_called(str(declared.get("model")))
+    kind = model_called(name)
     shown = _only(declared, ("model", *(kind.public if kind else ())))
     if isinstance(listed := declared.get("values"), list | tuple) and listed:
         shown["values"] = f"{len(listed)} not named here"
