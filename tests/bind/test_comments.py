@@ -185,7 +185,7 @@ def test_every_command_finds_the_comments_in_the_database_that_it_is_given() -> 
         ["workload", "drawn", "--queries", "1", "--dimensions", "1"],
         ["report"],
     ]
-    for words in tiers.some(commands, 2):
+    for words in tiers.some(commands, 5):
         command, *more = words
         done = call(command, "nowhere.yml", *more, "--database", "hospital.duckdb")
         assert done.exit_code == 0, (words, done.output)

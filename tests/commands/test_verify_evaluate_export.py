@@ -33,6 +33,7 @@ def sql(query: str) -> list[Any]:
         return con.execute(query).fetchall()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
 @pytest.mark.parametrize("name", ["people_public", "PEOPLE_PUBLIC", "people_public_dictionary"])
 def test_an_object_of_someone_else_is_refused_and_untouched(kind: str, name: str) -> None:
@@ -130,6 +131,7 @@ def test_two_releases_live_in_one_database() -> None:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", [".duckdb", ".parquet", ".csv"])
 def test_an_export_is_new_and_whole(ending: str) -> None:
     zoo.run(spec())

@@ -40,7 +40,7 @@ def recipient(shared: Path, table: str, folder: Path, **method: Any) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("table", REFERENCE)
 def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Path) -> None:
     result = dbdeid.run(recipient(shared, table, tmp_path))

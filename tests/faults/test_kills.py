@@ -161,6 +161,21 @@ def test_the_first_release_is_there_or_nothing_is(
         kill(server, world, moment, None)
 
 
+def test_what_stands_outlives_a_kill(server: Server, tmp_path: Path) -> None:
+    """Two of the kills above, in the default tier too."""
+    draw = random.Random(f"{SEED}stands")
+    world = World.make(tmp_path / "world", "small", "target")
+    ended = server.run(world.folder, "run", "k5.yml", moment={"step": 0})
+    assert ended.code == 0, ended.err
+    standing: int | None = 5
+    for moment in (
+        ("step of the run", None, {"step": draw.randint(1, ended.steps)}),
+        ("between renames", None, {"step": 1, "of": "os.rename"}),
+    ):
+        standing = kill(server, world, moment, standing)
+
+
+@pytest.mark.full
 def test_a_process_that_is_killed_while_it_loads_and_works(tmp_path: Path) -> None:
     draw = random.Random(SEED)
     world = World.make(tmp_path / "world", "small", "inside")

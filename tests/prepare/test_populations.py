@@ -254,6 +254,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_have_their_place(con: Any, name: str) -> None:
     change, words = MISTAKES[name]

@@ -138,7 +138,7 @@ def test_direct_identifiers_are_refused_and_withheld_by_their_contents(
     assert not set(DIRECT) & set(result.to_df())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "name", ["Emergency_Contact", "Attending_Md", "Hausarzt", "medecin_traitant"]
 )
@@ -205,7 +205,7 @@ TABLES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", TABLES)
 def test_no_false_alarm(shared: Path, name: str) -> None:
     named, unnamed = looked_into(shared / "data" / name)
@@ -213,6 +213,7 @@ def test_no_false_alarm(shared: Path, name: str) -> None:
     assert unnamed.keys() <= TABLES[name]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "values",
     [
@@ -239,7 +240,7 @@ def test_an_answer_settles_it(con: duckdb.DuckDBPyConnection) -> None:
     assert any("last is released as declared: the last drug" in w for w in warnings)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "sql"),
     [

@@ -408,6 +408,7 @@ def test_adult_needs_few_counterfeits(adult: Adult, h: float, k: int, most: int)
         assert known_counterfeits(tuples, found, pool, pool.tolist(), 1) == 0
 
 
+@pytest.mark.full
 def test_adult_without_decoys_gives_counterfeits_away(
     adult: Adult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

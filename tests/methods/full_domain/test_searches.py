@@ -116,6 +116,7 @@ def test_what_holds_for_parts_is_inherited(name, made):
     no_better(problem, *HEURISTIC)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("objective", [LOSS, PRECISION], ids=lambda o: o.name)
 @pytest.mark.parametrize("seed", range(3))
 def test_ola_is_optimal_where_quality_is_monotone(seed, objective):
@@ -171,6 +172,7 @@ def test_no_guess_is_better(name, key, shared):
     assert not found.proven_optimal
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", [key for key in OF_SECONDS if key[3] == 0])
 def test_ola_finds_the_optimum_of_arx_where_quality_is_monotone(key, shared):
     problem, optimum = reference(shared, key)
@@ -201,6 +203,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
         assert found == Found(None, inf, None, lattice.size, steps.get(name, 1), True, inf)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_progress_tells_every_check(name):
     lattice, tuples = random_problem(seed=2, width=4, rows=300)

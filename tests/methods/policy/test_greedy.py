@@ -104,7 +104,7 @@ def test_domains_of_one_value_and_wide_ones(sizes):
     assert len(log.frontier) >= 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "areas"),
     [("synthetic", {100: 0.095, 1000: 0.090}), ("modelled", {100: 0.100, 1000: 0.0945})],
