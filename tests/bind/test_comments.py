@@ -97,6 +97,7 @@ def spec(columns: Any, **more: Any) -> dict[str, Any]:
         "columns": columns,
         "privacy": [{"model": "k_anonymity", "k": 3}],
         "method": {"name": "full_domain", "suppression_limit": 0.1},
+        "evaluate": {"metrics": []},
         **more,
     }
 

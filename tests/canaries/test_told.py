@@ -31,7 +31,6 @@ from dbdeid.commands.report import write_report
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.session import Settings
 from dbdeid.publish import export
-from dbdeid.release import record
 from dbdeid.release import run as running
 
 Scan = Callable[..., Scanner]
@@ -376,7 +375,7 @@ def test_a_defect_tells_its_kind_and_place_only(
     def defect(*_: Any) -> None:
         raise RuntimeError(f"could not convert {place.dataset.rows[0]['name']}")
 
-    monkeypatch.setattr(record, "record_of", defect)
+    monkeypatch.setattr(running.full_domain, "write", defect)
     found = CliRunner().invoke(app, ["run", str(place.spec()), "-vv"])
     assert found.exit_code == 1
     text = found.output + found.stderr + logged()

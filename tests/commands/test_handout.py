@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 import zoo
 from patients import EVERYTHING, fill, spec
 from typer.testing import CliRunner
@@ -148,7 +149,7 @@ def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() ->
     for name, digest in one["files"].items():
         assert digest == hashlib.sha256(Path(name).read_bytes()).hexdigest()
     manifest = ["--manifest", "patients_public_public_report.json"]
-    for name in ("out.duckdb", "out.csv", "out.parquet"):
+    for name in tiers.some(("out.csv", "out.duckdb", "out.parquet"), 3):
         assert CliRunner().invoke(app, ["verify", name, *manifest]).exit_code == 0
     rows = Path("out.csv").read_text().replace("flu", '"flu"', 1)
     Path("out.csv").write_text(rows)

@@ -171,6 +171,7 @@ def test_the_order_of_rows_changes_no_figure(con: Con) -> None:
     assert dict(dbdeid.run(METHODS["full_domain"], con).metrics) == dict(before)
 
 
+@pytest.mark.full
 def test_only_distances_of_distributions_are_measured_unasked(con: Con) -> None:
     found = dbdeid.run(METHODS["microaggregation"] | {"evaluate": {}}, con).metrics
     measured = {name.partition(".")[0] for name in found}

@@ -33,7 +33,7 @@ def measured(found: dict[str, float], made: dict[str, Any], targets: set[str]) -
     assert all(0 <= found[name] <= 1 for name in others)
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_them(method: str) -> None:
     made = METHODS[method]

@@ -72,7 +72,7 @@ def test_every_variant_holds_what_it_promises(
     assert "category_counts" not in names
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("time", ["exact", "stratified"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: str, k: int) -> None:

@@ -95,6 +95,7 @@ def test_every_method_says_so(method: dict[str, Any], why: str) -> None:
     assert why in told
 
 
+@pytest.mark.full
 def test_one_interval_of_every_column_is_nothing() -> None:
     columns = {
         "age": {"role": QI, "domain": [0, 39]},
@@ -111,6 +112,7 @@ def test_one_interval_of_every_column_is_nothing() -> None:
     assert "The policy that `choose` takes merges all values" in told
 
 
+@pytest.mark.full
 def test_one_mean_of_all_is_nothing() -> None:
     columns = {
         "age": {"role": QI},

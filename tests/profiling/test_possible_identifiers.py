@@ -205,7 +205,7 @@ TABLES = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.full
 @pytest.mark.parametrize("name", TABLES)
 def test_no_false_alarm(shared: Path, name: str) -> None:
     named, unnamed = looked_into(shared / "data" / name)
