@@ -135,6 +135,7 @@ def test_what_is_in_the_way_is_never_given_along() -> None:
     assert names("given") == {".notes"}
 
 
+@pytest.mark.full
 def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() -> None:
     write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
     zoo.run("out.yml")

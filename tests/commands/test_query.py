@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
-import tiers
 import sqlglot
+import tiers
 import zoo
 from specs import owned, small
 
@@ -205,7 +205,7 @@ def test_moments_with_a_time_zone_are_those_of_utc() -> None:
         "TIMESTAMPTZ '2020-01-01 22:00:00+00' + to_hours(i % 4) AS at FROM range(40) AS r(i)"
     )
     quasi = {"role": "quasi_identifier", "hierarchy": {"dates": ["month"]}}
-    for level, plain in ((0, True), (1, False)):
+    for level, plain in tiers.some(((1, False), (0, True)), 2):
         made_of = spec(source="visits", columns={"at": quasi | {"min_level": level}}, method=EXACT)
         dbdeid.run(made_of)
         asked = "SELECT COUNT(*) AS n FROM visits WHERE at < TIMESTAMP '2020-01-02'"

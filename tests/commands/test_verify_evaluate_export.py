@@ -113,6 +113,7 @@ def test_a_preview_is_never_verified_nor_exported() -> None:
         export_release(spec(output={"as": "view"}), Path("x.csv"))
 
 
+@pytest.mark.full
 def test_two_releases_live_in_one_database() -> None:
     one, two = spec(), spec(release="other", privacy=[{"model": "k_anonymity", "k": 9}])
     zoo.run(one)

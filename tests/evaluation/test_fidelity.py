@@ -195,6 +195,7 @@ def test_a_view_does_not_have_them(con: Con, name: str) -> None:
         dbdeid.run(made, con)
 
 
+@pytest.mark.full
 def test_a_view_is_previewed_without_them(con: Con) -> None:
     found = dbdeid.run(at({}, output={"as": "view"}) | {"evaluate": {}}, con).metrics
     assert "loss" in found

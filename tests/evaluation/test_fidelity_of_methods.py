@@ -45,7 +45,7 @@ def test_every_method_has_them(method: str) -> None:
     measured(found, made, targets)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["kept", "counterfeit", "condensation"])
 def test_what_was_not_asked_for_is_measured_of_the_release_that_is_there(method: str) -> None:
     made, names = METHODS[method], ["distribution", "association"]

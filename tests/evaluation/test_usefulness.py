@@ -172,6 +172,7 @@ def test_what_is_left_of_a_good_release_is_not_called_useless() -> None:
     assert not released(done).startswith("USELESS")
 
 
+@pytest.mark.full
 def test_a_spec_may_expect_use() -> None:
     with pytest.raises(ExpectationError, match="useless is 1, expected = 0"):
         run(spec(target="people_public.duckdb", expect={"useless": "= 0"}))

@@ -288,6 +288,7 @@ def visits(method: Any, **more: Any) -> Any:
             {"model": "l_diversity", "column": "illness", "l": 2},
         ],
         "method": method,
+        "evaluate": {"metrics": ["minimality"]},
         **more,
     }
     spec = {name: part for name, part in spec.items() if part is not None}

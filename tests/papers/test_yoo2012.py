@@ -93,7 +93,7 @@ def test_mutual_information_makes_blocks_diverse(shared: Path) -> None:
         assert drawn(shared, "CE, first value", 5000, few) >= 1.4 * drawn(shared, "CE", 5000, few)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("size", [500, 2000, 5000])
 def test_dealing_loses_less_than_conditional_entropy(shared: Path, size: int) -> None:
     for figure in (inside, lambda figures: figures.node, lambda figures: figures.loss):

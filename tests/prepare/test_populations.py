@@ -176,6 +176,7 @@ def test_a_population_that_grew_is_read_again(con: Any) -> None:
     assert again.promises[0].found == "3 people without a place in the hierarchies"
 
 
+@pytest.mark.full
 def test_no_release_among_too_few(con: Any) -> None:
     con.execute("DELETE FROM town; INSERT INTO town VALUES (30, '10000', 'f', 7)")
     for model, reason in ((K_MAP, "fewer than k = 20"), (JOURNALIST, "20 are needed")):

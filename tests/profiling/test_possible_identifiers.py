@@ -100,6 +100,7 @@ def spec(columns: Any, preset: Any = "safe_harbor") -> dict[str, Any]:
         "preset": preset,
         "source": "seen",
         "columns": dict.fromkeys(columns, insensitive) | sex,
+        "evaluate": {"metrics": []},
     }
 
 

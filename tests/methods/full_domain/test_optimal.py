@@ -284,8 +284,8 @@ def test_what_cannot_be_listed_is_searched_alike(name, problem, share, picky):
     assert found.checked <= lattice.size
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("nothing_is_listed")
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_larger_lattices_that_cannot_be_listed(seed):
     lattice, tuples = random_problem(seed=seed, width=5, rows=500)

@@ -187,6 +187,7 @@ def test_ola_finds_the_optimum_of_arx_where_quality_is_monotone(key, shared):
     assert (found.node, found.check, found.proven_optimal) == (optimum.node, optimum.check, True)
 
 
+@pytest.mark.full
 def test_prediction_saves_checks(shared):
     key = next(key for key, entry in OF_SECONDS.items() if entry["id"] == "adult8_k5_s0.05")
     problem, optimum = reference(shared, key)
@@ -235,6 +236,7 @@ def large(width, levels):
     return lattice, Tuples(tuple(codes), np.ones(200, np.int64))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_time_limit_ends_a_search_of_a_lattice_beyond_arrays(name):
     lattice, tuples = large(width=16, levels=6)

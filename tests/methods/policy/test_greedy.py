@@ -47,6 +47,7 @@ def test_every_point_is_the_policy_s(gauge, budget):
         assert (risk, loss) == pytest.approx(gauge(gauge.space.unpack(packed)), abs=5e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loss", [*LOSSES])
 @pytest.mark.parametrize("risk", [*RISKS])
 def test_more_budget_goes_on_where_less_stopped(risk, loss):
