@@ -256,6 +256,7 @@ def test_the_source_is_named_as_queries_may(place: Path, source: str) -> None:
                 assert len(con.execute(text).fetchall()) == 1
 
 
+@pytest.mark.full
 def test_policies_are_asked_over_their_domains(place: Path) -> None:
     columns = {
         "age": {"role": "quasi_identifier", "domain": [0, 79]},

@@ -95,7 +95,8 @@ def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
 
 
 def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
-    write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
+    exports = tiers.some(["out.csv", "out.parquet"], 2)
+    write(target="out.duckdb", output={"export": exports})
     zoo.run("out.yml")
     asked = ["report", "out.yml", "--audience", "public", "-o", "page.html"]
     assert CliRunner().invoke(app, asked).exit_code == 0
@@ -150,7 +151,7 @@ def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() ->
     for name, digest in one["files"].items():
         assert digest == hashlib.sha256(Path(name).read_bytes()).hexdigest()
     manifest = ["--manifest", "patients_public_public_report.json"]
-    for name in tiers.some(("out.csv", "out.duckdb", "out.parquet"), 3):
+    for name in ("out.duckdb", "out.csv", "out.parquet"):
         assert CliRunner().invoke(app, ["verify", name, *manifest]).exit_code == 0
     rows = Path("out.csv").read_text().replace("flu", '"flu"', 1)
     Path("out.csv").write_text(rows)

@@ -58,7 +58,7 @@ def test_the_same_rows_in_other_bytes_are_not_the_file_that_was_written() -> Non
     wanted = spec(target="out.duckdb", output={"export": ["out.csv"]})
     dbdeid.run(wanted)
     assert dbdeid.verify(wanted).verified
-    for name in ("out.csv", "out_dictionary.csv"):
+    for name in tiers.some(("out.csv", "out_dictionary.csv"), 2):
         written = Path(name).read_bytes()
         assert b'",' in written
         Path(name).write_bytes(written.replace(b'",', b'"  ,', 1))

@@ -116,6 +116,7 @@ def test_several_populations(con: Any) -> None:
     assert promises[0].found >= promises[1].found
 
 
+@pytest.mark.full
 def test_a_column_named_people_may_be_a_quasi_identifier(con: Any) -> None:
     con.execute("ALTER TABLE people RENAME age TO people; ALTER TABLE town DROP people")
     con.execute("ALTER TABLE town RENAME age TO people")
