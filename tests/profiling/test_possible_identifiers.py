@@ -104,10 +104,6 @@ def spec(columns: Any, preset: Any = "safe_harbor") -> dict[str, Any]:
     }
 
 
-def asked_about(con: duckdb.DuckDBPyConnection, given: dict[str, Any]) -> str:
-    return asked_among(dbdeid.check(given, con)["warnings"])
-
-
 def asked_among(warnings: list[str]) -> str:
     notes = [w for w in warnings if "before you publish" in w]
     assert len(notes) < 2
