@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 from pathlib import Path
@@ -42,6 +43,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Let garbage collection pass over all that stays anyway: modules and collected tests."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind when Python ends."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -608,6 +608,15 @@ def test_a_tampered_export_is_caught_and_a_missing_one_is_bad_input(place: Path)
 # -- SIGINT and progress -----------------------------------------------------------------------
 
 
+# What a book keeps of a run at the least.
+EARLIER = {
+    **{"release": "ihis", "method": "full_domain", "version": "0", "source": "ihis"},
+    **{"created": "2026-02-03T10:15:42+00:00", "source_rows": 1, "source_subjects": None},
+    **{"released_rows": 1, "suppressed_rows": 0, "classes": 1, "smallest_class": 1},
+    **{"verified": True, "warnings": []},
+}
+
+
 @pytest.fixture
 def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A spec over 1.19 million records with an earlier release in place."""
@@ -634,8 +643,9 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
         con.execute(
             """CREATE SCHEMA deid; CREATE TABLE deid.releases AS SELECT 'ihis' AS release,
             'ihis.duckdb' AS object, 'file' AS kind, []::VARCHAR[] AS exports, '' AS spec,
-            '' AS spec_hash, '{}' AS transformation, '{}' AS metrics, '{}' AS record,
-            '0' AS version, now()::TIMESTAMP AS created"""
+            '' AS spec_hash, '{}' AS transformation, '{}' AS metrics, ? AS record,
+            '0' AS version, now()::TIMESTAMP AS created""",
+            [json.dumps(EARLIER)],
         )
         con.execute(
             """CREATE TABLE deid.files AS SELECT 'ihis' AS release, 'ihis.duckdb' AS path,

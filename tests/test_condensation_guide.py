@@ -50,7 +50,7 @@ def test_the_models_come_out_as_the_guide_says(con: Any, result: Any) -> None:
 
 def test_the_run_tells_what_the_guide_tells_of(result: Any) -> None:
     told = result.to_dict()["synthetic"]
-    assert (told["strata"], told["response"], told["counts"]) == (("died",), "months", True)
+    assert (told["strata"], told["response"], told["counts"]) == (["died"], "months", True)
     assert told["calibrated"] > 0
     assert 0.4 < told["trial"]["auc"] < 0.65
     assert any("no formal guarantee" in text for text in result.warnings)

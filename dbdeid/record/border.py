@@ -52,7 +52,7 @@ def damaged(release: str, where: str) -> DataError:
     """The refusal of a record that cannot be read."""
     return DataError(
         f"the private book's record of release {release!r} is damaged ({where})",
-        hint="run the spec again, or put a copy of the private book back",
+        hint="put a copy of the private book back, or give the release another name",
     )
 
 

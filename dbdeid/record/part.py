@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -29,7 +30,13 @@ class Part(BaseModel):
 
     @classmethod
     def told_by(cls, found: object) -> Self:
-        """The part that tells of what was found: of an object with attributes of the same names."""
+        """The part that tells of what was found: of an object with attributes of the same names.
+
+        Raises:
+            TypeError: a mapping has a key that the part has no place for, and would be lost.
+        """
+        if isinstance(found, Mapping) and (lost := {*found} - {*cls.model_fields}):
+            raise TypeError(f"{cls.__name__} has no place for {', '.join(sorted(map(str, lost)))}")
         return cls.model_validate(found)
 
     def to_dict(self) -> JsonObject:

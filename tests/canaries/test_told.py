@@ -30,8 +30,8 @@ from dbdeid.cli.app import app
 from dbdeid.commands.report import write_report
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.session import Settings
+from dbdeid.methods.full_domain import full_domain
 from dbdeid.publish import export
-from dbdeid.release import run as running
 
 Scan = Callable[..., Scanner]
 Change = Callable[[dict[str, Any]], None]
@@ -288,7 +288,7 @@ def test_failed_verifications_quote_no_cell(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cell = str(place.dataset.rows[5]["code"]).replace("'", "''")
-    write = running.full_domain.write
+    write = full_domain.write
 
     def mutated(session: Session, *rest: Any) -> Any:
         written = write(session, *rest)
@@ -298,7 +298,7 @@ def test_failed_verifications_quote_no_cell(
             written, released=session.temp(released), dictionary=session.temp(dictionary)
         )
 
-    monkeypatch.setattr(running.full_domain, "write", mutated)
+    monkeypatch.setattr(full_domain, "write", mutated)
     with pytest.raises(dbdeid.VerificationError) as raised:
         dbdeid.run(place.spec())
     text = told(raised.value) + logged()
@@ -372,10 +372,10 @@ def test_a_defect_tells_its_kind_and_place_only(
     tally: Tally,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def defect(*_: Any) -> None:
+    def defect(*_: Any, **__: Any) -> None:
         raise RuntimeError(f"could not convert {place.dataset.rows[0]['name']}")
 
-    monkeypatch.setattr(running.full_domain, "write", defect)
+    monkeypatch.setattr(full_domain, "write", defect)
     found = CliRunner().invoke(app, ["run", str(place.spec()), "-vv"])
     assert found.exit_code == 1
     text = found.output + found.stderr + logged()

@@ -20,11 +20,10 @@ from dbdeid.data.coding import code
 from dbdeid.data.hierarchy import from_rows
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import SpecError
-from dbdeid.evaluation import metrics
+from dbdeid.evaluation import measurement, metrics
 from dbdeid.evaluation.evidence import RunEvidence, meanings
 from dbdeid.evaluation.fidelity import COMPARED
 from dbdeid.methods.common.mixed_levels import Mixed
-from dbdeid.release import record
 from dbdeid.spec.metric_spec import METRICS, OF_EVERY, ON_REQUEST, metrics_of
 from dbdeid.utility.catalog import CATALOG
 
@@ -282,7 +281,7 @@ def test_a_crosswalk_tells_what_a_transformation_does(
         found.extend(metrics.measured(one, asked) for one in (of, walked))
         return found[0]
 
-    monkeypatch.setattr(record, "measured", both)
+    monkeypatch.setattr(measurement, "measured", both)
     result = dbdeid.run(spec("loss", method={"suppression_limit": 0.0}), con)
     assert result.suppressed_rows == 0
     of_one, of_crosswalk = found

@@ -16,6 +16,7 @@ import dbdeid
 from dbdeid.data.json import JsonObject
 from dbdeid.record import border, public_record
 from dbdeid.record.border import from_json, to_json
+from dbdeid.record.making import Search
 from dbdeid.record.public_record import PublicRecord
 from dbdeid.record.release_record import ReleaseRecord
 
@@ -129,3 +130,9 @@ def test_the_public_has_no_place_for_what_is_private() -> None:
     for part in own:
         assert not private & part.model_fields.keys(), part
     assert private & ReleaseRecord.model_fields.keys()
+
+
+def test_what_a_method_tells_has_a_place() -> None:
+    assert Search.told_by({"checked": 3}).checked == 3
+    with pytest.raises(TypeError, match="guesses"):
+        Search.told_by({"checked": 3, "guesses": 4})

@@ -308,7 +308,7 @@ def test_the_steps_are_shown_with_subjects(tmp_path: Path, linked: bool) -> None
     counted = shown[names.index("deid_counted")].text()
     assert ("COUNT(DISTINCT" in counted) != linked
     assert ('"source"."mrn"' in shown[0].text()) == linked  # only to look its pseudonym up
-    assert ("p0.pseudonym AS" in shown[0].text()) == linked
+    assert ('"p0"."pseudonym" AS' in shown[0].text()) == linked
 
 
 DIABETES = ("race", "gender", "age", "medical_specialty", "admission_type_id")

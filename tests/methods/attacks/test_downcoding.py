@@ -218,9 +218,9 @@ def visits(method: Any, **more: Any) -> Any:
 def test_a_run_says_what_is_taken_back() -> None:
     result = visits("local_recoding")
     found = result.record.downcoded
-    assert result.metrics["downcoding"] == found["right"] / found["cells"] > 0
-    assert result.metrics["downcoding.attempted"] == found["attempted"] / found["cells"]
-    told = f"narrows {found['right']:,} of {found['cells']:,} generalized values"
+    assert result.metrics["downcoding"] == found.right / found.cells > 0
+    assert result.metrics["downcoding.attempted"] == found.attempted / found.cells
+    told = f"narrows {found.right:,} of {found.cells:,} generalized values"
     assert told in " ".join(sentences(result.record).not_promised)
     assert "downcoding" not in " ".join(sentences(public(result.record), "public").not_promised)
     quiet = visits("local_recoding", evaluate={"metrics": ["loss"]})
