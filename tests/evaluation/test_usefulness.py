@@ -166,6 +166,7 @@ def test_a_column_of_which_next_to_nothing_is_left_is_missed() -> None:
     assert told.startswith("age has lost 99.")
 
 
+@pytest.mark.full
 def test_what_is_left_of_a_good_release_is_not_called_useless() -> None:
     done = run(spec(privacy=[{"model": "k_anonymity", "k": 1}]))
     assert done.useless == ()

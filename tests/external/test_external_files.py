@@ -65,6 +65,7 @@ def test_cells_of_a_csv_file_that_are_not_of_their_type() -> None:
     assert "much" not in str(refused.value)
 
 
+@pytest.mark.full
 def test_a_workload_is_drawn_for_it(tmp_path: Path) -> None:
     Path("s.json").write_text(json.dumps(owned(columns=spec()["columns"] | {
         "age": {"role": QI, "hierarchy": {"labels": "intervals", "lower": 20, "upper": 80}},
