@@ -55,13 +55,13 @@ def cases(listed: list[tuple[str, Case]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("room", "case"), listed, ids=ids)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(30)
 @cases(SHORT)
 def test_case(room: str, case: Case, template: Path, tmp_path: Path, counted: Any) -> None:
     hold(room, case, template, tmp_path, counted)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(80)
 @cases(LONG)
 def test_long_case(room: str, case: Case, template: Path, tmp_path: Path, counted: Any) -> None:
     hold(room, case, template, tmp_path, counted)

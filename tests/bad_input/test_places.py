@@ -65,7 +65,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(9)
 @root
 @pytest.mark.parametrize(
     ("words", "before"),
@@ -128,7 +128,7 @@ MODES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", MODES)
 def test_what_somebody_else_may_not_do(
     what: str, tmp_path: Path, template: Path, counted: Any

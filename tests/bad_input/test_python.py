@@ -78,7 +78,7 @@ SPECS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("function", ["run", "check", "verify", "evaluate"])
 @pytest.mark.parametrize("what", SPECS)
 def test_specs(con: Con, what: str, function: str, counted: Any) -> None:
@@ -159,7 +159,7 @@ def _fail(con: Con) -> None:
         con.execute("SELECT nothing")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", LEGAL)
 def test_connections_in_an_odd_state(con: Con, what: str, counted: Any) -> None:
     LEGAL[what](con)
@@ -207,7 +207,7 @@ PROCEDURES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("procedure", ["deid_run", "deid_check"])
 @pytest.mark.parametrize("what", PROCEDURES)
 def test_procedures(con: Con, what: str, procedure: str, counted: Any) -> None:

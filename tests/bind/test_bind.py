@@ -51,6 +51,7 @@ def mistakes(con: Any, **given: Any) -> list[str]:
     return [f"{m.place}: {m.message} {m.hint}" for m in refused.value.mistakes]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "source",
     ["t", "T", "v", "dim.t", "DIM.T", '"dim"."t"', "a.b", '"a.b"', '"S x"."T;y"', "S x.T;y"],
@@ -63,6 +64,7 @@ def test_tables_and_views_by_any_spelling(con, source: str) -> None:
     assert bound(con, source=source).names("quasi_identifier") == ("a",)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "source",
     [
@@ -98,6 +100,7 @@ def test_queries_of_the_owner(con, query: str) -> None:
     assert bound(con, source={"sql": query, "name": "n"}).names("quasi_identifier") == ("a",)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -210,6 +213,7 @@ def test_a_source_with_two_columns_of_one_name_is_refused(con) -> None:
     assert "source: the source has several columns 'a'" in told[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     ["birth year", 'quo"te', "sélect ü", "select", "x" * 500, '"; DROP TABLE t; --', "source",
@@ -223,6 +227,7 @@ def test_column_names_never_become_sql(con, name: str) -> None:
     assert con.sql("SELECT count(*) FROM t").fetchall() == [(10,)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("value", "released"),
     [

@@ -28,6 +28,7 @@ FILES = {
 }
 
 
+@pytest.mark.full
 def test_the_demo_runs_twice_and_respects_an_edited_spec(tmp_path: Path) -> None:
     done = demo.run(tmp_path / "demo")
     assert {p.name for p in done.directory.iterdir()} == FILES

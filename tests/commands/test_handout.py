@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 import zoo
 from patients import EVERYTHING, fill, spec
 from typer.testing import CliRunner
@@ -94,7 +95,8 @@ def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
 
 
 def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
-    write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
+    exports = tiers.some(["out.csv", "out.parquet"], 2)
+    write(target="out.duckdb", output={"export": exports})
     zoo.run("out.yml")
     asked = ["report", "out.yml", "--audience", "public", "-o", "page.html"]
     assert CliRunner().invoke(app, asked).exit_code == 0
@@ -134,6 +136,7 @@ def test_what_is_in_the_way_is_never_given_along() -> None:
     assert names("given") == {".notes"}
 
 
+@pytest.mark.full
 def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() -> None:
     write(target="out.duckdb", output={"export": ["out.csv", "out.parquet"]})
     zoo.run("out.yml")

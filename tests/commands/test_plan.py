@@ -105,6 +105,7 @@ INTERVALS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", INTERVALS)
 def test_intervals_are_listed_between_limits_and_computed_beyond(database: Path, name: str) -> None:
     hierarchy, expected = INTERVALS[name]
@@ -174,6 +175,7 @@ def test_what_dbt_cannot_do_is_refused_with_the_reason(database: Path, name: str
     assert "Hint" in str(error.value)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("word", ["", "null", "NULL"])
 def test_values_that_dbt_takes_for_null_are_refused(database: Path, word: str) -> None:
     sex = {"role": "quasi_identifier", "hierarchy": "suppress", "domain": ["f", "m", word]}

@@ -15,7 +15,6 @@ import pytest
 from hospital import ROOT, Project
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiers import examples
 
 from dbdeid.engine.duckdb import macros
 
@@ -96,8 +95,9 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(
-    max_examples=examples(60),
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

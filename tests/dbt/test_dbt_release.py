@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hospital import ROOT, Project
+from hospital import ROOT, Done, Project
 
 QIS = ("age", "sex", "ward", "zip", "admitted")
 # A value that no other record has, and which nothing may tell.
@@ -82,7 +82,12 @@ def test_a_first_release_that_fails_leaves_nothing(project: Project) -> None:
     with duckdb.connect(str(project.database)) as con:
         con.execute("DROP TABLE wards_public")
     done = project.run("build", "--select", "+wards_public", code=1)
-    assert "not released, and there is none yet" in done.message("wards_public")
+    message = done.message("wards_public")
+    assert "not released, and there is none yet" in message
+    assert "the smallest class has 1 of 5 records; 1 of 601 records are in 1 of" in message
+    assert "entropy l-diversity of diagnosis: the worst class has l = 1, not 2" in message
+    assert "t-closeness of diagnosis: the worst class has t = 0." in message
+    assert RARE not in done.output
     assert not {name for name in project.tables if name.startswith("wards_public")}
 
 
@@ -147,16 +152,38 @@ REFUSED = {
 }
 
 
-def test_what_declares_no_sound_gate_is_refused(project: Project) -> None:
+@pytest.fixture(scope="module")
+def ran(built: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+    """One run of what is refused and, with the plugin, of a model that calls macros."""
+    project = built.copied(tmp_path_factory.mktemp("ran") / "hospital")
+    profile = (project.folder / "profiles.yml").read_text()
+    project.write("profiles.yml", profile + "      plugins: [{module: dbdeid.dbt}]\n")
     for name, (config, query, _) in REFUSED.items():
         project.write(f"models/{name}.sql", GATED % (config, query))
-    before = project.tables
-    done = project.run("run", "--select", *REFUSED, code=1)
+    project.write(
+        "models/measured.sql",
+        "{{ config(materialized='table') }}\n"
+        "SELECT deid.k('main.visits_public', ['age', 'sex']) AS k,\n"
+        "  deid_entropy_l([1, 1]) AS l FROM {{ ref('visits_public') }} LIMIT 1",
+    )
+    return project, project.run("run", "--select", "measured", *REFUSED, code=1)
+
+
+def test_what_declares_no_sound_gate_is_refused(ran: tuple[Project, Done], built: Project) -> None:
+    project, done = ran
     for name, (_, _, told) in REFUSED.items():
         assert done.status(name) == "error", name
         assert told in done.message(name), (name, done.message(name))
         assert "Hint: " in done.message(name)
-    assert project.tables == before
+    tables = project.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")
+    assert {name for (name,) in tables} == {*built.tables, "measured"}
+
+
+def test_the_plugin_gives_models_the_macros_and_functions(ran: tuple[Project, Done]) -> None:
+    project, done = ran
+    assert done.status("measured") == "success"
+    ((k, diverse),) = project.rows("FROM measured")
+    assert (k >= 5, diverse) == (True, 2)
 
 
 @pytest.mark.full
@@ -275,20 +302,6 @@ def test_a_release_of_dbt_is_exported_and_verified_as_any_file(built: Project) -
         command = [sys.executable, "-m", "dbdeid", "verify", str(exported), *options]
         done = subprocess.run([*command, "--k", str(k)], check=False)
         assert done.returncode == code
-
-
-def test_the_plugin_gives_models_the_macros_and_functions(project: Project) -> None:
-    profile = (project.folder / "profiles.yml").read_text()
-    project.write("profiles.yml", profile + "      plugins: [{module: dbdeid.dbt}]\n")
-    project.write(
-        "models/measured.sql",
-        "{{ config(materialized='table') }}\n"
-        "SELECT deid.k('main.visits_public', ['age', 'sex']) AS k,\n"
-        "  deid_entropy_l([1, 1]) AS l FROM {{ ref('visits_public') }} LIMIT 1",
-    )
-    project.run("run", "--select", "measured")
-    ((k, diverse),) = project.rows("FROM measured")
-    assert (k >= 5, diverse) == (True, 2)
 
 
 @pytest.mark.sampled(2)

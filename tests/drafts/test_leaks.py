@@ -90,6 +90,7 @@ def visits(**columns: Any) -> Mapping[str, Any]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [FRENCH, GERMAN], ids=["French", "German"])
 def test_names_and_streets_of_a_patient_file_stay(words: Words, tmp_path: Path) -> None:
     frame = registry(words)
@@ -102,6 +103,7 @@ def test_the_person_number_of_a_cohort_stays(tmp_path: Path) -> None:
     assert withheld(heart_study(), ["RANDID"], tmp_path)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("written", ["dates", "days", "years"])
 def test_dates_of_a_registry_single_nobody_out(written: str, tmp_path: Path) -> None:
     """Neither as they are, nor by the days between two that are hidden."""
@@ -144,6 +146,7 @@ def test_a_refusal_shows_no_remark() -> None:
     assert not [text for text in frame[remarks].dropna().unique() if text in said]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", ["nhsno", "eid", "chartno"])
 def test_a_number_beside_that_of_the_subject_stays(number: str, tmp_path: Path) -> None:
     frame = numbered_visits()
@@ -207,6 +210,7 @@ def test_no_reason_is_drafted(tmp_path: Path) -> None:
     assert [e["reason"] for e in entries if isinstance(e, dict) and e.get("reason")] == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("amount", ["totsales", "invoicetotal", "salary"])
 def test_an_amount_is_nobody(amount: str, tmp_path: Path) -> None:
     """Nearly every record has an amount of its own, so that it looks like a number that repeats."""

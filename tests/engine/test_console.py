@@ -42,6 +42,7 @@ def test_a_release_answers_and_takes_tables_of_the_moment(tmp_path: Path) -> Non
     assert asked(release(tmp_path), "CREATE TEMP TABLE t AS FROM ward; FROM t") == [(1,)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "statement",
     [

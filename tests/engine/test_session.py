@@ -95,7 +95,7 @@ def test_a_failed_transaction_leaves_nothing_and_tells_why(session, last, error,
 NAMES = ["my db", "select", 'a"b', "q'q", "x.y", "a;b", "ünï", "main", "temp", "memory", "SYSTEM"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*NAMES, "deid", "HOME"])
 def test_any_file_name_attaches_beside_anything(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "other"

@@ -171,6 +171,7 @@ def test_the_order_of_rows_changes_no_figure(con: Con) -> None:
     assert dict(dbdeid.run(METHODS["full_domain"], con).metrics) == dict(before)
 
 
+@pytest.mark.full
 def test_only_distances_of_distributions_are_measured_unasked(con: Con) -> None:
     found = dbdeid.run(METHODS["microaggregation"] | {"evaluate": {}}, con).metrics
     measured = {name.partition(".")[0] for name in found}
@@ -194,6 +195,7 @@ def test_a_view_does_not_have_them(con: Con, name: str) -> None:
         dbdeid.run(made, con)
 
 
+@pytest.mark.full
 def test_a_view_is_previewed_without_them(con: Con) -> None:
     found = dbdeid.run(at({}, output={"as": "view"}) | {"evaluate": {}}, con).metrics
     assert "loss" in found

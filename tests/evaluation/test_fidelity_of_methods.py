@@ -33,7 +33,7 @@ def measured(found: dict[str, float], made: dict[str, Any], targets: set[str]) -
     assert all(0 <= found[name] <= 1 for name in others)
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_them(method: str) -> None:
     made = METHODS[method]
@@ -45,7 +45,7 @@ def test_every_method_has_them(method: str) -> None:
     measured(found, made, targets)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["kept", "counterfeit", "condensation"])
 def test_what_was_not_asked_for_is_measured_of_the_release_that_is_there(method: str) -> None:
     made, names = METHODS[method], ["distribution", "association"]

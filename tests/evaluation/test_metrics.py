@@ -155,7 +155,7 @@ def test_the_sql_engine_refuses_what_it_does_not_count(con: Any, objective: str)
         dbdeid.run(spec(objective, method={"engine": "sql"}), con)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "more",
     [
@@ -201,7 +201,7 @@ def entropy(things: Sequence[Any]) -> float:
     return sum(n / len(things) * log2(len(things) / n) for n in Counter(things).values())
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "more",
     [

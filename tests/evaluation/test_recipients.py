@@ -77,6 +77,7 @@ def the(document: Any) -> dict[str, Any]:
 # -- declared -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("given", "place", "message"),
     [

@@ -280,7 +280,7 @@ def first(text: str) -> list[str]:
     return [line[2:15].strip() for line in text.splitlines()[1:] if line[2:15].strip()]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.full
 @pytest.mark.parametrize("name", METHODS)
 def test_the_figures_of_each_method_are_those_of_the_released_file(name: str) -> None:
     asked = spec(**METHODS[name])

@@ -40,7 +40,7 @@ def recipient(shared: Path, table: str, folder: Path, **method: Any) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("table", REFERENCE)
 def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Path) -> None:
     result = dbdeid.run(recipient(shared, table, tmp_path))
@@ -72,7 +72,7 @@ def test_every_variant_holds_what_it_promises(
     assert "category_counts" not in names
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("time", ["exact", "stratified"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_the_recipients_variant_holds_more(shared: Path, tmp_path: Path, time: str, k: int) -> None:

@@ -95,6 +95,7 @@ def test_every_method_says_so(method: dict[str, Any], why: str) -> None:
     assert why in told
 
 
+@pytest.mark.full
 def test_one_interval_of_every_column_is_nothing() -> None:
     columns = {
         "age": {"role": QI, "domain": [0, 39]},
@@ -111,6 +112,7 @@ def test_one_interval_of_every_column_is_nothing() -> None:
     assert "The policy that `choose` takes merges all values" in told
 
 
+@pytest.mark.full
 def test_one_mean_of_all_is_nothing() -> None:
     columns = {
         "age": {"role": QI},
@@ -164,12 +166,14 @@ def test_a_column_of_which_next_to_nothing_is_left_is_missed() -> None:
     assert told.startswith("age has lost 99.")
 
 
+@pytest.mark.full
 def test_what_is_left_of_a_good_release_is_not_called_useless() -> None:
     done = run(spec(privacy=[{"model": "k_anonymity", "k": 1}]))
     assert done.useless == ()
     assert not released(done).startswith("USELESS")
 
 
+@pytest.mark.full
 def test_a_spec_may_expect_use() -> None:
     with pytest.raises(ExpectationError, match="useless is 1, expected = 0"):
         run(spec(target="people_public.duckdb", expect={"useless": "= 0"}))

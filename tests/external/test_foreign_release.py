@@ -106,6 +106,7 @@ def test_a_person_with_several_rows_is_warned_of(con: Any) -> None:
 # -- truthfulness -----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -300,6 +301,7 @@ def test_without_the_original_nothing_is_compared_with_it(con: Any) -> None:
         dbdeid.evaluate(absent(), con)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

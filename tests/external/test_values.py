@@ -111,6 +111,7 @@ def days(first: date, last: date) -> int:
     return (last - first).days + 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "where", "wanted"),
     [
@@ -141,6 +142,7 @@ def test_a_star_without_a_domain_answers_nothing(con: Any, kind_of: Any, kind: s
         asked(con, kind_of(kind), "x > '2'" if KINDS[kind][1] == "VARCHAR" else "x > 2")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("values", "keys", "told"),
     [
@@ -210,6 +212,7 @@ def with_dictionary(con: Any, rows: str, columns: str, values: list[str | None])
     return declared
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rows", "columns"),
     [
@@ -227,6 +230,7 @@ def test_dictionaries_that_say_the_same(con: Any, rows: str, columns: str) -> No
     assert asked(con, declared, "x <= 5") == pytest.approx((1 + 5 / 9, 1, 2))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rows", "columns", "lost"),
     [

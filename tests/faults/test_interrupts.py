@@ -64,7 +64,7 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
     seconds = time.monotonic() - started
     assert world.judge(finished=True) == 5
     before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
-    for number in tiers.some(range(4), 3):
+    for number in tiers.some((2, 0, 1, 3), 4):
         after = 0.7 * seconds * (number + draw.random()) / 4  # the rest is starting
         code, out, err = interrupt(world, 10, after, place)
         assert not list(temporary.iterdir())

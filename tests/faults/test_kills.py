@@ -161,6 +161,14 @@ def test_the_first_release_is_there_or_nothing_is(
         kill(server, world, moment, None)
 
 
+def test_what_stands_outlives_a_kill(server: Server, tmp_path: Path) -> None:
+    """One of the kills above, in the default tier too: some files are in their places, some not."""
+    world = World.make(tmp_path / "world", "small", "target")
+    assert server.run(world.folder, "run", "k5.yml").code == 0
+    assert kill(server, world, ("between renames", None, {"step": 1, "of": "os.rename"}), 5) == 10
+
+
+@pytest.mark.full
 def test_a_process_that_is_killed_while_it_loads_and_works(tmp_path: Path) -> None:
     draw = random.Random(SEED)
     world = World.make(tmp_path / "world", "small", "inside")

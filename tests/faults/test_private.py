@@ -152,6 +152,7 @@ def test_what_does_not_fit_is_spilled_in_private_and_removed(
     assert {p.name for p in wide.iterdir()} == before
 
 
+@pytest.mark.full
 def test_the_settings_of_the_caller_are_left_alone(tmp_path: Path) -> None:
     world = World.make(tmp_path / "world", "small", "target")
     query = "SELECT name, value FROM duckdb_settings() ORDER BY ALL"

@@ -53,7 +53,7 @@ def left(world: World, home: Path) -> list[Path]:
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_private_folder_is_left_after_the_next_command(world: World, command: str) -> None:
     folders = left(world, world.home)

@@ -33,6 +33,7 @@ def rows_of(tuples: Tuples) -> dict[tuple[int, ...], tuple[int, list[tuple[int, 
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("by_subject", [False, True])
 @pytest.mark.parametrize("share", [1 / 64, 1 / 8, 0.5])
 def test_a_sample_has_about_its_share_of_the_tuples_with_all_that_belongs_to_them(

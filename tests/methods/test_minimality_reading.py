@@ -150,6 +150,7 @@ def test_nobody_is_believed_of_more_than_the_model_allows(
     assert releases > 10
 
 
+@pytest.mark.full
 def test_dealing_lets_more_be_believed() -> None:
     most, _ = worst(*TABLES[1], 2, HALF, dealt)
     assert most > Fraction(1, 2)
@@ -287,6 +288,7 @@ def visits(method: Any, **more: Any) -> Any:
             {"model": "l_diversity", "column": "illness", "l": 2},
         ],
         "method": method,
+        "evaluate": {"metrics": ["minimality"]},
         **more,
     }
     spec = {name: part for name, part in spec.items() if part is not None}

@@ -148,7 +148,7 @@ def test_fewest_counterfeits_under_a_ceiling(
     assert made.error == pytest.approx(error, abs=2e-3)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("k", [5, 10])
 def test_a_ceiling_keeps_what_k_anonymity_without_suppression_loses(make: Make, k: int) -> None:
     plain = make(k, name="full_domain")
@@ -172,6 +172,7 @@ def test_who_knows_the_method_identifies_nobody_in_a_pool(make: Make, k: int) ->
         assert found.risk <= 1.10 / k
 
 
+@pytest.mark.full
 def test_who_knows_the_method_identifies_counterfeits_of_the_paper(make: Make) -> None:
     made = make(5, **FEWEST, catalog="paper")
     assert made.node == "4000211"
@@ -195,7 +196,7 @@ def test_weights_answer_better_than_records(make: Make) -> None:
     assert all(m.errors["workclass"] <= 0.8 * plain.errors["workclass"] for m in pools)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(("h", "k", "most"), [(0.3, 5, 45), (0.25, 5, 210)])
 def test_borrowing_needs_almost_no_counterfeits(make: Make, h: float, k: int, most: int) -> None:
     made = make(k, **BORROWED, h=h)
@@ -208,6 +209,7 @@ def test_borrowing_needs_almost_no_counterfeits(make: Make, h: float, k: int, mo
     assert made.attacked().risk <= 1.10 / k
 
 
+@pytest.mark.full
 def test_strict_bounds_the_risk_by_one_in_k(make: Make) -> None:
     made = make(5, **FEWEST, strict=True)
     assert made.result.padding is not None

@@ -65,6 +65,7 @@ ZIPS = "'37010', '37013', '38001'"
 A_TO_C = {"groups": [{"first": ["b", "a"], "last": ["c"]}]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "values", "column", "style", "expected"),
     [
@@ -159,6 +160,7 @@ def test_other_methods_have_no_domains() -> None:
 NO_ORDER = "its values have no order of their own"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "values", "column", "message"),
     [

@@ -50,6 +50,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return write
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("values", "leaf"),
     [

@@ -329,6 +329,7 @@ BORDERS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "parameters", "classes", "holds"), BORDERS)
 def test_exactly_at_the_limit(
     session: Session, name: str, parameters: dict[str, Any], classes: list[list[int]], holds: bool

@@ -158,6 +158,7 @@ def promise(rows: list[tuple[Any, ...]], **model: Any) -> Any:
         return dbdeid.verify(given, con).promises[0].found
 
 
+@pytest.mark.full
 def test_recursive_diversity_sorts_the_most_frequent_first() -> None:
     from pycanon import anonymity
 
@@ -169,6 +170,7 @@ def test_recursive_diversity_sorts_the_most_frequent_first() -> None:
         promise(rows, model="l_diversity", kind="recursive", l=2, c=4)
 
 
+@pytest.mark.full
 def test_entropy_diversity_is_no_whole_number() -> None:
     from pycanon import anonymity
 
@@ -178,6 +180,7 @@ def test_entropy_diversity_is_no_whole_number() -> None:
     assert found == pytest.approx(3 / 2 ** (2 / 3))  # exp(H) = 1.8899
 
 
+@pytest.mark.full
 def test_records_with_null_are_a_class_and_not_left_out() -> None:
     from pycanon import anonymity
 

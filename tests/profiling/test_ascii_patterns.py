@@ -57,6 +57,7 @@ PIECES = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("letters", [r"\p{L}", r"\p{Lu}", r"\p{Ll}"])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_letter_is_the_same_question_of_each_character(letters: str, place: str) -> None:

@@ -78,6 +78,7 @@ TIMES = {
 NO_TIMES = {"score": "i % 97", "other": "i * 31 % 900", "dose": "i * 17 % 30 / 2.0"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["{}", "strftime({}, '%d.%m.%Y')", "strftime({}, '%Y-%m-%d')"])
 def test_times_between_two_dates(tmp_path: Path, form: str) -> None:
     dates = {"a": form.format(FIRST), "b": form.format(f"({FIRST} + {LAST})")}

@@ -56,6 +56,7 @@ CONTENTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_content_alone_tells(tmp_path: Path, kind: str) -> None:
     one = found(tmp_path, f"SELECT {CONTENTS[kind]} AS v FROM range(3000) t(i)")["v"]
@@ -66,6 +67,7 @@ def test_content_alone_tells(tmp_path: Path, kind: str) -> None:
 DATES = ("%Y%m%d", "%A, %-d %B %Y", "%B %-d, %Y", "%-d. %b %Y", "%Y-%m", "%m/%Y", "%b %Y", "%G-W%V")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", DATES)
 def test_dates_are_known_however_they_are_written(tmp_path: Path, form: str) -> None:
     text = f"strftime(DATE '1931-01-01' + (i * 9)::INTEGER, '{form}')"
@@ -138,6 +140,7 @@ VALUES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", NAMES)
 def test_names_tell_too(tmp_path: Path, kind: str) -> None:
     value = VALUES.get(kind, "'v' || (i % 700)")
@@ -149,6 +152,7 @@ def test_names_tell_too(tmp_path: Path, kind: str) -> None:
             assert {name: f.kind for name, f in made.items()} == dict.fromkeys(names, kind)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", IN_LANGUAGES)
 def test_names_tell_in_seven_languages(tmp_path: Path, kind: str) -> None:
     value = {"age": "i % 90", "phone": "'v' || i % 700"}.get(kind, "'v' || (i % 700)")
@@ -176,6 +180,7 @@ def test_words_of_one_language_are_others_in_another(tmp_path: Path) -> None:
     assert (kinds["via2"], kinds["pc2"]) == ("address", "postcode")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("form", "kind"),
     [
@@ -328,6 +333,7 @@ def test_words_of_a_name(name: str, words: str) -> None:
     assert column_names.words(name) == words
 
 
+@pytest.mark.full
 def test_the_diabetes_table(shared: Path) -> None:
     made = found_in(shared / "data/ehr/diabetes130.parquet")
     kinds = {n: f.kind for n, f in made.items()}

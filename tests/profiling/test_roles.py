@@ -314,6 +314,7 @@ def test_widths_are_round_and_few(low: float, high: float) -> None:
         assert digits in ("1", "2", "5")
 
 
+@pytest.mark.full
 def test_a_repeating_id_becomes_the_subject_and_the_draft_runs(tmp_path: Path) -> None:
     source = parquet(
         tmp_path,

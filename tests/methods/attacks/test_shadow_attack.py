@@ -90,6 +90,7 @@ def test_planted_outliers_are_found_and_the_others_are_not() -> None:
     assert attacked(people(2, 1_500), 200).outliers_at_risk < found.outliers_at_risk - 8
 
 
+@pytest.mark.full
 def test_it_sees_more_than_the_distance_does() -> None:
     records, made = people(3, 3_000, far=100), recipe(50)
     by_distance = trial(

@@ -81,7 +81,7 @@ def columns(table: Table, values: Floats) -> Floats:
     return np.column_stack(found)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", TABLES)
 def test_models_are_those_of_the_originals(shared: Path, name: str, seed: int) -> None:

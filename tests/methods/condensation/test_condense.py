@@ -115,6 +115,7 @@ def test_numbers_are_not_copied() -> None:
         assert values.std() == pytest.approx(attribute.values.std(), rel=0.03)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_seed_gives_one_result(variant: str, shared: Path) -> None:
     records = patients(shared)

@@ -50,6 +50,7 @@ def test_logistic_as_statsmodels(table: Table) -> None:
     close(logistic(design, late), judge.params, judge.bse)
 
 
+@pytest.mark.sampled(3)
 def test_cox_as_lifelines(table: Table) -> None:
     judge = lifelines_cox(table.x, table.time, table.dead)
     fit, hazard = cox(table.x, table.time, table.dead)

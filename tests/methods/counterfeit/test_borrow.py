@@ -387,7 +387,7 @@ def adult(shared: Path) -> Adult:
     return lattice, tuples, under_
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(("h", "k", "most"), [(0.3, 3, 10), (0.3, 5, 45), (0.35, 5, 5)])
 def test_adult_needs_few_counterfeits(adult: Adult, h: float, k: int, most: int) -> None:
     lattice, tuples, nodes = adult
@@ -408,6 +408,7 @@ def test_adult_needs_few_counterfeits(adult: Adult, h: float, k: int, most: int)
         assert known_counterfeits(tuples, found, pool, pool.tolist(), 1) == 0
 
 
+@pytest.mark.full
 def test_adult_without_decoys_gives_counterfeits_away(
     adult: Adult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

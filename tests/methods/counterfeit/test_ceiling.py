@@ -83,7 +83,7 @@ def test_the_search_finds_what_looking_everywhere_finds(objective, problem, data
     assert found.fewest == min(few, default=None)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(6))
 def test_larger_lattices(objective, seed):
@@ -126,7 +126,7 @@ def test_a_search_without_time_claims_no_more_than_it_has_seen(problem, objectiv
         assert found.lower_bound <= whole.lower_bound + 1e-12
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("h", [0.5, None])
 def test_more_time_loses_nothing(objective, h, monkeypatch):
@@ -267,6 +267,7 @@ def test_reconstruction_error_on_adult(h, k, shared):
     assert told.need(told.count(node)).error < RCE[h, k] * 7 / 8 + 0.01
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("k", [3, 5, 10])
 def test_the_least_ceiling_on_adult_at_a_tenth(k, shared):
     """Below it no node of all 2,160 needs few enough, and it is a node's degree."""

@@ -32,6 +32,7 @@ def spec(k: int, limit: float, **method: Any) -> dict[str, Any]:
         },
         "privacy": [{"model": "k_anonymity", "k": k}],
         "method": {"name": "full_domain", "suppression_limit": limit, **method},
+        "evaluate": {"metrics": [method.get("objective", "loss")]},
     }
 
 

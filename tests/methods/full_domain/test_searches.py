@@ -116,6 +116,7 @@ def test_what_holds_for_parts_is_inherited(name, made):
     no_better(problem, *HEURISTIC)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("objective", [LOSS, PRECISION], ids=lambda o: o.name)
 @pytest.mark.parametrize("seed", range(3))
 def test_ola_is_optimal_where_quality_is_monotone(seed, objective):
@@ -150,7 +151,14 @@ def reference(shared, key):
 
 
 @pytest.mark.sampled(11)
-@pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
+@pytest.mark.parametrize(
+    "key",
+    [  # of nine columns of Adult, seconds
+        pytest.param(key, marks=pytest.mark.full if "adult9" in OF_SECONDS[key]["id"] else [])
+        for key in OF_SECONDS
+    ],
+    ids=lambda key: OF_SECONDS[key]["id"],
+)
 @pytest.mark.parametrize("name", ["best_first", "flash", "lbs"])
 def test_the_optimum_is_that_of_arx(name, key, shared):
     problem, optimum = reference(shared, key)
@@ -171,6 +179,7 @@ def test_no_guess_is_better(name, key, shared):
     assert not found.proven_optimal
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", [key for key in OF_SECONDS if key[3] == 0])
 def test_ola_finds_the_optimum_of_arx_where_quality_is_monotone(key, shared):
     problem, optimum = reference(shared, key)
@@ -178,6 +187,7 @@ def test_ola_finds_the_optimum_of_arx_where_quality_is_monotone(key, shared):
     assert (found.node, found.check, found.proven_optimal) == (optimum.node, optimum.check, True)
 
 
+@pytest.mark.full
 def test_prediction_saves_checks(shared):
     key = next(key for key, entry in OF_SECONDS.items() if entry["id"] == "adult8_k5_s0.05")
     problem, optimum = reference(shared, key)
@@ -201,6 +211,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
         assert found == Found(None, inf, None, lattice.size, steps.get(name, 1), True, inf)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_progress_tells_every_check(name):
     lattice, tuples = random_problem(seed=2, width=4, rows=300)
@@ -225,6 +236,7 @@ def large(width, levels):
     return lattice, Tuples(tuple(codes), np.ones(200, np.int64))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_time_limit_ends_a_search_of_a_lattice_beyond_arrays(name):
     lattice, tuples = large(width=16, levels=6)

@@ -147,7 +147,7 @@ def adult(shared: Path, k: int, *models: SensitiveModel) -> Problem:
     return Problem(Lattice(lattice.attributes[:-1]), units, k, (models,))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("models", "least", "most"),
     [
@@ -174,7 +174,7 @@ def test_blocks_of_the_reference_lose_little(
     assert block_entropy(taxonomy, units, blocks.row, blocks.block, blocks.records) <= most
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize(
     ("k", "models"),

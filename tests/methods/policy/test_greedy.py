@@ -47,6 +47,7 @@ def test_every_point_is_the_policy_s(gauge, budget):
         assert (risk, loss) == pytest.approx(gauge(gauge.space.unpack(packed)), abs=5e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loss", [*LOSSES])
 @pytest.mark.parametrize("risk", [*RISKS])
 def test_more_budget_goes_on_where_less_stopped(risk, loss):
@@ -104,7 +105,7 @@ def test_domains_of_one_value_and_wide_ones(sizes):
     assert len(log.frontier) >= 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "areas"),
     [("synthetic", {100: 0.095, 1000: 0.090}), ("modelled", {100: 0.100, 1000: 0.0945})],

@@ -33,6 +33,7 @@ def test_the_seed_says_what_is_found_and_more_budget_is_no_worse() -> None:
     assert (np.diff(log.areas(np.arange(0, 201, 20))) <= 0).all()
 
 
+@pytest.mark.full
 def test_it_learns() -> None:
     """From the same first generation it gets further than policies at random."""
     bred = np.mean([found(seed, 400).frontier.area for seed in range(5)])

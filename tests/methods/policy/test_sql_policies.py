@@ -91,7 +91,7 @@ def test_all_measures_add_up_to_the_same(cells: Cells, seed: int, session: Sessi
     assert found == pytest.approx(on_arrays, abs=CLOSE)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
@@ -105,7 +105,7 @@ def test_risk_and_loss_are_those_on_arrays(
         assert gauge(bits) == pytest.approx(on_arrays(bits), abs=CLOSE)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
@@ -128,7 +128,7 @@ def test_neighbours_are_all_single_merges(
         assert (near.risk, near.loss) == pytest.approx(on_arrays(merged), abs=CLOSE)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("which", STATES)
 def test_eighty_policies_of_tennessee(which: str, session: Session, shared: Path) -> None:
     cells = tennessee.cells(shared, which)
@@ -204,6 +204,7 @@ def test_an_unknown_measure_is_refused(session: Session) -> None:
         SqlGauge(session, upload_cells(session, cells), cells.domains, "population", "entropy")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("each", [1, 2, 4, 5])
 def test_nothing_is_lost_where_records_are_spread_evenly(each: int, session: Session) -> None:
     codes = tuple(np.indices((2, 4)).reshape(2, -1))
