@@ -348,7 +348,7 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
 # -- errors ------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize(
     "words",
     [
@@ -645,7 +645,7 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-@pytest.mark.sampled(2)  # an interrupt of a search has a file of its own
+@pytest.mark.sampled(3)  # an interrupt of a search has a file of its own, one of writing faults/
 @pytest.mark.parametrize("phase", ["prepare", "search", "write"])
 def test_an_interrupt_ends_quickly_and_changes_nothing(large: Path, phase: str) -> None:
     before = prints()
@@ -688,6 +688,7 @@ def on_terminal(*words: str) -> str:
     return said.decode()
 
 
+@pytest.mark.full
 def test_progress_is_for_terminals(place: Path) -> None:
     write("c", database="owner.duckdb", target="c.duckdb")
     assert "publish" in on_terminal("run", "c.yml")
@@ -798,6 +799,7 @@ def test_an_owners_database_gets_its_macros(place: Path) -> None:
 # -- help --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", ["run", "verify", "risk", "sql"])
 def test_help_shows_an_example(command: str) -> None:
     said = process(command, "--help").stdout

@@ -309,7 +309,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
 # -- the same again -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "models",
     [

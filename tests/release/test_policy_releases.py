@@ -749,7 +749,7 @@ def test_without_a_seed_other_policies_are_drawn(con: Any) -> None:
     assert first != second
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "failing"),
     [

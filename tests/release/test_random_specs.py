@@ -22,7 +22,7 @@ ONCE = (122, 705, 20104, 20282, 20340)
 FIRST = 3000
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize("number", ONCE)
 def test_a_case_that_once_failed(number: int) -> None:
     found = fuzz.outcome(number)

@@ -336,6 +336,7 @@ def states(where: str = "out.yml") -> list[str]:
     return [run["state"] for run in call("releases", where, "--json")]
 
 
+@pytest.mark.full
 def test_every_run_is_listed_with_what_it_counts_as() -> None:
     assert call("releases", "out.yml") == "no releases yet\n"
     write("out", output={"export": ["out.csv"]})

@@ -170,6 +170,7 @@ def test_tells_every_change_but_the_order_of_rows(rows: list[Row], chance: rando
         assert (digest(other) == whole) == (sorted(other, key=repr) == sorted(rows, key=repr))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "alike",
     [

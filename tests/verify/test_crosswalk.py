@@ -109,7 +109,7 @@ LIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LIES)
 def test_a_crosswalk_that_lies(name: str) -> None:
     lie, told = LIES[name]
@@ -147,6 +147,7 @@ def test_a_malformed_row(change: str) -> None:
     assert found(verification, "truthfulness") == "not measurable: 1 malformed recodings"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -333,6 +334,7 @@ def test_a_dictionary_that_lies(name: str) -> None:
     assert failed(release.verify(source=False)) == without
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("limits", "number"),
     [({"age": (1, 3)}, 1), ({"age": (0, 1)}, 3), ({"age": (0, 3), "sex": (0, 1)}, 0)],
@@ -349,6 +351,7 @@ def test_values_at_levels_that_are_not_allowed(
             assert found(verification, "transformation")["age"] == text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("column", ["age_lower", "age_upper"])
 def test_a_bounds_cell_off_by_one(column: str) -> None:
     release = recoded().replace(

@@ -131,6 +131,7 @@ def test_h_holds_for_the_most_general_class() -> None:
     assert failed(local().padding(h=0.2).verify()) == {"h_ceiling"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [True, False])
 def test_a_group_with_the_class_that_would_have_borrowed(source: bool) -> None:
     # in class 3 nobody would have been added: class 1 inside it has a record to spare
@@ -222,6 +223,7 @@ def test_a_matching_with_numbers() -> None:
     assert found(release.verify(), "truthfulness")["missing_records"] == 200
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("classes", "certain"), [("[4, 5, 6]", 0), ("[3, 4, 5, 6]", 0), ("[3, 4]", 1)]
 )
@@ -241,6 +243,7 @@ def test_verifier_and_attack_agree(classes: str, certain: int) -> None:
     assert attacked.risk == pytest.approx(found(verification, "prosecutor_risk"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("more", "clean"), [(0, 0), (1, 1)])
 def test_a_class_that_may_be_padded_itself_has_no_known_surplus(more: int, clean: int) -> None:
     # padded to three beside k = 2: class 1 lies in class 3 and has three records, or four

@@ -122,6 +122,7 @@ def test_what_a_missing_column_leaves_unmeasured() -> None:
         assert not promise.holds
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -347,6 +348,7 @@ ORDER BY ALL
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", [False, True])
 @pytest.mark.parametrize(("dx", "holds"), [("dx", True), ("'flu'", False)])
 def test_the_kept_suppressed_are_a_class_of_their_own(subject: bool, dx: str, holds: bool) -> None:
