@@ -209,6 +209,7 @@ def test_a_deep_check_tells_what_it_has(place: Path, engine: str) -> None:
     assert prints() == before
 
 
+@pytest.mark.full
 def test_a_search_without_a_terminal_tells_what_it_has(place: Path) -> None:
     write("numpy")
     with started("search", "spec.yml", "-v", stderr=subprocess.PIPE, text=True) as run:

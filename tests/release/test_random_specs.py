@@ -90,6 +90,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[fuzzed.Case, dict[
     return case, recomputed.tables(folder / "out.parquet", "public")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("told", "change"), WRONG.values(), ids=list(WRONG))
 def test_the_judge_finds_what_is_wrong(
     told: str,

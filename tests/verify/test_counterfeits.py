@@ -186,6 +186,7 @@ def test_an_unsorted_or_commented_catalog() -> None:
     assert failed(release.verify()) == {"comments"}
 
 
+@pytest.mark.full
 def test_a_default_in_the_catalog() -> None:
     release = counterfeited()
     release.sql("ALTER TABLE ward_catalog ALTER counterfeits SET DEFAULT 7")
@@ -238,6 +239,7 @@ def test_a_group_that_betrays_its_counterfeit() -> None:
     assert {"lemma_1", "candidates", "prosecutor_risk"} <= failed(verification)
 
 
+@pytest.mark.full
 def test_a_group_with_classes_that_are_known_to_be_clean() -> None:
     # class 9 has five records: lemma 1 holds beside it, and who knows the method is not misled
     release = of_one_class(counterfeited(), "[8, 9]")

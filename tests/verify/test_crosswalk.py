@@ -248,6 +248,7 @@ def test_the_source_has_changed_since() -> None:
     assert found(verification, "truthfulness") == TRUE | told
 
 
+@pytest.mark.full
 def test_the_source_has_grown_since() -> None:
     verification = recoded().sql("INSERT INTO patients VALUES (24, 'f', 'flu', 'Nell')").verify()
     assert failed(verification) == {"truthfulness"}
@@ -287,6 +288,7 @@ def test_labels_whose_levels_are_exchanged() -> None:
     assert found(verification, "truthfulness")["unmapped_records"] == 5
 
 
+@pytest.mark.full
 def test_a_leaf_that_reads_like_a_group_with_its_level() -> None:
     # `a@2` of the dictionary is the group; a patient of that very age is not in it
     release = recoded().sql(

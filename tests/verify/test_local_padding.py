@@ -140,6 +140,7 @@ def test_a_group_with_the_class_that_would_have_borrowed(source: bool) -> None:
     assert found(verification, "candidates")["certain"] == 1
 
 
+@pytest.mark.full
 def test_a_group_with_levels_at_which_nobody_was_padded() -> None:
     # nobody was padded at the levels of class 2, which leaves the others alone
     verification = local("[2, 4, 5, 6]").verify()
@@ -147,6 +148,7 @@ def test_a_group_with_levels_at_which_nobody_was_padded() -> None:
     assert found(verification, "catalog_of_flagged")["levels_never_padded"] == 1
 
 
+@pytest.mark.full
 def test_a_group_with_one_that_would_have_borrowed_among_others() -> None:
     verification = local("[3, 4, 5, 6]").verify()
     assert failed(verification) == {"candidates"}
@@ -161,6 +163,7 @@ def test_a_label_without_its_level() -> None:
     assert {"dictionary", "h_ceiling", "truthfulness"} <= failed(release.verify())
 
 
+@pytest.mark.full
 def test_a_value_at_a_level_that_it_does_not_have() -> None:
     release = local().sql("UPDATE ward_dictionary SET level = 1 WHERE released_value = 'b'")
     assert "dictionary" in failed(release.verify())
@@ -171,6 +174,7 @@ def test_a_value_that_the_dictionary_lacks() -> None:
     assert {"dictionary", "transformation"} <= failed(release.verify())
 
 
+@pytest.mark.full
 def test_a_record_of_no_ancestor() -> None:
     release = local().sql("UPDATE patients SET age = 29 WHERE age = 30")
     verification = release.verify()
@@ -209,6 +213,7 @@ def test_a_record_twice_and_another_missing() -> None:
     assert found(verification, "truthfulness")["missing_records"] == 1
 
 
+@pytest.mark.full
 def test_a_matching_with_numbers() -> None:
     # 200 equal patients stand behind two classes
     release = local()

@@ -320,7 +320,7 @@ def copied(honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return folder
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(38)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_forged_dictionary_is_caught_though_the_book_agrees(copied: Path, mutant: str) -> None:
     statements, told = MUTANTS[mutant]
