@@ -413,7 +413,7 @@ TAMPERED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=list(TAMPERED))
 def test_a_later_verification_finds_what_was_changed(change: str) -> None:
     made = spec()

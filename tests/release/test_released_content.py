@@ -84,13 +84,14 @@ def test_false_diagnoses_in_an_exported_file(change: str) -> None:
     assert failed(given) == {"content (out.parquet)"}
 
 
+@pytest.mark.full
 def test_a_file_that_is_written_again_is_the_same() -> None:
     given = made()
     rewritten("out.parquet", "FROM given")
     assert failed(given) == set()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("change", ["['secret'] AS leaves", "'0' AS lower, '9' AS upper"])
 def test_the_dictionary_of_a_file(change: str) -> None:
     given = made()
