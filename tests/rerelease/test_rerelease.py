@@ -161,7 +161,7 @@ METHODS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", METHODS)
 def test_the_classes_that_are_kept_are_those_of_the_release(
     con: duckdb.DuckDBPyConnection, name: str

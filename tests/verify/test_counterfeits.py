@@ -47,6 +47,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "prosecutor_risk") == pytest.approx(1 / 3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = counterfeited().publish(tmp_path / f"ward{suffix}")

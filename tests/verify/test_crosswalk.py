@@ -34,6 +34,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "transformation") == {"age": [0, 3], "sex": [0, 1]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_its_files_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = recoded().publish(tmp_path / f"ward{suffix}")

@@ -121,6 +121,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "prosecutor_risk") == pytest.approx(1 / 2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = local().publish(tmp_path / f"ward{suffix}")

@@ -196,6 +196,7 @@ def test_an_empty_release_gives_nothing_away() -> None:
 # -- what is left without the source ----------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 def test_a_file_is_held_to_what_it_can_tell(tmp_path: Path, kind: str) -> None:
     release = of(*ALL)
