@@ -137,6 +137,7 @@ def test_a_read_only_connection_is_told_so(place: Path) -> None:
     assert [p.name for p in place.iterdir()] == ["owner.duckdb"]
 
 
+@pytest.mark.full
 def test_a_published_release_is_not_installed_in(place: Path) -> None:
     dbdeid.run(unmeasured(database="owner.duckdb", target="out.duckdb"))
     before = Path("out.duckdb").read_bytes()

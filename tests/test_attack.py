@@ -146,6 +146,7 @@ def test_adult_needs_as_many_counterfeits_as_is_known(shared: Path) -> None:
     assert pool(adult(shared), np.random.default_rng(1)).attacked().counterfeits == 895
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_groups_of_the_paper_give_counterfeits_away(real: Ints, seed: int) -> None:
     found = paper(real, np.random.default_rng(seed)).attacked()
@@ -155,6 +156,7 @@ def test_groups_of_the_paper_give_counterfeits_away(real: Ints, seed: int) -> No
     assert found.risk > 1.10 / K
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_pool_gives_none_away(real: Ints, seed: int) -> None:
     found = pool(real, np.random.default_rng(seed)).attacked()

@@ -348,7 +348,7 @@ def test_a_command_without_steps_refuses_explain_and_executes_nothing(place: Pat
 # -- errors ------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize(
     "words",
     [
@@ -437,6 +437,7 @@ def test_a_search_whose_time_is_up_is_told_as_such(place: Path) -> None:
     assert "not proven: a better choice of levels may exist" in Path(report).read_text()
 
 
+@pytest.mark.full
 def test_a_release_answers_what_its_source_was_asked(released: Path) -> None:
     before = prints()
     found = document("query", "a.yml", QUERY)
@@ -496,8 +497,8 @@ FRONTIER_KEYS = {
 }
 
 
-def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) -> None:
-    owner = prints()["owner.duckdb"]
+def of_policies(name: str, **chosen: Any) -> None:
+    """A spec of people whose domains are declared, over policies."""
     columns = {
         "age": {"role": "quasi_identifier", "domain": [0, 120]},
         "zip": {"role": "quasi_identifier", "domain": [str(10000 + i) for i in range(400)]},
@@ -505,16 +506,20 @@ def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) ->
     }
     known = "SELECT * REPLACE (coalesce(sex, 'unknown') AS sex) FROM people"
     source = {"sql": known, "name": "people"}
-    method: dict[str, Any] = {"name": "policy", "budget": 200, "choose": {"max_risk": 0.4}}
-    method |= {"safe_harbor": {"age": "age"}}
+    method = {"name": "policy", "budget": 200, "safe_harbor": {"age": "age"}}
     write(
-        "p",
+        name,
         database="owner.duckdb",
-        target="p.duckdb",
+        target=f"{name}.duckdb",
         source=source,
-        method=method,
+        method=method | chosen,
         columns=small()["columns"] | columns,
     )
+
+
+def test_a_frontier_is_told_and_drawn(place: Path) -> None:
+    owner = prints()["owner.duckdb"]
+    of_policies("p", choose={"max_risk": 0.4})
     told = document("frontier", "p.yml", run=process)
     assert set(told) == FRONTIER_KEYS
     assert {"risk", "loss", "policy"} <= set(told["points"][0])
@@ -526,6 +531,16 @@ def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) ->
     }
     point = told["points"][told["chosen"] - 1]
     assert point["risk"] <= 0.4
+    assert prints()["owner.duckdb"] == owner
+    assert call("frontier", "a.yml").returncode == 2
+
+
+@pytest.mark.full
+def test_a_point_of_a_frontier_is_released(place: Path) -> None:
+    owner = prints()["owner.duckdb"]
+    of_policies("p", choose={"max_risk": 0.4})
+    told = document("frontier", "p.yml")
+    point = told["points"][told["chosen"] - 1]
     made = document("run", "p.yml")
     assert made["policy"] == point["policy"]
     assert made["verified"]
@@ -534,16 +549,7 @@ def test_a_frontier_is_told_and_drawn_and_a_point_of_it_released(place: Path) ->
     words = call("frontier", "p.yml").stdout
     assert f"point {told['chosen']}, which dbdeid run releases" in words
     assert "What it was chosen from" in Path(document("report", "p.yml")["report"]).read_text()
-    assert call("frontier", "a.yml").returncode == 2
-    del method["choose"]
-    write(
-        "q",
-        database="owner.duckdb",
-        target="q.duckdb",
-        source=source,
-        method=method,
-        columns=small()["columns"] | columns,
-    )
+    of_policies("q")
     assert document("frontier", "q.yml")["chosen"] is None
     refused = call("run", "q.yml")
     assert refused.returncode == 2
@@ -655,7 +661,7 @@ def large(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-@pytest.mark.sampled(2)  # an interrupt of a search has a file of its own
+@pytest.mark.sampled(3)  # interrupts of searches have a file, those of writing `faults`
 @pytest.mark.parametrize("phase", ["prepare", "search", "write"])
 def test_an_interrupt_ends_quickly_and_changes_nothing(large: Path, phase: str) -> None:
     before = prints()
@@ -698,6 +704,7 @@ def on_terminal(*words: str) -> str:
     return said.decode()
 
 
+@pytest.mark.full
 def test_progress_is_for_terminals(place: Path) -> None:
     write("c", database="owner.duckdb", target="c.duckdb")
     assert "publish" in on_terminal("run", "c.yml")
@@ -738,6 +745,7 @@ def test_sql_makes_no_database_unless_it_is_asked_to(place: Path) -> None:
     assert document("sql", "new.duckdb", "-c", "FROM t") == [made]
 
 
+@pytest.mark.full
 def test_sql_has_macros_and_functions_and_runs_releases(place: Path) -> None:
     (risk,) = document("sql", "owner.duckdb", "-c", "FROM deid.risk('people', ['sex'])")
     assert risk["rows"][0]["records"] == 200
@@ -757,11 +765,12 @@ def test_sql_errors_name_no_cell_and_earlier_results_are_printed(place: Path) ->
     assert "nope.yml" in told.stderr
 
 
-def test_sql_reads_a_published_release_and_changes_no_byte(place: Path) -> None:
-    write("a", database="owner.duckdb", target="a.duckdb", output={"export": ["export.duckdb"]})
-    assert call("run", "a.yml").returncode == 0
+def test_sql_reads_a_published_release_and_changes_no_byte(released: Path) -> None:
+    files = some(("a.duckdb", "export.duckdb"), 2)
+    for export in files[1:]:
+        assert call("export", "a.yml", export).returncode == 0
     before = prints()
-    for file in some(("a.duckdb", "export.duckdb"), 2):
+    for file in files:
         reads_only(file)
         assert prints() == before
     assert call("verify", "a.yml").returncode == 0
@@ -808,6 +817,7 @@ def test_an_owners_database_gets_its_macros(place: Path) -> None:
 # -- help --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", ["run", "verify", "risk", "sql"])
 def test_help_shows_an_example(command: str) -> None:
     said = process(command, "--help").stdout

@@ -29,6 +29,7 @@ def result(con: Any) -> Any:
     return dbdeid.run(SPEC, con)
 
 
+@pytest.mark.full
 def test_every_statement_gives_what_the_guide_shows(con: Any, result: Any) -> None:
     assert result.verified
     results = 0

@@ -38,7 +38,7 @@ def test_every_command_of_a_readers_page_runs(reader: str, diabetes: Path) -> No
     follow(f"readers/{reader}.md", diabetes)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "texts"), [("support2", 3), ("frontier", 3)])
 def test_an_example_prints_what_it_shows(name: str, texts: int, tmp_path: Path) -> None:
     assert follow(EXAMPLES / name / "README.md", copied(name, tmp_path)) == texts

@@ -34,6 +34,7 @@ def test_starting_loads_no_engine(statement: str) -> None:
     assert not loaded(statement) & {*HEAVY, *ENGINE}
 
 
+@pytest.mark.full
 def test_public_functions_load_no_analysis_packages() -> None:
     assert not loaded("import dbdeid; dbdeid.run") & {"pandas", "sklearn", "lifelines", "altair"}
 

@@ -156,7 +156,7 @@ def test_at_a_terminal_the_best_so_far_is_released_on_yes(place: Path, engine: s
     assert dbdeid.verify("spec.yml").verified
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x04", "Ctrl-C"])
 def test_at_a_terminal_anything_but_yes_changes_nothing(place: Path, answer: str) -> None:
     write("numpy")
@@ -209,6 +209,7 @@ def test_a_deep_check_tells_what_it_has(place: Path, engine: str) -> None:
     assert prints() == before
 
 
+@pytest.mark.full
 def test_a_search_without_a_terminal_tells_what_it_has(place: Path) -> None:
     write("numpy")
     with started("search", "spec.yml", "-v", stderr=subprocess.PIPE, text=True) as run:

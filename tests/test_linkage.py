@@ -166,7 +166,7 @@ def adult(
     return link(people[list(SEVEN)], *tables, "occupation"), people, result.metrics
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("algorithm", "k"), [("dealing", 3), ("dealing", 5), ("mondrian", 4)])
 def test_on_adult_nobody_is_left_with_fewer_than_k(algorithm: str, k: int, shared: Path) -> None:
     found, *_ = adult(shared, algorithm, k, 3)
@@ -177,6 +177,7 @@ def test_on_adult_nobody_is_left_with_fewer_than_k(algorithm: str, k: int, share
     assert found.known_class > 0.9 * found.people.sum()
 
 
+@pytest.mark.full
 def test_on_adult_dealing_tells_which_people_have_one_value(shared: Path) -> None:
     """What diversity was declared against, told to those who know how records are dealt."""
     found, people, metrics = adult(shared, "dealing", 3, 2, "minimality")

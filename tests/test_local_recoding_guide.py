@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+import pytest
 from guide import DOCS, blocks, shown
 
 import dbdeid
@@ -12,6 +13,7 @@ GUIDE = PAGE.read_text(encoding="utf-8")
 BLOCKS = blocks(PAGE)
 
 
+@pytest.mark.full
 def test_every_statement_gives_what_the_guide_shows() -> None:
     (spec,) = (text for _, language, text in BLOCKS if language == "yaml")
     results = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 from guide import DOCS, blocks, shown
 
 import dbdeid
@@ -14,6 +15,7 @@ GUIDE = PAGE.read_text(encoding="utf-8")
 BLOCKS = blocks(PAGE)
 
 
+@pytest.mark.full
 def test_every_statement_gives_what_the_guide_shows() -> None:
     (spec,) = (text for _, language, text in BLOCKS if language == "yaml")
     results = 0

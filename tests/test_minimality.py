@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, product
 
 import numpy as np
+import pytest
 
 from dbdeid.lattice.lattice import Attribute, Lattice
 from dbdeid.lattice.tuples import Tuples, Values
@@ -76,6 +77,7 @@ def given_away(ages: Sequence[int], release: Release, worlds: list[tuple[int, ..
     ]
 
 
+@pytest.mark.full
 def test_who_can_deal_learns_values_that_no_class_shows() -> None:
     """Of five people of any ages, in every world that can be released: about one in twenty."""
     known = everybody = 0

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from guide import ROOT, python
 
 EXAMPLE = ROOT / "examples" / "diabetes130"
@@ -25,6 +26,7 @@ json.dump(shown, sys.stdout)
 """
 
 
+@pytest.mark.full
 def test_every_cell_gives_what_is_shown(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
     (folder / "cells.json").write_text(json.dumps(["".join(cell["source"]) for cell in CELLS]))

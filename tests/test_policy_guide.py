@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import duckdb
+import pytest
 from guide import DOCS, blocks, shown
 
 import dbdeid
@@ -16,6 +17,7 @@ BLOCKS = blocks(PAGE)
 TABLES = next(text for _, language, text in BLOCKS if language == "sql")
 
 
+@pytest.mark.full
 def test_every_statement_gives_what_the_guide_shows() -> None:
     results = 0
     with duckdb.connect() as con:

@@ -34,6 +34,7 @@ def shown(sql: str, folder: Path) -> str:
         return f"error: {error}\n"
 
 
+@pytest.mark.full
 def test_every_question_is_answered_as_the_guide_shows(folder: Path) -> None:
     printed, compared = "", 0
     for _, language, text in BLOCKS:

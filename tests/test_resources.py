@@ -163,7 +163,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("case", CASES)
 def test_only_regular_files_are_read(place: Path, case: str) -> None:
     for name in ("zero.yml", "zero.sql", "zero.csv"):
@@ -185,6 +185,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("view", ENDLESS)
 def test_a_view_without_an_end(tmp_path: Path, view: str) -> None:
     with duckdb.connect(tmp_path / "theirs.duckdb") as con:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from guide import DOCS, blocks, lay_out, shell
 
 PAGE = DOCS / "safe_harbor.md"
 BLOCKS = blocks(PAGE)
 
 
+@pytest.mark.full
 def test_the_release_is_verified_as_the_guide_shows(tmp_path: Path) -> None:
     lay_out(BLOCKS, tmp_path)
     printed, compared = "", 0

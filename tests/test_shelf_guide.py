@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from guide import DOCS, blocks, lay_out, shell
 
 from dbdeid.data.shelf import NAMES, zips
@@ -14,6 +15,7 @@ GUIDE = PAGE.read_text(encoding="utf-8")
 BLOCKS = blocks(PAGE)
 
 
+@pytest.mark.full
 def test_the_release_reads_as_the_guide_shows(tmp_path: Path) -> None:
     lay_out(BLOCKS, tmp_path)
     printed, compared = "", 0

@@ -72,6 +72,7 @@ def pages(site: Path) -> dict[Path, Links]:
     return {path: Links(path.read_text(encoding="utf-8")) for path in found}
 
 
+@pytest.mark.full
 def test_every_link_leads_to_a_place_that_there_is(pages: dict[Path, Links]) -> None:
     broken = []
     for page, found in pages.items():
@@ -90,12 +91,14 @@ def test_every_link_leads_to_a_place_that_there_is(pages: dict[Path, Links]) -> 
     assert sum(len(found.links) for found in pages.values()) > 1000
 
 
+@pytest.mark.full
 def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Links]) -> None:
     assert not [(p.name, u) for p, found in pages.items() for u in found.loaded if "//" in u]
     for sheet in site.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", sheet.read_text())
 
 
+@pytest.mark.full
 def test_markdown_is_read_as_github_reads_it(pages: dict[Path, Links]) -> None:
     """Lists and tables need a blank line before them here; formulas are drawn."""
     for page in pages:
@@ -131,6 +134,7 @@ def test_every_key_of_a_specification_is_explained() -> None:
     assert not {key for key in known if not re.search(rf"\b{re.escape(key)}\b", code)}
 
 
+@pytest.mark.full
 def test_the_reference_has_everything(site: Path) -> None:
     cli, macros, functions, python, record = (
         (site / "reference" / f"{name}.html").read_text(encoding="utf-8")

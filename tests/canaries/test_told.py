@@ -32,6 +32,7 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.session import Settings
 from dbdeid.methods.full_domain import full_domain
 from dbdeid.publish import export
+from dbdeid.release import record
 
 Scan = Callable[..., Scanner]
 Change = Callable[[dict[str, Any]], None]
@@ -375,7 +376,7 @@ def test_a_defect_tells_its_kind_and_place_only(
     def defect(*_: Any, **__: Any) -> None:
         raise RuntimeError(f"could not convert {place.dataset.rows[0]['name']}")
 
-    monkeypatch.setattr(full_domain, "write", defect)
+    monkeypatch.setattr(record, "record_of", defect)
     found = CliRunner().invoke(app, ["run", str(place.spec()), "-vv"])
     assert found.exit_code == 1
     text = found.output + found.stderr + logged()

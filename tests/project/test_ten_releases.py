@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from folders import PATIENTS
 
 import dbdeid
@@ -94,6 +95,7 @@ def kept(folder: Path) -> dict[str, str]:
     return {result["release"]: result["status"] for result in found["results"]}
 
 
+@pytest.mark.full
 def test_ten_releases_run_fail_and_go_on(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "owner.duckdb")) as con:
         con.execute(TABLES)

@@ -125,6 +125,7 @@ def test_every_file_answers_as_the_spec_does(release: Release) -> None:
         assert found.suppressed is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", KINDS)
 def test_an_open_connection_and_what_is_in_it_stay_as_they_are(release: Release, file: str) -> None:
     release("plain")
@@ -152,6 +153,7 @@ def test_tables_of_the_file_may_be_joined(release: Release) -> None:
 # -- names -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -247,6 +249,7 @@ DICTIONARY = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [

@@ -709,7 +709,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_signed_and_received(method: str, tmp_path: Path, made: Path) -> None:
     with duckdb.connect(str(tmp_path / "hospital.duckdb")) as con:

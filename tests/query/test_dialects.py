@@ -56,7 +56,7 @@ def test_what_has_no_equal_is_refused_by_name(
     assert transpiled(query, "duckdb") == sql(query, pretty=True)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dialect", OTHERS)
 @pytest.mark.parametrize("key", [*NUMBERS, *TEXTS, *DATES])
 def test_what_is_written_can_be_read_there(key: str, dialect: Dialect, release: Answerable) -> None:

@@ -31,7 +31,7 @@ def raw() -> Iterator[tuple[duckdb.DuckDBPyConnection, Session]]:
         session.close()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_values_and_bounds_are_those_of_the_source(
     text: str, raw: tuple[duckdb.DuckDBPyConnection, Session]

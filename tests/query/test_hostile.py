@@ -230,7 +230,7 @@ def nested(opening: str, core: str, closing: str, times: int) -> str:
     return f"{B} WHERE {opening * times}{core}{closing * times} = 1"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text",
     [
@@ -257,6 +257,7 @@ def test_what_is_too_deep_or_too_long_is_refused(text: str) -> None:
         parse(text, PEOPLE)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("links", [20, 60])
 def test_a_chain_that_doubles_is_refused(links: int) -> None:
     inner = [

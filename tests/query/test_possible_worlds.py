@@ -12,7 +12,7 @@ RELEASES = 40
 QUERIES = 5
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_answers_agree_with_brute_force(tenth: int) -> None:
     tally = Tally()

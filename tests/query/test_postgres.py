@@ -27,6 +27,7 @@ def server() -> Iterator[Server]:
         yield started
 
 
+@pytest.mark.full
 def test_random_releases_answer_alike(session: Session, server: Server) -> None:
     asked, releases = 0, examples(8)
     for case in random_cases(session, "postgres", range(300, 300 + releases), each=2):

@@ -128,6 +128,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_may_have_any_name(
     name: str, session: Session, make_release: Callable[..., Answerable]
@@ -151,6 +152,7 @@ def test_columns_may_have_any_name(
     assert sorted(rows(session, text, target)) == [("x", 1.5), ("y", 0.5)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["released", "share_1", "values_1", "source", "spread", "cells"])
 def test_the_release_may_have_any_name(
     name: str, session: Session, make_release: Callable[..., Answerable]
@@ -255,6 +257,7 @@ def test_emitted_sql(name: str, people: Answerable) -> None:
     assert emitted + "\n" == (SNAPSHOTS / f"{name}.sql").read_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "one", ["job <> '{}'", "age <> {} + 100", "(age <> {} + 100 OR sex = 'Q')"]
 )

@@ -49,6 +49,7 @@ def verified(code: int, *words: str) -> Any:
     return json.loads(done.stdout) if words else (done.stdout, done.stderr)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -198,6 +198,7 @@ def test_a_release_is_verified_against_its_source_later() -> None:
     assert "clusters" in found.source_changed.not_compared
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "broken"),
     [

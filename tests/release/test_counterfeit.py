@@ -161,7 +161,7 @@ def test_a_release_that_was_tampered_with_fails() -> None:
     zoo.run(made)
     assert verify_release(made).verified
     shutil.copy("owner.duckdb", "untouched.duckdb")
-    for name, change in tiers.some([*TAMPERED.items()], 3):
+    for name, change in tiers.some([*TAMPERED.items()], 10):
         with duckdb.connect("owner.duckdb") as con:
             con.execute(change)
         assert not verify_release(made).verified, name
@@ -198,7 +198,7 @@ def flags(book: str = "owner.duckdb") -> list[Any]:
         return of(con, "SELECT record, counterfeits FROM deid.counterfeits ORDER BY ALL")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
 def test_all_draws_come_from_the_seed(recoding: str) -> None:
     """Neither threads nor the order of the source change a byte; another seed does."""
@@ -219,7 +219,7 @@ def test_all_draws_come_from_the_seed(recoding: str) -> None:
     assert any(drawn(seed) != flagged for seed in (8, 9, 10))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
 @pytest.mark.parametrize("catalog", ["pool", "none"])
 def test_a_run_and_a_list_say_what_k_means(recoding: str, catalog: str) -> None:
@@ -245,7 +245,7 @@ def test_what_who_learns_from_it_finds_is_the_risk_that_is_told() -> None:
     assert result.metrics["counterfeit_suspicion.success.surest"] == learned["surest"]
     warned = any("who learns from the release" in text for text in result.warnings)
     assert warned == (padding["told"] > padding["risk"])
-    assert dbdeid.run(spec(**measured)).padding == padding
+    assert not tiers.full or dbdeid.run(spec(**measured)).padding == padding
     blind = dbdeid.run(spec({"catalog": "none"})).padding
     assert blind is not None
     found = blind["learned"]
@@ -430,7 +430,7 @@ def test_borrowed_classes_show_bounds_and_what_is_unchanged_in_the_types_of_the_
 MIXED = {"groups": [{"o": ["o", "a"], "b": ["b", "c"]}]}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("recoding", ["full_domain", "borrow"])
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_label_may_name_other_values_on_another_level(recoding: str, level: int) -> None:
@@ -546,6 +546,7 @@ def test_declared_models_hold_on_the_padded_table() -> None:
         assert min(of(con, values)) >= (2,)
 
 
+@pytest.mark.full
 def test_what_is_said_to_be_feasible_is() -> None:
     """The smallest h and the smallest budget of the hint each make a release, and less do not."""
     tight = {"h": 0.15, "max_counterfeits": 0.02}
@@ -611,7 +612,7 @@ def test_a_release_in_the_owners_database_is_replaced_with_all_beside_it() -> No
         ({"name": "full_domain"}, bare),
         ({"name": "relocation", "limit": 0.3}, bare),
     ]
-    for method, there in tiers.some(cases, 2):
+    for method, there in tiers.some(cases, 4):
         made = spec(method, evaluate={"metrics": ["loss"]})
         if "name" in method:
             made["method"] = method
@@ -622,7 +623,7 @@ def test_a_release_in_the_owners_database_is_replaced_with_all_beside_it() -> No
                 keeps_its_word(con)
         assert verify_release(made).verified
         assert dbdeid.evaluate(made)["metrics"]["loss"] >= 0
-    assert len(remembered(Path("owner.duckdb"))) == len(tiers.some(cases, 2))
+    assert len(remembered(Path("owner.duckdb"))) == len(tiers.some(cases, 4))
 
 
 @pytest.mark.parametrize("name", [*TABLES[1:], *VIEWS])
@@ -649,6 +650,7 @@ def test_views_in_the_owners_database_follow_their_file() -> None:
             assert weights[0][0] == pytest.approx(ROWS)
 
 
+@pytest.mark.full
 def test_a_connection_of_the_callers_own() -> None:
     with duckdb.connect() as con:
         con.execute(PEOPLE)

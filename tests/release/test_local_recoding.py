@@ -309,7 +309,7 @@ def test_people_with_several_records_are_counted_once(method: dict[str, Any]) ->
 # -- the same again -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "models",
     [
@@ -413,7 +413,7 @@ TAMPERED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=list(TAMPERED))
 def test_a_later_verification_finds_what_was_changed(change: str) -> None:
     made = spec()

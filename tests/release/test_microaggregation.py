@@ -268,7 +268,7 @@ def told(**more: Any) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @every_algorithm
 def test_a_run_by_command_line_is_verified(algorithm: str) -> None:
     code, output = told(algorithm=algorithm)
@@ -293,6 +293,7 @@ def test_all_records_may_be_one_group() -> None:
     assert result.metrics["information_loss"] == pytest.approx(100, rel=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("value", "message"),
     [

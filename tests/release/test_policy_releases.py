@@ -324,7 +324,7 @@ def test_least_loss_within_a_risk(con: Any, most: float) -> None:
     assert point["loss"] == min(p["loss"] for p in points if p["risk"] <= most)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("most", [1.0, 0.5, 0.05])
 def test_least_risk_within_a_loss(con: Any, most: float) -> None:
     points, point = chosen(con, spec(method={"choose": {"max_loss": most}}))
@@ -749,7 +749,7 @@ def test_without_a_seed_other_policies_are_drawn(con: Any) -> None:
     assert first != second
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "failing"),
     [

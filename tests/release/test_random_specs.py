@@ -22,7 +22,7 @@ ONCE = (122, 705, 20104, 20282, 20340)
 FIRST = 3000
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize("number", ONCE)
 def test_a_case_that_once_failed(number: int) -> None:
     found = fuzz.outcome(number)
@@ -90,6 +90,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[fuzzed.Case, dict[
     return case, recomputed.tables(folder / "out.parquet", "public")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("told", "change"), WRONG.values(), ids=list(WRONG))
 def test_the_judge_finds_what_is_wrong(
     told: str,

@@ -84,13 +84,14 @@ def test_false_diagnoses_in_an_exported_file(change: str) -> None:
     assert failed(given) == {"content (out.parquet)"}
 
 
+@pytest.mark.full
 def test_a_file_that_is_written_again_is_the_same() -> None:
     given = made()
     rewritten("out.parquet", "FROM given")
     assert failed(given) == set()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("change", ["['secret'] AS leaves", "'0' AS lower, '9' AS upper"])
 def test_the_dictionary_of_a_file(change: str) -> None:
     given = made()
@@ -109,6 +110,7 @@ def test_the_released_table_and_its_dictionary() -> None:
     assert not Path("again.parquet").exists()
 
 
+@pytest.mark.full
 def test_a_book_of_an_earlier_version() -> None:
     given = made()
     with duckdb.connect("out.private.duckdb") as con:
@@ -142,7 +144,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_every_type_is_verified_in_every_file(kind: str) -> None:
     at = "(row_number() OVER (ORDER BY name) % 7)"
@@ -150,6 +152,7 @@ def test_every_type_is_verified_in_every_file(kind: str) -> None:
     assert found.verified, found.failures
 
 
+@pytest.mark.full
 def test_wide_integers_that_differ_by_one() -> None:
     given = made("(1152921504606846976 + length(illness) % 2)::HUGEINT", ("out.parquet",))
     with duckdb.connect() as con:

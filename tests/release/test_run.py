@@ -442,7 +442,7 @@ def test_a_release_that_fails_its_verification_is_never_written(
 def test_releases_on_random_tables_hold_by_brute_force(tmp_path: Path) -> None:
     rng = random.Random(7)
     made_up = {"role": "quasi_identifier", "reason": "made up"}  # with k = 1 nothing hides them
-    for trial in tiers.some(range(8), 2):
+    for trial in tiers.some(range(8), 4):
         rows, k = rng.randint(1, 60), rng.randint(1, 5)
         values = [
             (rng.randint(0, 9), rng.choice(["a", "b", None]), rng.randint(0, 3) / 2)

@@ -222,6 +222,7 @@ def test_an_internal_report_says_when_its_promises_were_verified_and_what_no_lon
     assert "it cannot be verified now: " in Path("page.html").read_text()
 
 
+@pytest.mark.full
 def test_a_withdrawn_run_is_not_exported_and_nothing_is_said_of_trials() -> None:
     zoo.run("out.yml")
     dbdeid.withdraw("patients_public", "a rehearsal", "out.yml")
@@ -336,6 +337,7 @@ def states(where: str = "out.yml") -> list[str]:
     return [run["state"] for run in call("releases", where, "--json")]
 
 
+@pytest.mark.full
 def test_every_run_is_listed_with_what_it_counts_as() -> None:
     assert call("releases", "out.yml") == "no releases yet\n"
     write("out", output={"export": ["out.csv"]})

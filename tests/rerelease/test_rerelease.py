@@ -132,6 +132,7 @@ def test_people_who_read_alike_are_as_many_as_they_are(con: duckdb.DuckDBPyConne
     assert told == isolated(one, other, 3) == {"both": 0, "appeared": 2, "vanished": 0}
 
 
+@pytest.mark.full
 def test_order_and_edits_of_other_columns_do_not_hide_a_record(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -160,7 +161,7 @@ METHODS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", METHODS)
 def test_the_classes_that_are_kept_are_those_of_the_release(
     con: duckdb.DuckDBPyConnection, name: str
@@ -378,6 +379,7 @@ def test_spellings_of_a_value_are_one_in_joint_classes(
     assert [f["values"] for f in found] == [{"illness": 4} if values == "normalized" else None]
 
 
+@pytest.mark.full
 def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

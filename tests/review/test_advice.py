@@ -200,7 +200,7 @@ def least_loss(given: dict[str, Any]) -> float:
     return found.score
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("models", MODELS, ids=lambda m: " ".join(x["model"] for x in m))
 def test_a_model_costs_what_all_transformations_lose_with_it_and_without(
     tmp_path: Path, models: list[dict[str, Any]]
@@ -317,6 +317,7 @@ def test_subjects_are_sampled_whole_and_counted(tmp_path: Path) -> None:
     assert own["sample_rows"] == other["sample_rows"] == 2_000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("more", "why"),
     [

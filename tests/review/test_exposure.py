@@ -58,7 +58,7 @@ def mistakes(con: Any, columns: Mapping[str, Any], **given: Any) -> list[str]:
     return [m.message for m in refused.value.mistakes]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["colour", "paid"])
 @pytest.mark.parametrize("role", [HELD, {"role": "insensitive"}])
 def test_what_every_person_has_for_themselves_needs_a_reason(

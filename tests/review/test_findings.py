@@ -116,6 +116,7 @@ FROM range(60) t(i)
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("role", ["identifier", "undecided"])
 @pytest.mark.parametrize("number", ["MRN", "Medical Record Number", "patient_id", "SSN"])
 def test_a_name_is_no_subject_where_a_number_tells_persons(number: str, role: str) -> None:

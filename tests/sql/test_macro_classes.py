@@ -362,7 +362,7 @@ def test_columns_named_like_aliases_and_parameters_do_not_interfere(hostile: Con
     check_all(hostile, "h", ["age"], [2, 3])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_such_a_column_can_be_a_quasi_identifier(hostile: Con, name: str) -> None:
     check_all(hostile, "h", [name], [1, 1, 1, 1, 1])

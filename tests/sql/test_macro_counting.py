@@ -287,7 +287,7 @@ def test_columns_named_like_ours_do_not_interfere(hostile: Con, policy: str, sub
     assert sized(hostile, ["age"], how) == BY_AGE[policy, subject]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_such_a_column_can_be_the_subject_and_a_quasi_identifier(hostile: Con, name: str) -> None:
     literal = name.replace("'", "''")

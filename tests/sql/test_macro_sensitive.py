@@ -387,7 +387,7 @@ def test_columns_named_like_ours_do_not_interfere(hostile: Con) -> None:
         assert everything(hostile, ["age"], "dx", how) == pytest.approx(BY_AGE)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", [*ALIASES, *OTHERS])
 def test_such_a_column_can_be_anything(hostile: Con, name: str) -> None:
     assert everything(hostile, ["age"], "dx", f", subject := '{name}'") == pytest.approx(BY_AGE)

@@ -95,6 +95,7 @@ def defined(clusters: list[int], source: list[Any], released: list[Any], at: int
     return Privacy(width * 2**conditional, 2 ** (conditional - entropy(of_original)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_it_is_what_its_definition_says(seed: int) -> None:
     drawn = random_clusters(seed)

@@ -158,7 +158,7 @@ REDRAWN = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("lie", LIES)
 def test_every_lie_about_clusters_is_caught(release: Condensed, lie: str) -> None:
     statements, broken = LIES[lie]
@@ -166,7 +166,7 @@ def test_every_lie_about_clusters_is_caught(release: Condensed, lie: str) -> Non
     assert failed(found.verify()) == broken
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("lie", REDRAWN)
 def test_every_other_draw_is_caught(release: Condensed, lie: str) -> None:
     statement, broken = REDRAWN[lie]

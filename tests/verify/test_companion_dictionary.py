@@ -17,6 +17,7 @@ TWICE = """INSERT INTO ward_dictionary SELECT * REPLACE ('0' AS lower, '99' AS u
     FROM ward_dictionary WHERE "column" = 'age' LIMIT 1"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", [".duckdb", ".parquet", ".csv"])
 def test_a_value_explained_twice(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ward{ending}"

@@ -30,7 +30,7 @@ def test_a_published_file_is_verified(tmp_path: Path, ending: str) -> None:
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("ending", KINDS)
 @pytest.mark.parametrize("name", ["deid", "r[1]*", "it's", "main", "memory", "ward"])
 def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
@@ -43,6 +43,7 @@ def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
     assert again == found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", KINDS)
 def test_an_empty_release(tmp_path: Path, ending: str) -> None:
     release = handmade().promise(suppression_limit=1.0)
@@ -78,7 +79,7 @@ def test_an_identifier_in_a_file(tmp_path: Path, ending: str) -> None:
 # -- .duckdb ----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
@@ -107,6 +108,7 @@ ALTERED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ALTERED)
 def test_an_altered_macro(tmp_path: Path, what: str) -> None:
     found = handmade().publish(tmp_path / "ward.duckdb", ALTERED[what])
@@ -135,7 +137,7 @@ def test_a_comment_in_a_file(tmp_path: Path, statement: str, place: str) -> None
     assert detail(found, "comments") == f"comment on {place}"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("statement", "place", "named"),
     [
@@ -275,7 +277,7 @@ def test_bytes_hidden_in_a_parquet_file(tmp_path: Path) -> None:
     assert "9 bytes outside" in detail(found, "metadata")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["HUGEINT", "TIMESTAMP_S", "DECIMAL(9,2)", "UTINYINT"])
 def test_types_that_parquet_stores_otherwise(tmp_path: Path, kind: str) -> None:
     from dbdeid.engine.relation import Column
@@ -317,6 +319,7 @@ def test_categories_of_pandas_in_a_bare_parquet_file(tmp_path: Path) -> None:
 # -- .csv -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("old", "new", "check"),
     [
@@ -356,6 +359,7 @@ def test_null_and_empty_text_are_two_classes_in_csv(tmp_path: Path) -> None:
 # -- any file ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", KINDS)
 def test_a_bare_file(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ward{ending}"

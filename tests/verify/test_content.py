@@ -170,6 +170,7 @@ def test_tells_every_change_but_the_order_of_rows(rows: list[Row], chance: rando
         assert (digest(other) == whole) == (sorted(other, key=repr) == sorted(rows, key=repr))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "alike",
     [
@@ -187,7 +188,7 @@ def test_no_two_rows_are_written_alike(alike: list[Row]) -> None:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
@@ -308,7 +309,7 @@ def test_what_an_earlier_version_kept_is_not_believed(then: Any) -> None:
     assert "run the spec again" in EARLIER
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 @pytest.mark.parametrize(
     "change",

@@ -97,6 +97,7 @@ def test_neither_the_order_of_rows_nor_other_columns_change_it(
     assert changed(con, then) == "nothing"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "told"),
     [

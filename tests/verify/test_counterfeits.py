@@ -47,6 +47,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "prosecutor_risk") == pytest.approx(1 / 3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = counterfeited().publish(tmp_path / f"ward{suffix}")
@@ -116,6 +117,7 @@ def test_class_ids_that_are_no_rank() -> None:
     assert detail(verification, "class_ids").startswith("9 classes")
 
 
+@pytest.mark.full
 def test_one_record_with_the_number_of_another_class() -> None:
     release = counterfeited().replace(
         "SELECT * REPLACE (CASE rowid WHEN 6 THEN 3 ELSE class_id END AS class_id) FROM ward"
@@ -158,6 +160,7 @@ def test_a_catalog_that_cannot_be_true(query: str, kind: str) -> None:
     assert found(verification, "catalog")[kind]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "query",
     [
@@ -175,6 +178,7 @@ def test_a_catalog_of_another_shape(query: str) -> None:
     assert "secret" not in str(verification.to_dict())
 
 
+@pytest.mark.full
 def test_an_unsorted_or_commented_catalog() -> None:
     release = counterfeited()
     release.sql("CREATE OR REPLACE TABLE ward_catalog AS FROM ward_catalog ORDER BY ALL DESC")
@@ -183,6 +187,7 @@ def test_an_unsorted_or_commented_catalog() -> None:
     assert failed(release.verify()) == {"comments"}
 
 
+@pytest.mark.full
 def test_a_default_in_the_catalog() -> None:
     release = counterfeited()
     release.sql("ALTER TABLE ward_catalog ALTER counterfeits SET DEFAULT 7")
@@ -235,6 +240,7 @@ def test_a_group_that_betrays_its_counterfeit() -> None:
     assert {"lemma_1", "candidates", "prosecutor_risk"} <= failed(verification)
 
 
+@pytest.mark.full
 def test_a_group_with_classes_that_are_known_to_be_clean() -> None:
     # class 9 has five records: lemma 1 holds beside it, and who knows the method is not misled
     release = of_one_class(counterfeited(), "[8, 9]")
@@ -248,6 +254,7 @@ def test_a_group_with_classes_that_are_known_to_be_clean() -> None:
     }
 
 
+@pytest.mark.full
 def test_a_clean_class_in_a_group_of_candidates() -> None:
     # nothing becomes certain, but the weights of its records are not what is known of them
     release = recatalogued(
@@ -351,6 +358,7 @@ def test_a_real_record_flagged_instead() -> None:
     assert found(verification, "truthfulness")["invented_records"] == 1
 
 
+@pytest.mark.full
 def test_a_flag_too_many() -> None:
     release = counterfeited().sql(
         "INSERT INTO flagged VALUES (['9', '50-59', 'm', 'north', NULL], 1)"
@@ -365,6 +373,7 @@ def test_a_flag_too_many() -> None:
     assert found(verification, "catalog_of_flagged")["classes_outside_groups"] == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", ["NULL", "0", "-1"])
 def test_flags_without_a_number(number: str) -> None:
     release = counterfeited().sql(f"UPDATE flagged SET counterfeits = {number}")
@@ -400,6 +409,7 @@ def test_a_padded_class_in_no_group() -> None:
     }
 
 
+@pytest.mark.full
 def test_lemma_1_of_the_flags() -> None:
     # a group of the paper: flu in class 8 is counterfeit, and no other class of the group has any
     release = of_one_class(counterfeited(), "[8]").padding(catalog="paper")
@@ -408,6 +418,7 @@ def test_lemma_1_of_the_flags() -> None:
     assert "lemma_1_of_flagged" not in failed(release.verify())
 
 
+@pytest.mark.full
 def test_a_large_class_padded() -> None:
     release = (
         counterfeited()
@@ -497,6 +508,7 @@ def test_a_file_without_its_views(tmp_path: Path) -> None:
     assert detail(verification, "views") == "not as shipped: 'ward_truthful'"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "statement",
     [
@@ -513,6 +525,7 @@ def test_a_view_with_another_text(tmp_path: Path, statement: str) -> None:
     assert "secret" not in str(verification.to_dict())
 
 
+@pytest.mark.full
 def test_a_third_view(tmp_path: Path) -> None:
     path = tmp_path / "ward.duckdb"
     verification = counterfeited().publish(path, "CREATE VIEW all_of_it AS FROM ward_catalog")
@@ -525,6 +538,7 @@ def test_a_comment_on_a_view(tmp_path: Path) -> None:
     assert "comments" in failed(verification)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("view", ["ward_weighted", "ward_truthful"])
 def test_a_shipped_text_that_gives_other_rows(
     tmp_path: Path, view: str, monkeypatch: pytest.MonkeyPatch
@@ -554,12 +568,14 @@ def test_a_shipped_text_that_gives_other_rows(
     assert view in detail(verification, "views")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_with_a_betraying_catalog(tmp_path: Path, suffix: str) -> None:
     verification = of_one_class(counterfeited(), "[8]").publish(tmp_path / f"ward{suffix}")
     assert {"lemma_1", "candidates", "prosecutor_risk"} <= failed(verification)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_with_another_catalog_than_was_verified(tmp_path: Path, suffix: str) -> None:
     from dbdeid.engine.duckdb.session import Session
@@ -602,6 +618,7 @@ def test_a_file_by_itself_may_have_catalog_and_views(tmp_path: Path) -> None:
     assert verify_bare(path.with_name("other.duckdb"), ("age", "sex"), 3).verified
 
 
+@pytest.mark.full
 def test_a_foreign_view_in_a_file_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "ward.duckdb"
     text = "CREATE OR REPLACE VIEW ward_weighted AS SELECT *, 1 AS weight FROM ward"

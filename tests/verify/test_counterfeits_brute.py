@@ -102,7 +102,7 @@ def promised(verification: Verification) -> dict[str, object]:
     return {p.model: p.found for p in verification.promises}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(30))
 def test_verifier_and_attack_agree(seed: int) -> None:
     records, classes = drawn(seed)
@@ -138,7 +138,7 @@ def test_verifier_and_attack_agree(seed: int) -> None:
     assert found["prosecutor_risk"] == pytest.approx(attacked.risk)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("names", NAMES, ids=["-".join(names) for names in NAMES])
 def test_columns_may_have_any_names(names: tuple[str, str, str], tmp_path: Path) -> None:
     records = [(a, b, dx) for a in "xyz" for b in ("1", None) for dx in ("flu", "gout", None)]

@@ -34,6 +34,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "transformation") == {"age": [0, 3], "sex": [0, 1]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_its_files_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = recoded().publish(tmp_path / f"ward{suffix}")
@@ -109,7 +110,7 @@ LIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LIES)
 def test_a_crosswalk_that_lies(name: str) -> None:
     lie, told = LIES[name]
@@ -147,6 +148,7 @@ def test_a_malformed_row(change: str) -> None:
     assert found(verification, "truthfulness") == "not measurable: 1 malformed recodings"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -247,6 +249,7 @@ def test_the_source_has_changed_since() -> None:
     assert found(verification, "truthfulness") == TRUE | told
 
 
+@pytest.mark.full
 def test_the_source_has_grown_since() -> None:
     verification = recoded().sql("INSERT INTO patients VALUES (24, 'f', 'flu', 'Nell')").verify()
     assert failed(verification) == {"truthfulness"}
@@ -286,6 +289,7 @@ def test_labels_whose_levels_are_exchanged() -> None:
     assert found(verification, "truthfulness")["unmapped_records"] == 5
 
 
+@pytest.mark.full
 def test_a_leaf_that_reads_like_a_group_with_its_level() -> None:
     # `a@2` of the dictionary is the group; a patient of that very age is not in it
     release = recoded().sql(
@@ -333,6 +337,7 @@ def test_a_dictionary_that_lies(name: str) -> None:
     assert failed(release.verify(source=False)) == without
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("limits", "number"),
     [({"age": (1, 3)}, 1), ({"age": (0, 1)}, 3), ({"age": (0, 3), "sex": (0, 1)}, 0)],
@@ -349,6 +354,7 @@ def test_values_at_levels_that_are_not_allowed(
             assert found(verification, "transformation")["age"] == text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("column", ["age_lower", "age_upper"])
 def test_a_bounds_cell_off_by_one(column: str) -> None:
     release = recoded().replace(

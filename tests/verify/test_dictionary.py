@@ -88,7 +88,7 @@ ENTRY = (
 ADDED = "INSERT INTO dictionary VALUES ('{}', {}, {}, NULL, NULL, NULL)"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("statement", "wrong", "levels"),
     [

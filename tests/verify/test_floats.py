@@ -38,6 +38,7 @@ def digest(path: Path) -> str:
     return found.digest
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bits", [TEXT, SIGNALLING, TEXT | 1 << 63])
 def test_a_nan_with_bits_of_its_own_is_another_value_and_fails(tmp_path: Path, bits: int) -> None:
     clean = written(tmp_path / "clean.duckdb", PLAIN, PLAIN)

@@ -54,7 +54,7 @@ def test_what_the_rule_allows() -> None:
     assert promise.declared == {"columns": COLUMNS, "accepted": []}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("column", "value"),
     [

@@ -121,6 +121,7 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "prosecutor_risk") == pytest.approx(1 / 2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = local().publish(tmp_path / f"ward{suffix}")
@@ -131,6 +132,7 @@ def test_h_holds_for_the_most_general_class() -> None:
     assert failed(local().padding(h=0.2).verify()) == {"h_ceiling"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [True, False])
 def test_a_group_with_the_class_that_would_have_borrowed(source: bool) -> None:
     # in class 3 nobody would have been added: class 1 inside it has a record to spare
@@ -139,6 +141,7 @@ def test_a_group_with_the_class_that_would_have_borrowed(source: bool) -> None:
     assert found(verification, "candidates")["certain"] == 1
 
 
+@pytest.mark.full
 def test_a_group_with_levels_at_which_nobody_was_padded() -> None:
     # nobody was padded at the levels of class 2, which leaves the others alone
     verification = local("[2, 4, 5, 6]").verify()
@@ -146,6 +149,7 @@ def test_a_group_with_levels_at_which_nobody_was_padded() -> None:
     assert found(verification, "catalog_of_flagged")["levels_never_padded"] == 1
 
 
+@pytest.mark.full
 def test_a_group_with_one_that_would_have_borrowed_among_others() -> None:
     verification = local("[3, 4, 5, 6]").verify()
     assert failed(verification) == {"candidates"}
@@ -160,6 +164,7 @@ def test_a_label_without_its_level() -> None:
     assert {"dictionary", "h_ceiling", "truthfulness"} <= failed(release.verify())
 
 
+@pytest.mark.full
 def test_a_value_at_a_level_that_it_does_not_have() -> None:
     release = local().sql("UPDATE ward_dictionary SET level = 1 WHERE released_value = 'b'")
     assert "dictionary" in failed(release.verify())
@@ -170,6 +175,7 @@ def test_a_value_that_the_dictionary_lacks() -> None:
     assert {"dictionary", "transformation"} <= failed(release.verify())
 
 
+@pytest.mark.full
 def test_a_record_of_no_ancestor() -> None:
     release = local().sql("UPDATE patients SET age = 29 WHERE age = 30")
     verification = release.verify()
@@ -208,6 +214,7 @@ def test_a_record_twice_and_another_missing() -> None:
     assert found(verification, "truthfulness")["missing_records"] == 1
 
 
+@pytest.mark.full
 def test_a_matching_with_numbers() -> None:
     # 200 equal patients stand behind two classes
     release = local()
@@ -222,6 +229,7 @@ def test_a_matching_with_numbers() -> None:
     assert found(release.verify(), "truthfulness")["missing_records"] == 200
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("classes", "certain"), [("[4, 5, 6]", 0), ("[3, 4, 5, 6]", 0), ("[3, 4]", 1)]
 )
@@ -241,6 +249,7 @@ def test_verifier_and_attack_agree(classes: str, certain: int) -> None:
     assert attacked.risk == pytest.approx(found(verification, "prosecutor_risk"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("more", "clean"), [(0, 0), (1, 1)])
 def test_a_class_that_may_be_padded_itself_has_no_known_surplus(more: int, clean: int) -> None:
     # padded to three beside k = 2: class 1 lies in class 3 and has three records, or four

@@ -133,6 +133,7 @@ MASKS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("change", "rows", "records"), MASKS.values(), ids=list(MASKS))
 def test_other_values_than_the_means_are_found(change: str, rows: str, records: int) -> None:
     release = masked()
@@ -177,6 +178,7 @@ LIES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lie", LIES.values(), ids=list(LIES))
 def test_lists_that_are_not_of_source_and_release_prove_nothing(lie: str) -> None:
     release = masked()

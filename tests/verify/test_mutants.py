@@ -113,6 +113,7 @@ def test_columns_in_another_order() -> None:
     assert failed(found) == {"columns"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("cast", "kind"),
     [
@@ -156,6 +157,7 @@ def test_an_unsorted_dictionary() -> None:
     assert "'ward_dictionary'" in detail(found, "order")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("statement", "place"),
     [

@@ -67,6 +67,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("population", ["town", None])
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_finer_release(mutant: str, population: str | None) -> None:
@@ -76,6 +77,7 @@ def test_a_finer_release(mutant: str, population: str | None) -> None:
     assert "policy" in failed(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "shown"),
     [

@@ -53,6 +53,7 @@ def test_what_the_release_keeps() -> None:
     assert [p.declared for p in found.promises[:3]] == [m.declared for m in ALL]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "names", "shown"),
     [
@@ -178,6 +179,7 @@ def test_an_empty_release_shows_everybody_to_be_absent() -> None:
     assert found.promises[1].found == {"min": 0.0, "max": 0.0}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 def test_a_file_is_not_held_to_a_population(tmp_path: Path, kind: str) -> None:
     found = town().publish(tmp_path / f"ward{kind}")

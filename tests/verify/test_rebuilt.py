@@ -320,7 +320,7 @@ def copied(honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return folder
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(38)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_forged_dictionary_is_caught_though_the_book_agrees(copied: Path, mutant: str) -> None:
     statements, told = MUTANTS[mutant]
@@ -341,6 +341,7 @@ def test_two_rows_exchanged_are_caught(copied: Path) -> None:
     assert "order" in failed()
 
 
+@pytest.mark.full
 def test_bounds_of_everything_are_caught(place: Path) -> None:
     run(**full(1, age=3))
     before = "0", "99"
@@ -355,6 +356,7 @@ def test_bounds_of_everything_are_caught(place: Path) -> None:
     assert set(failed()) == REBUILT
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "column"),
     [

@@ -122,6 +122,7 @@ def test_what_a_missing_column_leaves_unmeasured() -> None:
         assert not promise.holds
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -195,6 +196,7 @@ def test_an_empty_release_gives_nothing_away() -> None:
 # -- what is left without the source ----------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 def test_a_file_is_held_to_what_it_can_tell(tmp_path: Path, kind: str) -> None:
     release = of(*ALL)
@@ -347,6 +349,7 @@ ORDER BY ALL
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", [False, True])
 @pytest.mark.parametrize(("dx", "holds"), [("dx", True), ("'flu'", False)])
 def test_the_kept_suppressed_are_a_class_of_their_own(subject: bool, dx: str, holds: bool) -> None:

@@ -54,7 +54,7 @@ def told(path: Path) -> str:
         return storage_leftovers.storage(session, path, []).detail
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("history", HISTORIES)
 def test_what_was_there_before_is_found(tmp_path: Path, history: str) -> None:
     path = tmp_path / "ward.duckdb"
@@ -138,7 +138,7 @@ VALUES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("version", ["v1.2.0", "latest"])
 @pytest.mark.parametrize("compression", VALUES)
 @pytest.mark.parametrize("rows", [900, 5000])
