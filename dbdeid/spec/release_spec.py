@@ -1,6 +1,6 @@
 """The release specification: what a custodian declares, as frozen values.
 
-Only what the text itself can say is checked here; `release.bind` holds it against the database.
+Only what the text itself can say is checked here; `bind.bind` holds it against the database.
 """
 
 from __future__ import annotations
