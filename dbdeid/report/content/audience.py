@@ -230,7 +230,7 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
     found: Json = None
     known, name, given = not record.by_subject, promise.model, promise.declared
     if isinstance(given, dict) and name in {model["model"] for model in record.privacy or ()}:
-        declared = _model(given)
+        declared = _parameters(name, given)
         known = known and "values" not in given  # would tell which they are
     kind = model_called(name)
     if known and kind is not None and kind.found_in_release:
@@ -247,9 +247,17 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
 
 
 def _model(declared: JsonObject) -> JsonObject:
-    """A model; of the values that it is about only how many, for it promises nothing of others."""
-    kind = model_called(str(declared.get("model")))
-    shown = _only(declared, ("model", *(kind.public if kind else ())))
+    """A model as it was declared, with its name."""
+    return _only(declared, ("model",)) | _parameters(str(declared.get("model")), declared)
+
+
+def _parameters(name: str, declared: JsonObject) -> JsonObject:
+    """What was declared of a model; of the values that it is about only how many.
+
+    It promises nothing of other values.
+    """
+    kind = model_called(name)
+    shown = _only(declared, kind.public if kind else ())
     if isinstance(listed := declared.get("values"), list | tuple) and listed:
         shown["values"] = f"{len(listed)} not named here"
     return shown
