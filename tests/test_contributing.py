@@ -28,6 +28,29 @@ def test_every_link_of_these_pages_leads_somewhere(page: Path) -> None:
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
+def test_every_module_that_a_docstring_names_exists() -> None:
+    package = ROOT / "dbdeid"
+    folders = "|".join(p.name for p in sorted(package.iterdir()) if (p / "__init__.py").exists())
+    gone = []
+    for path in sorted(package.rglob("*.py")):
+        for name in re.findall(rf"`((?:{folders})\.[\w.]+)`", path.read_text(encoding="utf-8")):
+            at = package
+            for part in name.split("."):
+                if (at / f"{part}.py").exists():
+                    break
+                at /= part
+                if not at.is_dir():
+                    gone.append((path.relative_to(ROOT).as_posix(), name))
+                    break
+    assert not gone
+
+
+def test_every_folder_of_tests_has_a_line_that_says_what_it_proves() -> None:
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    named = re.findall(r"^\| (.*?) \|", (ROOT / "tests" / "TIERS.md").read_text(), re.MULTILINE)
+    assert folders <= {name for cell in named for name in re.findall(r"`(\w+)`", cell)}
+
+
 def test_every_test_that_is_named_exists() -> None:
     tests = "\n".join(
         path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))

@@ -1,6 +1,6 @@
 """HIPAA Safe Harbor as a preset: roles for what falls under the rule, and what is less than it.
 
-Which columns do is guessed by `release.detect`; what is declared of them is held against
+Which columns do is guessed by `profiling.detect`; what is declared of them is held against
 45 CFR 164.514(b)(2)(i), and what is not declared is supplied.
 """
 

@@ -55,7 +55,7 @@ def metrics_of(prepared: Prepared, written: Written, session: Session) -> dict[s
 def attacked(
     prepared: Prepared, written: Written, session: Session, sensitive: list[str]
 ) -> dict[str, Inferred]:
-    """The attack on each of some sensitive columns; see `numeric.inference`."""
+    """The attack on each of some sensitive columns; see `methods.attacks.inference`."""
     qis, shown = prepared.quasi_identifiers, written.outcome.shown
     rows = placed(prepared, written, session) if sensitive and qis and any(shown) else None
     if rows is None:

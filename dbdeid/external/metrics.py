@@ -43,7 +43,9 @@ def evaluate(
     database: Path | None = None,
     settings: Settings | None = None,
 ) -> JsonObject:
-    """Utility of a release made elsewhere, as `existing.evaluate`; its recoding is not known.
+    """Utility of a release made elsewhere, as `commands.verify_evaluate_export.evaluate`.
+
+    Its recoding is not known.
 
     Raises:
         DataError: the original is not at hand, or the spec does not fit.

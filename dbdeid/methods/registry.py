@@ -1,4 +1,4 @@
-"""The methods by name, the one place that lists them."""
+"""The methods by name, the one place that lists their classes; `spec.method_spec` lists keys."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def attributes(bound: Bound, session: Session, subjects: int) -> tuple[Attribute
 
     Args:
         bound: the bound spec.
-        session: where the attributes are staged, in the order of `models.staged`.
+        session: where the attributes are staged, in the order of `bind.privacy_models.staged`.
         subjects: people of the source.
 
     Raises:

@@ -42,7 +42,8 @@ def write(
     Args:
         session: where the tables are.
         stage: where unfinished files lie.
-        finals: the file of the release and those beside it, as `workplace.companions`.
+        finals: the file of the release and those beside it, as
+            `workspace.release_files.companions` gives them.
         declared: the shape and promises of the release.
         public: what is published.
         expected: the content of what was verified.

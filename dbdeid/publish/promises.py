@@ -59,9 +59,10 @@ def declare(
         tops: top level of each quasi-identifier.
         source_rows: records of the source.
         unchanged: quasi-identifiers that are released as they are in every class.
-        padded: of a release with counterfeit records, the fields of `Padded` of the method.
-        weighed: of a release under a policy, the fields of `verify.declared.PolicyRisk`.
-        synthetic: of synthetic records, the fields of `Synthetic` of the method.
+        padded: of a release with counterfeit records, the fields of
+            `methods.counterfeit.details.Padded`.
+        weighed: of a release under a policy, the fields of `verify.base.declaration.PolicyRisk`.
+        synthetic: of synthetic records, the fields of `methods.condensation.details.Synthetic`.
     """
     spec, method = bound.spec, bound.spec.method
     keeps, masked = method.keeps_suppressed, method.can.values == "means"

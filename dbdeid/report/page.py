@@ -49,8 +49,6 @@ _Checked = TypeVar("_Checked", bound=Promise | PublicPromise | Check | PublicChe
 _HERE = Path(__file__).parent
 # A workload of more queries is told by those with the greatest errors; the rest is folded.
 LONG_WORKLOAD, WORST = 15, 10
-# Methods that take no record out.
-_WHOLE = ("local_recoding", "policy", "condensation", "microaggregation")
 
 
 def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
@@ -69,7 +67,7 @@ def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
     shown = private or public(record)
     padding, moved = padding_of(shown), moved_of(shown)
     # no record is taken out
-    whole = padding is not None or moved is not None or record.method in _WHOLE
+    whole = padding is not None or moved is not None or record.method in terms.TAKES_NONE_OUT
     limit = 0.0 if whole else _parameters(record).get("suppression_limit")
     told = _suppressed(record.suppressed_rows, limit, audience)
     queries = private.queries.queries if private and private.queries else ()

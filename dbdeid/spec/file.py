@@ -232,6 +232,9 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind in _KINDS:
         words, hint = _KINDS[kind]
         return words, _number_hint(error["input"]) if kind in ("int_type", "float_type") else hint
+    if kind in _LIMITS:
+        words, limit = _LIMITS[kind]
+        return f"must be {words} {context[limit]:g}", ""
     return message[0].lower() + message[1:], ""
 
 
@@ -254,6 +257,13 @@ _KINDS = {
     "tuple_type": ("expects a list", "as in [a, b]"),
     "dict_type": ("expects a mapping", "as in {key: value}"),
     "model_type": ("expects a mapping", "as in {key: value}"),
+    "model_attributes_type": ("expects a mapping", ""),  # the key has an example
+}
+_LIMITS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
 }
 
 
@@ -379,6 +389,8 @@ def _example(place: Path_) -> str:
         keys = ["columns", *keys[2:]]  # the name of a column is no key of ours
     if keys[:2] == ["method", "transformation"]:
         keys = keys[:2]  # and so is one here
+    if keys == ["method", "name"]:
+        keys = keys[:1]  # other parts have a name too
     if keys[:2] == [*_ANALYSES] and keys[-1] == "kind":
         keys = keys[:2]  # other parts have a kind too
     key = next((k for k in reversed(keys) if k in _EXAMPLES), None)

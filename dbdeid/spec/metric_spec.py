@@ -63,4 +63,7 @@ def require_measured(asked: Sequence[str], method: MethodPart, *, view: bool) ->
             differ = f"in method {method.name} levels differ between classes, which overlap"
             why = f"{own[refused[0]]}, and {differ}"
     if refused:
-        raise problem(f"metric {refused[0]!r} {why}", f"it is measured by {', '.join(known)}")
+        raise problem(
+            f"metric {refused[0]!r} {why}",
+            f"what method {method.name} releases is measured by {', '.join(known)}",
+        )

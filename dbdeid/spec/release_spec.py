@@ -1,6 +1,6 @@
 """The release specification: what a custodian declares, as frozen values.
 
-Only what the text itself can say is checked here; `release.bind` holds it against the database.
+Only what the text itself can say is checked here; `bind.bind` holds it against the database.
 """
 
 from __future__ import annotations
@@ -172,7 +172,10 @@ class ReleaseSpec(Part):
     def _check_roles(self) -> None:
         role = self.method.can.role
         if not any(c.role in (role, "undecided") for c in self.columns.values()):
-            raise problem(f"no column has role {role}")
+            raise problem(
+                f"no column has role {role}, which method {self.method.name} works on",
+                "give it to the columns that are to change, or choose another method",
+            )
         self.method.check_roles(self)
 
     def _check_wildcard(self) -> None:

@@ -65,9 +65,10 @@ def verify_table(
         flagged: its counterfeits: `record`, all released columns as text, and `counterfeits`, how
             many such records are; needed with the source.
         crosswalk: which records a release without counterfeits was made of whose levels differ, or
-            that means have masked, as `verify.crosswalk` reads it; needed with the source, or:
-        clusters: which records synthetic ones were drawn from, as `verify.clusters` reads it;
-            needed with the source.
+            that means have masked, as `verify.records.crosswalk` reads it; needed with the source,
+            or:
+        clusters: which records synthetic ones were drawn from, as `verify.records.clusters` reads
+            it; needed with the source.
         then: what was proven by a crosswalk that is not kept.
         same_as: the content that it and the tables beside it must have.
 

@@ -230,7 +230,7 @@ def _members_by_class(
 
 
 def _sizes(members: Relation, columns: Sequence[Column], found: _Found) -> Query:
-    """The released classes in subjects, for `verify.populations`."""
+    """The released classes in subjects, for `verify.base.populations`."""
     keys = names_of(columns)
     classes = Relation(sensitive.CLASSES, schema="main", catalog="temp").aliased("written")
     sizes = class_sizes(members, by_subject=True).subquery("sizes")

@@ -136,6 +136,7 @@ def as_process(case: Case, words: tuple[str, ...]) -> Ended:
 # Names of exceptions, which mean something only to who wrote the code.
 INTERNALS = re.compile(
     r"Traceback|\bFile \"|\b[A-Z]\w*(?:Error|Exception)\b|pydantic|pybind|sqlglot|<class|0x[0-9a-f]{6}"
+    r"|[Ii]nput should|should have at|to extract fields"
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from dbdeid.methods.registry import METHODS as MADE
 from dbdeid.report.content.terms import METHODS as WORDS
+from dbdeid.report.content.terms import TAKES_NONE_OUT
 from dbdeid.spec.method.base import MethodPart
 from dbdeid.spec.method_spec import METHODS, capabilities_of
 
@@ -18,6 +19,15 @@ def test_every_method_of_a_specification_is_made_here_or_elsewhere() -> None:
 
 def test_every_method_has_words() -> None:
     assert {*WORDS} == {*METHODS}
+
+
+def test_the_report_knows_which_methods_take_no_record_out() -> None:
+    # of counterfeit and moved records a page tells anyway, and of other programs it knows nothing
+    told = {name for name, method in METHODS.items() if method.can.counterfeits or method.can.moves}
+    whole = {
+        name for name, method in METHODS.items() if "suppression_limit" not in method.model_fields
+    }
+    assert {*TAKES_NONE_OUT} == whole - told - {"external"}
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

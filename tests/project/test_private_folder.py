@@ -9,6 +9,7 @@ import pytest
 from folders import PROJECT, lay_out, write
 
 import dbdeid
+from dbdeid.cli.text.release.releases import remembered
 from dbdeid.errors import SpecError
 from dbdeid.workspace import release_files
 
@@ -52,7 +53,9 @@ def test_its_runs_are_found_from_everywhere_and_held_against_each_other(tmp_path
     }
 
 
-def test_another_folder_can_be_named_and_a_run_that_fails_leaves_none(tmp_path: Path) -> None:
+def test_another_folder_can_be_named_and_a_run_that_fails_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = {**PROJECT, "paths": {"private": "kept/inside"}}
     impossible = [{"model": "k_anonymity", "k": 61}]
     home = lay_out(tmp_path / "home", {"a": {"privacy": impossible}}, project)
@@ -62,6 +65,10 @@ def test_another_folder_can_be_named_and_a_run_that_fails_leaves_none(tmp_path: 
     write(home, "a")
     assert dbdeid.project(home).run().exit_code == 0
     assert names(home / "kept") == {"inside", "a.private.duckdb"}
+    monkeypatch.chdir(home)  # files are called from where one is, not from there
+    assert remembered(dbdeid.releases()).endswith("  out/a.duckdb")
+    monkeypatch.chdir(tmp_path)
+    assert remembered(dbdeid.releases(home)).endswith("  home/out/a.duckdb")
 
 
 def test_it_cannot_be_the_folder_of_the_targets(tmp_path: Path) -> None:

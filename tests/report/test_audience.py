@@ -95,13 +95,17 @@ def test_what_classes_tell_of_a_sensitive_column_is_internal() -> None:
         assert words not in page
 
 
-def test_what_was_declared_of_a_model_is_told() -> None:
-    """A promise has its parameters without the name of the model, which stands beside them."""
-    shown = public(full())
-    told = {p["model"]: p["declared"] for p in shown["verification"]["promises"]}
-    assert told["k_anonymity"] == {"k": 5}
-    page = render(full(), "public")
-    assert "k = 5 on" in page
+def test_what_was_declared_of_each_model_is_told_to_the_public() -> None:
+    record = full()
+    declared = {model["model"]: model for model in record["privacy"]}
+    promises = [p for p in record["verification"]["promises"] if p["model"] in declared]
+    assert promises
+    told = public(record)["verification"]["promises"]
+    for promise in promises:
+        (shown,) = (p for p in told if p["model"] == promise["model"])
+        assert shown["declared"] == promise["declared"]
+    page = render(record, "public")
+    assert f"k = {declared['k_anonymity']['k']} on" in page
     assert "None" not in page
 
 

@@ -1,6 +1,6 @@
 """Non-uniform entropy, ambiguity and divergence of written tables, by hand.
 
-That they are what the search says of every node, under every rule, is in `release/test_metrics`.
+That they are what the search says of every node, under every rule, is in `evaluation/test_metrics`.
 """
 
 from __future__ import annotations

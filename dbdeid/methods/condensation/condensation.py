@@ -1,7 +1,7 @@
 """Condensation: synthetic records drawn from clusters of real ones (Gal et al. 2014, and beyond).
 
-The staged source is pulled as numbers, condensed and calibrated as arrays (`numeric`), and pushed
-back as tables: the release, and the private table of which record is of which cluster.
+The staged source is pulled as numbers, condensed and calibrated as arrays, and pushed back
+as tables: the release, and the private table of which record is of which cluster.
 """
 
 from __future__ import annotations

@@ -59,6 +59,8 @@ def statement(text: str) -> exp.Select:
     found = within(found)
     if not isinstance(found, exp.Select):
         named = found.name if isinstance(found, exp.Command) else found.key
+        if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
+            raise refused("an expression where a SELECT is expected")
         raise refused(f"{named.upper()} where a SELECT is expected")
     _refuse_large(found)
     for node in found.walk():

@@ -12,6 +12,8 @@ METHODS = {
     "relocation": "generalization with moved records, a comparator",
     "external": "a method outside dbdeid",
 }
+# Those that release every record, as the records are or in their place.
+TAKES_NONE_OUT = ("local_recoding", "policy", "condensation", "microaggregation")
 
 ROLES = {
     "identifier": "identifier",

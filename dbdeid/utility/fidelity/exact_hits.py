@@ -2,7 +2,7 @@
 
 Of few columns there are only so many rows, and synthetic records equal rows of the source by
 chance. One that equals a row which no other row equals says more. What is chance is found in a
-trial, see `numeric.attack`.
+trial, see `methods.attacks.membership.trial`.
 """
 
 from __future__ import annotations

@@ -39,14 +39,14 @@ def models(
         quasi_identifiers: what makes its classes.
         declared: the models.
         counting: what a class counts.
-        sensitive: the promises over sensitive attributes, from `verify.sensitive`.
-        compared: the promises over populations, from `verify.populations`.
+        sensitive: the promises over sensitive attributes, from `verify.base.sensitive`.
+        compared: the promises over populations, from `verify.base.populations`.
     """
     counted = [name for name in (*quasi_identifiers, counting.subject) if name is not None]
     missing = [name for name in counted if table.find(name) is None]
     for model in declared:
         if isinstance(model, ClusterSize):
-            continue  # nothing in the table tells of it: see `verify.clusters`
+            continue  # nothing in the table tells of it: see `verify.records.clusters`
         if isinstance(model, OfSensitive):
             yield from (sensitive or {})[model]
         elif missing:

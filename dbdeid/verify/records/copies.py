@@ -3,7 +3,7 @@
 Synthetic records may equal a row of the source: of few columns there are only so many rows. What
 chance is was found in a trial: records were drawn from a random half, the members, and equalled so
 many of the members and so many of the others, of whom they knew nothing (see
-`verify.declared.Chance`). Only rows that no other equals are looked at.
+`verify.base.declaration.Chance`). Only rows that no other equals are looked at.
 
 Two things are held, the spread of both counts granted:
 

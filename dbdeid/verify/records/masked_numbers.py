@@ -33,7 +33,7 @@ def masked(
         session: sees all tables.
         table: the written table, described, with all its columns.
         declared: its shape.
-        crosswalk: as `verify.crosswalk.traced` reads it.
+        crosswalk: as `verify.records.crosswalk.traced` reads it.
         source: the records as they are, pseudonyms in their place.
     """
     wanted = {

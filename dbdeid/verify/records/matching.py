@@ -67,7 +67,7 @@ def matched(
         real: the released records that are not counterfeit, described.
         declared: the shape of the release.
         source: the records as released at level 0.
-        places: what each value reads on each level, from `verify.places`.
+        places: what each value reads on each level, from `verify.base.places`.
     """
     of = counted(session, real, declared, source, places)
     wanted = {"source_rows": declared.source_rows, "missing_records": 0, "invented_records": 0}

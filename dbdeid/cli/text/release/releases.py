@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbdeid.cli.text.layout import grid
@@ -38,7 +40,7 @@ def remembered(found: Sequence[Remembered]) -> str:
             str(one.entry.record.get("source") or ""),
             f"{one.entry.record.get('smallest_class')}",
             f"{one.entry.metrics['loss']:.4f}" if "loss" in one.entry.metrics else "",
-            ", ".join(one.files),
+            ", ".join(_files(one)),
             *(_untrue(one.entry) if untrue else ()),
         )
         for one in found
@@ -64,7 +66,7 @@ def withdrawn(found: Sequence[Remembered]) -> str:
         f"{one.entry.created:%Y-%m-%d %H:%M} UTC"
         for one in found
     ]
-    files = list(dict.fromkeys(name for one in found for name in one.files))
+    files = list(dict.fromkeys(name for one in found for name in _files(one)))
     return "\n".join(
         [
             *lines,
@@ -87,6 +89,21 @@ def handed_out(given: Handout) -> str:
         *([f"  note: {given.note}"] if given.note else []),
     ]
     return "\n".join(lines)
+
+
+def _files(one: Remembered) -> list[str]:
+    """What a run wrote, as it is called from here.
+
+    A book of a project lies in a folder of its own, and calls files from there.
+    """
+    here = Path.cwd()
+    found = []
+    for name in one.files:
+        if name.startswith(".."):
+            path = Path(os.path.normpath(here / one.book.parent / name))
+            name = str(path.relative_to(here) if path.is_relative_to(here) else path)
+        found.append(name)
+    return found
 
 
 def _untrue(entry: Entry) -> tuple[str]:

@@ -106,7 +106,8 @@ def _made(result: RunResult) -> str:
     if "blocks" not in search:
         return f"search        {how(search)}"
     after = search["placed_afterwards"]
-    rest = f", {after:,} records placed in them afterwards" if after else ""
+    placed = "1 record" if after == 1 else f"{after:,} records"
+    rest = f", {placed} placed in them afterwards" if after else ""
     return f"blocks        {search['blocks']:,} by {search['name']}{rest}"
 
 
