@@ -230,7 +230,7 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
     found: Json = None
     known, name, given = not record.by_subject, promise.model, promise.declared
     if isinstance(given, dict) and name in {model["model"] for model in record.privacy or ()}:
-        declared = _model(given)
+        declared = _declared(name, given)
         known = known and "values" not in given  # would tell which they are
     kind = model_called(name)
     if known and kind is not None and kind.found_in_release:
@@ -247,10 +247,19 @@ def _promise(promise: Promise, record: ReleaseRecord) -> PublicPromise:
 
 
 def _model(declared: JsonObject) -> JsonObject:
-    """A model; of the values that it is about only how many, for it promises nothing of others."""
-    kind = model_called(str(declared.get("model")))
-    shown = _only(declared, ("model", *(kind.public if kind else ())))
-    if isinstance(listed := declared.get("values"), list | tuple) and listed:
+    """A model, by its name and what is declared of it."""
+    name = str(declared.get("model"))
+    return _only(declared, ("model",)) | _declared(name, declared)
+
+
+def _declared(name: str, given: JsonObject) -> JsonObject:
+    """What is declared of a model, which promises nothing of values that it is not about.
+
+    Of those that it is about only how many they are is told.
+    """
+    kind = model_called(name)
+    shown = _only(given, kind.public if kind else ())
+    if isinstance(listed := given.get("values"), list | tuple) and listed:
         shown["values"] = f"{len(listed)} not named here"
     return shown
 
