@@ -180,10 +180,10 @@ class Rerelease(Part):
 
     run: str
     by: tuple[str, ...] | None
-    person: str | None = None
+    person: str | None
     k: int
-    places: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    places: tuple[str, ...]
+    columns: tuple[str, ...]
     sample: dict[str, list[int]] | None = None
     identifiers: tuple[tuple[str, ...], ...] = ()
     found: tuple[Beside, ...] = ()

@@ -191,3 +191,30 @@ def test_what_the_release_itself_tells_stays() -> None:
     assert seen[("smallest_class",)] == 5
     assert seen[("risk", "after", "highest_risk")] == 0.2
     assert ("risk", "before", "highest_risk") not in seen
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ({"model": "k_anonymity", "k": 5}, {"k": 5}),
+        ({"model": "cluster_size", "k": 20}, {"k": 20}),
+        (
+            {"model": "alpha_k", "k": 3, "column": "hours", "alpha": 0.5, "values": ["flu"]},
+            {"k": 3, "column": "hours", "alpha": 0.5, "values": "1 not named here"},
+        ),
+        ({"model": "k_map", "k": 5, "population": "/home/owner/people"}, {"k": 5}),
+        ({"model": "of_a_later_version", "k": 5}, {}),
+    ],
+)
+def test_of_a_promise_the_public_is_told_what_was_declared(
+    model: dict[str, Any], told: dict[str, Any]
+) -> None:
+    record = {**full(), "privacy": [model]}
+    given = {key: value for key, value in model.items() if key != "model"}
+    promise = {"model": model["model"], "declared": given, "found": None, "holds": True}
+    record["verification"] = {**record["verification"], "promises": [promise]}
+    shown = public(record)
+    assert shown["verification"]["promises"][0]["declared"] == told
+    assert shown["privacy"] == [{"model": model["model"], **told}]
+    if model["model"] in ("k_anonymity", "cluster_size"):
+        assert "None" not in manifest(record, "public")

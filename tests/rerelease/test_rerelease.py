@@ -17,7 +17,7 @@ from tiers import examples
 
 import dbdeid
 from dbdeid.cli.text.release import verdict
-from dbdeid.errors import Unsatisfiable
+from dbdeid.errors import DataError, Unsatisfiable
 from dbdeid.record.border import from_json
 from dbdeid.report.content.audience import public
 from dbdeid.rerelease.joint_classes import Compared, measured, same_classes
@@ -438,3 +438,17 @@ def test_few_patients_more_are_told_by_the_sums_of_synthetic_releases(
     fill(con, [*before, *some(45, 17, start=1000)])
     far = dbdeid.run({**asked, "rerelease": "warn"}, con).rerelease
     assert [f["appeared"]["people"] for f in far] == [0, 0]
+
+
+@pytest.mark.parametrize("part", ["places", "columns", "person", "by", "k", "run"])
+def test_a_record_that_lost_a_part_is_refused_and_never_left_out_of_the_comparison(
+    con: duckdb.DuckDBPyConnection, part: str
+) -> None:
+    fill(con, some(30, 5))
+    dbdeid.run(spec((1, 1)), con)
+    ((record,),) = con.execute("SELECT record FROM deid.releases").fetchall()
+    kept = json.loads(record)
+    del kept["rerelease"][part]
+    con.execute("UPDATE deid.releases SET record = ?", [json.dumps(kept)])
+    with pytest.raises(DataError, match=rf"is damaged \(rerelease.{part}\)"):
+        dbdeid.run(spec((2, 1)), con)
