@@ -48,7 +48,7 @@ OPERATORS = re.compile(
     r"|ReplaceUnaryOperator_Delete_Not|ReplaceUnaryOperator_Delete_USub"
     r"|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Lt_Gt|GtE_LtE"
     r"|Is_IsNot|IsNot_Is)"
-    r"|ReplaceBinaryOperator_(Add_Sub|Sub_Add|Mul_Div|Div_Mul))"
+    r"|ReplaceBinaryOperator_(Add_Sub|Sub_Add|Div_Mul))"  # a bare * of arguments would be a Mul
 )
 IN_SQL = {
     **{"=": "<>", "<>": "=", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+"},
