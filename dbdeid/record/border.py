@@ -77,11 +77,17 @@ _PARTS = frozenset(
 def _upgraded(kept: Mapping[str, Json]) -> JsonObject:
     """A record without a version as one of version 1.
 
-    What is null was not known, as what is not there. Recoding was once told by the method alone;
-    the content of a release was once a sum, to which other rows can be found.
+    What is null was not known, as what is not there; of what must be told, null says that there is
+    none. Recoding was once told by the method alone; the content of a release was once a sum, to
+    which other rows can be found.
     """
+    must = {name for name, field in ReleaseRecord.model_fields.items() if field.is_required()}
     found: JsonObject = {}
-    found |= {k: v for k, v in kept.items() if v is not None and (v != {} or k not in _PARTS)}
+    found |= {
+        k: v
+        for k, v in kept.items()
+        if (v is not None or k in must) and (v != {} or k not in _PARTS)
+    }
     if "recoding" not in found:
         parameters = found.get("method_parameters")
         borrowed = isinstance(parameters, Mapping) and parameters.get("recoding") == "borrow"

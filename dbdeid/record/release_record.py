@@ -94,7 +94,7 @@ class ReleaseRecord(Part):
     created: str
     source: str
     source_rows: int | None = None
-    source_subjects: int | None = None
+    source_subjects: int | None
     counterfeit_rows: int | None = None
     relocated_rows: int | None = None
     recoding: Recoding = "global"

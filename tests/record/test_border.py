@@ -14,6 +14,7 @@ from alike import METHODS, PEOPLE
 
 import dbdeid
 from dbdeid.data.json import JsonObject
+from dbdeid.errors import DataError
 from dbdeid.record import border, public_record
 from dbdeid.record.border import from_json, to_json
 from dbdeid.record.making import Search
@@ -102,6 +103,21 @@ def test_what_is_damaged_is_refused_without_a_value(change: dict[str, Any]) -> N
     with pytest.raises(dbdeid.DataError, match="record of release 'r' is damaged") as caught:
         from_json({**LEAST, **change})
     assert "many" not in str(caught.value)
+
+
+def test_null_of_what_must_be_told_is_none_and_not_damage() -> None:
+    none = {"classes": None, "smallest_class": None, "source_subjects": None}
+    found = from_json({**LEAST, **none})
+    assert (found.classes, found.smallest_class, found.by_subject) == (None, None, False)
+
+
+@pytest.mark.parametrize("version", [{}, {border.KEY: border.VERSION}])
+def test_a_record_that_lost_whether_people_count_tells_the_public_nothing(
+    version: dict[str, Any],
+) -> None:
+    lost = {key: value for key, value in LEAST.items() if key != "source_subjects"}
+    with pytest.raises(DataError, match=r"damaged \(source_subjects\)"):
+        from_json({**lost, **version})
 
 
 def test_a_record_of_a_later_version_is_refused() -> None:
