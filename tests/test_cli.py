@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -25,6 +26,7 @@ from specs import PEOPLE, small, unmeasured
 from tiers import some
 from typer.testing import CliRunner
 
+from dbdeid.cli import command as commands
 from dbdeid.cli.app import app
 from dbdeid.cli.command import interruptible
 
@@ -850,6 +852,25 @@ def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:
             work()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_comes_again_too_early_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = []
+
+    class Timer:
+        def __init__(self, seconds: float, *_: Any) -> None:
+            waits.append(seconds)
+
+        def start(self) -> None:
+            if len(waits) < 3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.threading, "Timer", Timer)
+    hook = commands._interrupt_again(lambda _: None)
+    hook(SimpleNamespace(exc_type=KeyboardInterrupt))
+    assert waits == [0.01, 0.02, 0.04]
 
 
 def test_whatever_fails_after_an_interrupt_is_an_interrupt() -> None:

@@ -371,9 +371,15 @@ def _interrupt_again(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def hook(unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+            again(0.01)
         else:
             otherwise(unraisable)
+
+    def again(seconds: float) -> None:
+        try:
+            threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+        except KeyboardInterrupt:  # on a busy machine it comes before the thread has begun
+            again(2 * seconds)
 
     return hook
 
