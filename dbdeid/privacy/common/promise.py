@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +16,7 @@ class Words(NamedTuple):
     promise: str
 
 
-class Promise(BaseModel):
+class Promise(BaseModel, ABC):
     """A declared privacy model.
 
     Attributes:
@@ -32,6 +33,7 @@ class Promise(BaseModel):
     found_in_release: ClassVar[bool] = False
 
     @staticmethod
+    @abstractmethod
     def said(declared: Mapping[str, Any], on: str) -> str:
         """The promise in one clause.
 
@@ -39,7 +41,6 @@ class Promise(BaseModel):
             declared: the parameters; those that are left out have their defaults.
             on: how many quasi-identifiers there are, in words.
         """
-        raise NotImplementedError
 
     @staticmethod
     def vacuous(declared: Mapping[str, Any]) -> bool:
