@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -125,9 +125,7 @@ class Book:
             self.session.execute(self._definition(name))
 
     def _definition(self, name: str) -> exp.Expr:
-        import sqlglot
-
-        tree = sqlglot.parse_one(sqltext.text(f"catalog/{name}.sql"), dialect="duckdb")
+        tree = sqltext.parsed(f"catalog/{name}.sql").copy()
         table = tree.find(exp.Table)
         assert table is not None
         table.set("catalog", identifier(self.catalog))
@@ -294,15 +292,23 @@ class Book:
 
     def latest(self, release: str) -> Entry | None:
         """The last run of a release."""
-        return next((e for e in self.entries() if e.release.lower() == release.lower()), None)
+        return next(self._of(release), None)
 
     def last_published(self, release: str) -> Entry | None:
         """The last run of a release that counts as published."""
-        of_release = (pair for pair in self.states() if pair[0].release.lower() == release.lower())
-        return next((entry for entry, state in of_release if state == "published"), None)
+        withdrawn = self.withdrawals()
+        of_release = self._of(release)
+        return next((e for e in of_release if _state(e, withdrawn) == "published"), None)
+
+    def _of(self, release: str) -> Iterator[Entry]:
+        """The runs of a release, newest first; each is read when it is asked for."""
+        return map(_entry, self._rows(_of_release(release)))
 
     def entries(self) -> Sequence[Entry]:
         """All runs, newest first: in the order in which they were booked, whatever a clock said."""
+        return [_entry(row) for row in self._rows()]
+
+    def _rows(self, where: exp.Expr | None = None) -> Sequence[tuple[Any, ...]]:
         if not self.exists:
             return []
         query = (
@@ -310,7 +316,12 @@ class Book:
             .from_(self.table("releases").table)
             .order_by(exp.column("rowid").desc())
         )
-        return [_entry(row) for row in self.session.rows(query)]
+        return self.session.rows(query if where is None else query.where(where))
+
+    def count(self) -> int:
+        """How many runs there are."""
+        query = exp.select(exp.Count(this=exp.Star())).from_(self.table("releases").table)
+        return int(self.session.row(query)[0]) if self.exists else 0
 
 
 _HIERARCHY_COLUMNS = (

@@ -26,9 +26,9 @@ def text(path: str) -> str:
 
 
 @cache
-def _parsed(path: str) -> Query:
+def parsed(path: str) -> exp.Expr:
+    """The tree of a file of SQL with one statement, to be copied before anything is changed."""
     tree = sqlglot.parse_one(text(path), dialect="duckdb")
-    assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node._meta = None  # where it stood in the file: each copy of the tree would copy that
     return tree
@@ -52,7 +52,8 @@ def step(
     Raises:
         ValueError: a hole is left open or filled with something that does not fit it.
     """
-    tree = _parsed(f"steps/{name}.sql").copy()
+    tree = parsed(f"steps/{name}.sql").copy()
+    assert isinstance(tree, exp.Query)
     left = []
     for node in list(tree.find_all(exp.Table, exp.Column, exp.Placeholder)):
         hole = node.name if isinstance(node, exp.Placeholder) else _hole(node)

@@ -164,7 +164,7 @@ def workplace(
             raise DataError("the connection is read-only", hint="open it for writing")
         home = found.private or found.database or session.file_of(session.catalog)
         book = _recovered(session, found, home, writing=writing)
-        runs = len(book.entries()) if book else 0
+        runs = book.count() if book else 0
         published = _book(session, found.published, writing=False) if found.published else book
         yield Workplace(session, book, found, home, runs, connection, published)
 
@@ -241,7 +241,7 @@ def require_unchanged(work: Workplace, spec: ReleaseSpec) -> None:
     Raises:
         DataError: the book, or what the run would replace, is not as it was.
     """
-    if work.book is not None and len(work.entries) != work.runs:
+    if work.book is not None and work.book.count() != work.runs:
         raise _meanwhile()
     check_owned(work, spec)
 

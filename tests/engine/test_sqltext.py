@@ -45,7 +45,7 @@ HOSTILE = st.one_of(
 def _facts(monkeypatch: pytest.MonkeyPatch) -> None:
     parse = sqltext.sqlglot.parse_one
     found = {f"steps/{name}.sql": parse(text, dialect="duckdb") for name, text in FACTS.items()}
-    monkeypatch.setattr(sqltext, "_parsed", found.__getitem__)
+    monkeypatch.setattr(sqltext, "parsed", found.__getitem__)
 
 
 def text(name: str, qi: list[str], **values: int) -> str:
