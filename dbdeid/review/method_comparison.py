@@ -15,9 +15,7 @@ from time import thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.bind.bind import bind
-from dbdeid.bind.read import read
-from dbdeid.engine.expressions import Query, Select, aliased, count_rows, select, table_named
+from dbdeid.engine.expressions import Select, aliased, count_rows, select, table_named
 from dbdeid.engine.relation import MEASURED
 from dbdeid.engine.session import Session
 from dbdeid.errors import Unsatisfiable
@@ -36,7 +34,6 @@ from dbdeid.methods.local_recoding.search.blocks import Demands
 from dbdeid.methods.local_recoding.search.dealing import deal
 from dbdeid.methods.local_recoding.search.repair import settle
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
-from dbdeid.methods.registry import ready
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.sensitive_conditions import Sensitive
@@ -93,20 +90,6 @@ class Comparison:
 
     methods: tuple[Method, ...]
     left_out: str | None = None
-
-
-def of_draft(text: str, session: Session, source: Query) -> Comparison:
-    """The methods under a drafted spec, for the rows that it was drafted from.
-
-    Args:
-        text: of the spec.
-        session: where the rows are.
-        source: all of them.
-
-    Raises:
-        SpecError, HierarchyError, DataError: the spec is not fit to be prepared.
-    """
-    return compare(ready(bind(read(text), session, source), session), session)
 
 
 def compare(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -11,12 +10,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbdeid.bind.any_table import opened
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.cli.text.release.verdict import checked
 from dbdeid.commands.check import check
-from dbdeid.data.json import plain
 from dbdeid.lattice.exploration import exhaustive, explore
 from dbdeid.methods.common.levels import levels_of
 from dbdeid.methods.common.searching import Ground, lattice_of
@@ -24,7 +21,7 @@ from dbdeid.methods.registry import ready
 from dbdeid.privacy import KAnonymity, KMap, LDiversity, MaxRisk, TCloseness
 from dbdeid.release.run import run
 from dbdeid.review import advice
-from dbdeid.review.method_comparison import Comparison, Method, of_draft
+from dbdeid.review.method_comparison import Comparison, Method
 from dbdeid.review.method_comparison import advice as on_methods
 from dbdeid.review.model_costs import named
 from dbdeid.workspace.workplace import workplace
@@ -365,12 +362,3 @@ def test_another_method_is_advised_only_where_nothing_gets_worse() -> None:
     assert not list(on_methods(Comparison((own, better)), lost=0.01))
     little = replace(own, loss=0.04, query_error=0.02)
     assert not list(on_methods(Comparison((little, replace(better, loss=0.01, query_error=0.01)))))
-
-
-def test_a_draft_is_compared_on_the_rows_it_was_drafted_from(tmp_path: Path) -> None:
-    given = wide(tmp_path, rows=600)
-    drafted = {k: v for k, v in given.items() if k not in ("database", "source")}
-    text = json.dumps(drafted | {"source": "nowhere.parquet"})
-    with opened(Path(given["database"]), "wide") as (session, query):
-        found = of_draft(text, session, query)
-    assert plain(found.methods) == check(given)["methods"]

@@ -169,7 +169,8 @@ class Statements:
             "SELECT 'table' AS kind, database_name, schema_name, table_name AS name "
             "FROM duckdb_tables() UNION ALL "
             "SELECT 'view', database_name, schema_name, view_name FROM duckdb_views()"
-            ") WHERE database_name = ? AND lower(schema_name) = lower(?) AND lower(name) = lower(?)",
+            ") WHERE database_name = ? AND lower(schema_name) = lower(?) "
+            "AND lower(name) = lower(?)",
             [catalog or self.catalog, schema, name],
         ).fetchone()
         return str(found[0]) if found else None

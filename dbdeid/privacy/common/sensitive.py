@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -135,6 +136,7 @@ class OfSensitive(Promise):
         """What of it does not go together, whatever its columns are."""
         yield from ()
 
+    @abstractmethod
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """How classes may be made up that hold, or most likely do; the smallest first.
 
@@ -142,18 +144,17 @@ class OfSensitive(Promise):
             size: their subjects, at least; each has one value.
             whole: the attribute in the source.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def measure(self, shares: Shares) -> Query:
         """A query of one row and column: the worst value over all written classes.
 
         It is NULL for an empty table.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def holds(self, found: Any) -> bool:
         """Whether the measured value keeps the promise; an empty table gives away nothing."""
-        raise NotImplementedError
 
     def shown(self, found: Any) -> Any:
         """The measured value as it is shown."""
