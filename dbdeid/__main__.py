@@ -7,6 +7,7 @@ import signal
 import sys
 
 INTERRUPTED = 130
+OUT_OF_MEMORY = 2
 
 
 def main() -> None:
@@ -28,6 +29,9 @@ def main() -> None:
         if ended.code is None or isinstance(ended.code, int):
             _end(ended.code or 0)
         raise
+    except MemoryError:  # while telling of another error: there was none left for more words
+        os.write(2, b"error: not enough memory (MemoryError)\n  Hint: allow more (ulimit -v)\n")
+        _end(OUT_OF_MEMORY)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but to end
 

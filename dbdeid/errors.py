@@ -6,6 +6,7 @@ No message carries a cell of an identifier or sensitive column.
 from __future__ import annotations
 
 import errno
+import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -189,9 +190,21 @@ def _exhausted(error: BaseException) -> tuple[str, str] | None:
     for what, signs in _ENDS.items():
         if sign := next((sign for sign in signs if sign in text), None):
             return what, sign
-    if isinstance(error, MemoryError) or type(error).__name__ in _OF_MEMORY:
-        return "memory", type(error).__name__
+    kind = type(error).__name__
+    starved = isinstance(error, SystemError) and _starved()
+    if isinstance(error, MemoryError) or kind in _OF_MEMORY or starved:
+        return "memory", kind
     return None
+
+
+def _starved() -> bool:
+    """Whether this process is allowed hardly more memory than loading its libraries takes: their C
+    code then fails without saying of what."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return allowed != resource.RLIM_INFINITY and allowed < _LEAST
+
+
+_LEAST = 2**30  # bytes of addresses
 
 
 def failure_of(error: DbdeidError | OSError) -> Failure:

@@ -135,6 +135,20 @@ def test_what_there_is_not_enough_of(error: BaseException, told: str) -> None:
     assert exhausted(_raised(KeyError("x"))) is None
 
 
+def test_an_extension_that_fails_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = SystemError("error return without exception set")
+    for allowed, starved in ((150 * MB, True), (8192 * MB, False), (resource.RLIM_INFINITY, False)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, most=allowed: (most, most))
+        assert (exhausted(silent) is not None) == starved
+
+
+def test_without_memory_for_words_a_command_still_ends_as_one(place: Path) -> None:
+    fails = "import dbdeid.cli.app as a; a.main = lambda: bytearray(2**62)"
+    ended = call(place, "run", "spec.yml", limits=fails)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: not enough memory (MemoryError)")
+
+
 def test_memory_of_the_engine_behind_an_error_of_ours() -> None:
     with pytest.raises(DataError) as refused:  # noqa: PT012
         try:
