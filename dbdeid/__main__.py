@@ -31,7 +31,10 @@ def main() -> None:
         raise
     except MemoryError:  # while telling of another error: there was none left for more words
         os.write(2, b"error: not enough memory (MemoryError)\n  Hint: allow more (ulimit -v)\n")
-        _end(OUT_OF_MEMORY)
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(OUT_OF_MEMORY)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but to end
 

@@ -7,6 +7,7 @@ limits, and the parent, which reads nothing, tells how it ended.
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import shutil
@@ -30,6 +31,7 @@ _SECONDS, _SECONDS_PER_MB = 300, 30
 _SHARE, _LIBRARIES, _PER_THREAD = 0.9, 2 * GIB, 2**27
 # Spilled rows: many times what an honest file holds, packed as it may be; half of what is free.
 _SPILL, _SPILL_PER_BYTE = 4 * GIB, 50
+_LOADED = 2**28  # bytes of addresses that libraries take, at least
 _NO_THREAD_DATA = 127  # how the C library ends when it has no memory for a thread
 _PR_SET_PDEATHSIG = 1
 
@@ -131,7 +133,13 @@ def _end_with(parent: int) -> None:
 
 
 def _reserve() -> None:
-    """Let OpenBLAS have its memory, which it keeps; without any it would try again for ever."""
+    """Let OpenBLAS have its memory, which it keeps; without any it would try again for ever.
+
+    Raises:
+        OSError: there is less than it takes to load the libraries.
+    """
+    mmap.mmap(-1, _LOADED).close()
+
     import numpy as np
 
     square = np.ones((200, 200))

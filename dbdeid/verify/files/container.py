@@ -32,6 +32,7 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import sql, step
+from dbdeid.errors import exhausted
 from dbdeid.verify.base.classes import quoted
 from dbdeid.verify.base.declaration import Check
 from dbdeid.verify.base.file_kinds import unglobbed
@@ -228,9 +229,9 @@ def _read_by_arrow(path: Path) -> Iterator[str]:
             yield f"metadata on {quoted(noted_fields)}"
         if holders := _unused_values(path):
             yield f"values that do not occur in the dictionary of {quoted(holders)}"
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, OSError):  # OSError: of encodings that it does not know
+    except (pa.ArrowException, OSError) as error:  # OSError: of encodings that it does not know
+        if exhausted(error):
+            raise
         yield "a schema or columns that Arrow cannot read"
 
 

@@ -16,6 +16,8 @@ from decimal import Context
 from pathlib import Path
 from typing import Any
 
+from dbdeid.errors import exhausted
+
 CREATED_BY = re.compile(r"DuckDB version v\d+\.\d+\.\d+(-\w+)? \(build [0-9a-f]{6,40}\)")
 
 Struct = dict[int, Any]
@@ -74,9 +76,9 @@ def found_wrong(path: Path) -> list[str]:
 
     try:
         lies = sorted(set(_lies(path, footer)))
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, OSError):  # what was not read has no true statistics
+    except (pa.ArrowException, OSError) as error:  # what was not read has no true statistics
+        if exhausted(error):
+            raise
         return ["columns that Arrow cannot read, and statistics that cannot be recomputed"]
     names = ", ".join(map(repr, lies))
     return [f"statistics of {names} in the footer are not those of its values"] if lies else []

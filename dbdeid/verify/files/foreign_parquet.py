@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dbdeid.errors import exhausted
 from dbdeid.verify.files import footer, note_words
 from dbdeid.verify.files.footer import Compact, Struct
 
@@ -166,9 +167,9 @@ def _arrow(value: bytes, names: Collection[str], inside: Collection[str], rows: 
 
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(value, validate=True)))
-    except pa.ArrowMemoryError:
-        raise
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        if exhausted(error):
+            raise
         return "what cannot be read"
     if set(schema.names) - set(names):
         return "names of columns that are not there"
