@@ -41,6 +41,7 @@ from dbdeid.engine.expressions import (
     select,
     sum_of,
     try_cast,
+    union_all,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -135,7 +136,7 @@ def shape(table: Relation, declared: Declared) -> list[Check]:
 
 def definition(session: Session, tables: Sequence[Relation]) -> Check:
     """Whether the tables are defined by names and types of columns alone, and no NaN by more."""
-    found = [text for table in tables for text in _beyond_columns(session, table)]
+    found = list(_beyond_columns(session, tables))
     found += [text for table in tables for text in _hidden_bits(session, table)]
     if not session.compares_by_bytes():
         found.append("the connection compares text by a default collation")
@@ -160,13 +161,23 @@ def _hidden_bits(session: Session, table: Relation) -> Iterator[str]:
             )
 
 
-def _beyond_columns(session: Session, table: Relation) -> Iterator[str]:
-    place = {"database": table.catalog, "schema": table.schema, "name": table.name}
-    found = session.rows(step("verify/definition", values=place))
-    yield from (f"{table.name!r} has {kind} on {part!r}" for kind, part in found)
-    plain = all(c.family in PLAIN or c.type in LISTS for c in table.columns)
-    if plain and not found and not _plainly_created(session, table):
-        yield f"{table.name!r} has a column with a collation or a storage option"
+def _beyond_columns(session: Session, tables: Sequence[Relation]) -> Iterator[str]:
+    places = [
+        select(
+            aliased(literal(number), "number"),
+            aliased(literal(table.catalog), "database_name"),
+            aliased(literal(table.schema), "schema_name"),
+            aliased(literal(table.name), "table_name"),
+        )
+        for number, table in enumerate(tables)
+    ]
+    found = session.rows(step("verify/definition", {"rel": union_all(*places)}))
+    for number, table in enumerate(tables):
+        more = [(kind, part) for of, kind, part in found if of == number]
+        yield from (f"{table.name!r} has {kind} on {part!r}" for kind, part in more)
+        plain = all(c.family in PLAIN or c.type in LISTS for c in table.columns)
+        if plain and not more and not _plainly_created(session, table):
+            yield f"{table.name!r} has a column with a collation or a storage option"
 
 
 def _plainly_created(session: Session, table: Relation) -> bool:
