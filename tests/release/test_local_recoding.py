@@ -159,8 +159,8 @@ def test_a_column_without_any_value_stays_empty() -> None:
 # -- columns of every kind ------------------------------------------------------------------------
 
 
-def wide() -> RunResult:
-    """A release with dates, bounds and a column that stays as it is."""
+def wide() -> tuple[dict[str, Any], RunResult]:
+    """A release with dates, bounds and a column that stays as it is, and its spec."""
     owned()
     with duckdb.connect("owner.duckdb") as con:
         con.execute("ALTER TABLE people ADD COLUMN seen DATE")
@@ -175,11 +175,14 @@ def wide() -> RunResult:
         },
         "wage": {"role": "insensitive", "reason": "a test"},
     }
-    return dbdeid.run(spec(columns=columns, output={"bounds": True, "export": ["out.csv"]}))
+    output = {"bounds": True, "export": ["out.csv"]}
+    made = spec(columns=columns, output=output, evaluate={"metrics": ["loss"]})
+    return made, dbdeid.run(made)
 
 
 def test_numbers_and_dates_are_recoded_by_their_hierarchies_with_bounds() -> None:
-    assert zoo.fill(wide).verified
+    _, result = zoo.fill(wide)
+    assert result.verified
     bounds = rows(
         "SELECT age, age_lower, age_upper, seen, seen_lower, seen_upper FROM people_public"
     )
@@ -377,8 +380,7 @@ def test_a_second_run_draws_as_the_first_did() -> None:
 
 
 def test_it_is_told_wherever_it_matters_that_levels_differ() -> None:
-    made = spec(evaluate={"metrics": ["loss"]})
-    result = dbdeid.run(made)
+    made, result = zoo.fill(wide)
     assert result.to_dict()["recoding"] == "local"
     text = released(result)
     assert "generalized   class by class" in text
