@@ -328,6 +328,7 @@ def test_weights_of_quasi_identifiers_count_in_the_loss(con: Any) -> None:
     assert result.loss == pytest.approx(point["loss"], abs=1e-9)
 
 
+@pytest.mark.full
 def test_uniques_are_a_risk(con: Any) -> None:
     given = alone(con, method={"risk": "uniques", "choose": {"max_risk": 0.3}})
     found = dbdeid.run(given, con)
