@@ -399,14 +399,16 @@ FROM range(200) AS r(i)
 @pytest.mark.parametrize("values", ILLNESS.values(), ids=ILLNESS)
 def test_any_sensitive_column_can_be_drawn(values: str) -> None:
     people_with(illness=values)
-    made = spec(target="out.duckdb", output={"export": ["out.csv"]})
+    away = {"target": "out.duckdb", "output": {"export": ["out.csv"]}} if tiers.full else {}
+    made = spec(**away)
     assert dbdeid.run(made).verified
     assert verify_release(made).verified
-    with attached("out.duckdb") as con, duckdb.connect("owner.duckdb") as owner:
-        keeps_its_word(con)
+    with duckdb.connect("owner.duckdb", read_only=True) as owner:
         known = set(of(owner, "SELECT DISTINCT illness FROM people"))
-        assert set(of(con, "SELECT DISTINCT illness FROM people_public")) == known
         texts = set(of(owner, "SELECT DISTINCT illness::VARCHAR FROM people"))
+    with attached("out.duckdb" if away else "owner.duckdb") as con:
+        keeps_its_word(con)
+        assert set(of(con, "SELECT DISTINCT illness FROM people_public")) == known
         assert set(of(con, "SELECT sensitive_value FROM people_public_catalog")) <= texts
 
 
