@@ -143,6 +143,7 @@ def test_types_of_one_kind_are_alike(con: Any) -> None:
     assert dbdeid.run(spec(), con).transformation == expected.transformation
 
 
+@pytest.mark.full
 def test_a_collation_makes_nobody_alike(con: Any) -> None:
     given = spec(K_MAP, PRESENCE)
     expected = dbdeid.run(given, con).transformation, found(con, given)
