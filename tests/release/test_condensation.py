@@ -157,7 +157,11 @@ def test_clusters_are_private_and_hold_source_and_release() -> None:
     assert sum(sizes["source"]) == N
     told = [name for name in Path().iterdir() if name.suffix in (".csv", ".parquet")]
     assert sorted(path.name for path in told) == ["out.csv", "out.parquet"]
-    # the next run replaces them
+
+
+@pytest.mark.full
+def test_the_next_run_replaces_the_clusters() -> None:
+    dbdeid.run(spec(more=AWAY))
     dbdeid.run(spec(more={**AWAY, "privacy": [{"model": "cluster_size", "k": 120}]}))
     kept = rows_of("out.private.duckdb", "SELECT DISTINCT cluster FROM deid.clusters")
     assert len(kept) == 2

@@ -139,6 +139,11 @@ def test_the_dictionary_of_one_release_is_not_another_release() -> None:
     dbdeid.run(spec(release="x"))
     refused(spec(release="x_dictionary"), "not written by dbdeid for this release")
     refused(spec(release="X_Dictionary"), "not written by dbdeid for this release")
+
+
+@pytest.mark.full
+def test_a_name_that_a_view_leaves_free_is_another_releases() -> None:
+    dbdeid.run(spec(release="x"))
     dbdeid.run(spec(release="x", output={"as": "view"}))  # which has no dictionary
     dbdeid.run(spec(release="x_dictionary"))
     refused(spec(release="x"), "not written by dbdeid for this release")
