@@ -141,9 +141,9 @@ def test_numbers_that_are_not_serial_tell_who_it_is_alone(tmp_path: Path) -> Non
     assert released(tmp_path, "first", "patients") == []
     (found,) = released(tmp_path, "second", "staff")
     assert found["records"] == 100
-    # strangers have other numbers, or all but a few
-    change(tmp_path, "UPDATE staff SET number = number + 1 WHERE number > 30000")
-    assert released(tmp_path, "third", "staff")[-1]["release"] != "first"
+    if tiers.full:  # strangers have other numbers, or all but a few
+        change(tmp_path, "UPDATE staff SET number = number + 1 WHERE number > 30000")
+        assert released(tmp_path, "third", "staff")[-1]["release"] != "first"
 
 
 def test_tables_without_identifiers_are_known_by_most_of_their_rows(tmp_path: Path) -> None:
