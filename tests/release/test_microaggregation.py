@@ -234,17 +234,20 @@ def test_queries_are_answered_from_the_means(place: Path) -> None:
     assert 0 <= asked["relative_error"] < 1
 
 
-def test_reports_tell_of_the_groups() -> None:
-    dbdeid.run(spec("tfrp", evaluate={}))
+@pytest.mark.sampled(2)
+@every_algorithm
+def test_reports_tell_of_the_groups(algorithm: str) -> None:
+    zoo.run(spec(algorithm))
     with duckdb.connect("owner.duckdb", read_only=True) as con:
         kept = con.execute("SELECT record FROM deid.releases").fetchall()[0][0]
     record = json.loads(kept)
     page = render(from_json(record))
     assert "the means of groups" in page
-    assert f"{record['masked']['groups']} by tfrp" in page
+    assert f"{record['masked']['groups']} by {algorithm}" in page
     assert record["masked"]["smallest"] >= K
     public = render(from_json(record), audience="public")
-    assert "by tfrp, whose means" not in public
+    assert f"by {algorithm}, whose means" not in public
+    assert "SSE / SST" in page
     assert "SSE / SST" not in public  # it tells how far the originals lie from the means
 
 
