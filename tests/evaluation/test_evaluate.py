@@ -45,7 +45,7 @@ def test_a_query_may_call_a_file_by_its_stem_and_is_told_every_name(tmp_path: Pa
         "columns": {"sex": {"role": "quasi_identifier", "hierarchy": "suppress"}},
         "privacy": [{"model": "k_anonymity", "k": 2}],
         "method": "full_domain",
-        "evaluate": {"queries": "*.sql"},
+        "evaluate": {"metrics": [], "queries": "*.sql"},
     }
     (work / "r.yml").write_text(json.dumps(spec))
     run(work / "r.yml")
@@ -72,7 +72,7 @@ def written(folder: Path, queries: str) -> Path:
         },
         "privacy": [{"model": "k_anonymity", "k": 3}],
         "method": {"name": "full_domain", "suppression_limit": 0.1},
-        "evaluate": {"queries": queries},
+        "evaluate": {"metrics": [], "queries": queries},
     }
     (folder / "r.yml").write_text(json.dumps(spec))
     return folder / "r.yml"

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+import zoo
 from alike import COLUMNS, METHODS, NAMES, PEOPLE, ROWS, at, table
 from scipy.stats import wasserstein_distance
 
@@ -20,6 +21,7 @@ from dbdeid.cli.text.release.verdict import evaluated
 from dbdeid.commands.report import write_report
 from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.errors import SpecError
+from dbdeid.release.result import RunResult
 from dbdeid.spec.metric_spec import OF_EVERY, ON_REQUEST
 
 Con = duckdb.DuckDBPyConnection
@@ -156,10 +158,21 @@ def test_values_that_stand_for_themselves_are_compared_as_they_are(con: Con, met
         assert found[f"distribution.{name}"] == pytest.approx(expected), name
 
 
-def test_removed_records_are_missing(con: Con) -> None:
-    result = dbdeid.run(METHODS["full_domain"] | UNCHANGED, con)
+OWNED = METHODS["full_domain"] | {"database": "owner.duckdb"}
+
+
+def measured() -> RunResult:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute(PEOPLE)
+    return dbdeid.run(OWNED)
+
+
+def test_removed_records_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = zoo.fill(measured)
     assert result.suppressed_rows > 0
-    source, released = table(con, "people"), table(con, "alike")
+    with duckdb.connect("owner.duckdb", read_only=True) as con:
+        source, released = table(con, "people"), table(con, "alike")
     share = [sum(row["smoker"] for row in side) / len(side) for side in (source, released)]
     assert result.metrics["distribution.smoker"] == pytest.approx(abs(share[0] - share[1]))
 
@@ -206,10 +219,8 @@ def test_the_owner_sees_them_and_the_public_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("owner.duckdb") as con:
-        con.execute(PEOPLE)
-    Path("spec.json").write_text(json.dumps(METHODS["full_domain"] | {"database": "owner.duckdb"}))
-    metrics = dbdeid.run("spec.json").metrics
+    metrics = zoo.fill(measured).metrics
+    Path("spec.json").write_text(json.dumps(OWNED))
     page = write_report(Path("spec.json"), "internal").read_text(encoding="utf-8")
     shown = write_report(Path("spec.json"), "public").read_text(encoding="utf-8")
     for title in ("Distributions", "Associations", "Propensity", "Classification"):

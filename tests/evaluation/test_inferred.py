@@ -82,6 +82,7 @@ def test_a_run_says_what_its_release_teaches_where_that_was_asked() -> None:
     assert told not in " ".join(sentences(public(found.record), "public").not_promised)
 
 
+@pytest.mark.full
 def test_it_is_measured_only_where_it_is_asked_for() -> None:
     with duckdb.connect() as con:
         metrics = visits(con, "local_recoding", evaluate={}).metrics

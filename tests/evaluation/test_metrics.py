@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+import tiers
 from specs import small
 
 import dbdeid
@@ -115,8 +116,9 @@ def test_what_applies_is_measured(con: Any) -> None:
     }
     of_each = {metric.name for metric in CATALOG if metric.sensitive == "each"}
     assert {name for name in named if name not in result.metrics} == of_each == {*OF_ILLNESS}
-    again = dbdeid.run(spec("loss"), con)
-    assert dict(again.metrics) == dict(result.metrics)  # to the last digit
+    if tiers.full:
+        again = dbdeid.run(spec("loss"), con)
+        assert dict(again.metrics) == dict(result.metrics)  # to the last digit
     no_illness = spec("loss")
     no_illness["columns"] = {**COLUMNS, "value": "drop"}
     metrics = dbdeid.run(no_illness, con).metrics
@@ -129,7 +131,8 @@ def test_only_what_is_asked_for_is_kept(con: Any) -> None:
     asked = ["class_entropy_change", "ambiguity"]
     result = dbdeid.run(spec("kl_divergence", evaluate={"metrics": asked}), con)
     assert [*result.metrics] == ["ambiguity", "class_entropy_change.value"]
-    assert dict(dbdeid.run(spec("loss", evaluate={"metrics": []}), con).metrics) == {}
+    if tiers.full:
+        assert dict(dbdeid.run(spec("loss", evaluate={"metrics": []}), con).metrics) == {}
 
 
 def test_each_sensitive_column_has_its_own(con: Any) -> None:

@@ -24,6 +24,10 @@ COX = {"kind": "cox", "duration": "months", "event": "died", "covariates": ["age
 
 @pytest.fixture
 def patients() -> duckdb.DuckDBPyConnection:
+    return made()
+
+
+def made() -> duckdb.DuckDBPyConnection:
     """200 patients; whoever is older and of a later stage lives shorter, by a rule."""
     con = duckdb.connect()
     con.execute(
@@ -67,6 +71,24 @@ def spec_of(*models: Any, **given: Any) -> Spec:
         "evaluate": {"metrics": ["loss"], "models": list(models)},
         **given,
     }
+
+
+LINEAR = {"kind": "linear", "response": "months"}
+ENTERED = [
+    {**LINEAR, "covariates": ["age", "stage", "smoker"]},
+    {
+        **LINEAR,
+        "covariates": ["age > 25", "ln(age)", "CASE WHEN age < 33 THEN 'young' ELSE stage END"],
+    },
+    {**LINEAR, "covariates": ["score"], "where": "age >= 25"},
+]
+
+
+@pytest.fixture(scope="module")
+def entered() -> tuple[duckdb.DuckDBPyConnection, list[dict[str, Any]]]:
+    """Patients, and what is found of each of these models in one release of them."""
+    con = made()
+    return con, [dict(model) for model in run(spec_of(*ENTERED), con).models]
 
 
 def the(document: Any) -> dict[str, Any]:
@@ -192,12 +214,11 @@ def test_an_original_without_a_fit_ends_before_anything_is_written(
 # -- what enters --------------------------------------------------------------------------------
 
 
-def test_generalized_columns_enter_by_their_expected_values(patients: Any) -> None:
+def test_generalized_columns_enter_by_their_expected_values(entered: Any) -> None:
     """Against a design made by hand: the middle of [20, 30) is 24.5, `spread` is half far."""
     import statsmodels.api as sm
 
-    model = {"kind": "linear", "response": "months", "covariates": ["age", "stage", "smoker"]}
-    found = the(run(spec_of(model), patients))
+    patients, (found, *_) = entered
     assert {t["text"]: (t["entered"], t["reference"]) for t in found["terms"]} == {
         "months": ("value", None),
         "age": ("expected", None),
@@ -224,13 +245,11 @@ def test_generalized_columns_enter_by_their_expected_values(patients: Any) -> No
     assert found["reason"] is None
 
 
-def test_expressions_are_averaged_over_what_a_label_stands_for(patients: Any) -> None:
+def test_expressions_are_averaged_over_what_a_label_stands_for(entered: Any) -> None:
     """Of [20, 30) four values are above 25; log is the mean of ten logarithms."""
     import statsmodels.api as sm
 
-    covariates = ["age > 25", "ln(age)", "CASE WHEN age < 33 THEN 'young' ELSE stage END"]
-    model = {"kind": "linear", "response": "months", "covariates": covariates}
-    found = the(run(spec_of(model), patients))
+    patients, (_, found, _) = entered
     ages = [int(age) // 10 * 10 for (age,) in patients.sql("SELECT age FROM patients").fetchall()]
     stages = [stage for (stage,) in patients.sql("SELECT stage FROM patients").fetchall()]
     label = [["early"] if stage == "early" else ["late", "far"] for stage in stages]
@@ -257,11 +276,10 @@ def test_expressions_are_averaged_over_what_a_label_stands_for(patients: Any) ->
     assert released == pytest.approx(own.params, rel=1e-6)
 
 
-def test_a_condition_that_holds_for_half_of_a_label_weighs_half(patients: Any) -> None:
+def test_a_condition_that_holds_for_half_of_a_label_weighs_half(entered: Any) -> None:
     import statsmodels.api as sm
 
-    model = {"kind": "linear", "response": "months", "covariates": ["score"], "where": "age >= 25"}
-    found = the(run(spec_of(model), patients))
+    patients, (*_, found) = entered
     rows = patients.sql(
         "SELECT score, months, CASE age // 10 WHEN 2 THEN .5 ELSE 1 END FROM patients"
     ).fetchall()

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zoo
 
 from dbdeid.bind.read import read
 from dbdeid.cli.text.release.verdict import released
@@ -23,8 +24,12 @@ LEAF = {"role": QI, "hierarchy": "suppress", "reason": "made up"}
 
 @pytest.fixture(autouse=True)
 def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of 40 people, no two alike."""
     monkeypatch.chdir(tmp_path)
+    zoo.fill(owned)
+
+
+def owned() -> None:
+    """A table of 40 people, no two alike."""
     with duckdb.connect("owner.duckdb") as con:
         con.execute(
             "CREATE TABLE people AS SELECT i AS age, 'z' || i AS zip, 's' || (i % 2) AS sex, "
@@ -58,11 +63,12 @@ def queries(*texts: str) -> dict[str, Any]:
 
 
 def test_a_release_of_nothing_says_so_before_all_else() -> None:
-    done = run(spec(target="people_public.duckdb"))
-    rows = duckdb.connect("people_public.duckdb").execute(
-        "SELECT count(*) FILTER (age <> '*' OR zip <> '*' OR sex <> '*') FROM people_public"
-    )
-    assert rows.fetchall() == [(0,)]
+    done = zoo.run(spec())
+    with duckdb.connect("owner.duckdb", read_only=True) as con:
+        rows = con.execute(
+            "SELECT count(*) FILTER (age <> '*' OR zip <> '*' OR sex <> '*') FROM people_public"
+        )
+        assert rows.fetchall() == [(0,)]
     assert done.verified
     (told,) = done.useless
     assert told.startswith("every quasi-identifier is `*` in every record, the same for all: ")
@@ -181,8 +187,8 @@ def test_a_spec_may_expect_use() -> None:
 
 
 def test_the_page_says_it_at_its_top() -> None:
+    done = zoo.run(spec())
     Path("spec.json").write_text(json.dumps(spec()))
-    done = run("spec.json")
     page = write_report(Path("spec.json"), "internal", Path("page.html")).read_text()
     top, _, rest = page.partition('<p class="lead">')
     (told,) = done.useless

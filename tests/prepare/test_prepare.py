@@ -112,6 +112,7 @@ def test_real_inputs(shared: Path, name: str) -> None:
         assert total == (rows,)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_million_records_in_less_than_a_gigabyte(shared: Path) -> None:
     given, rows = real(shared, "ihis_like")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import duckdb
 import pytest
+import tiers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import examples
 
 import dbdeid
 from dbdeid.data.spelling import meaning
@@ -45,7 +45,7 @@ def test_other_values_stay_apart_and_blanks_say_nothing() -> None:
 
 
 @given(st.text(max_size=8) | st.text("aA \u0430\u0410\u03bd\u00df\u0130\u200b\u2011-'\u2019"))
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=tiers.examples(300), deadline=None)
 def test_methods_and_verifier_read_every_text_alike(text: str) -> None:
     read = meaning(text)
     assert Speller()(text) == read
@@ -120,7 +120,7 @@ def known(con: duckdb.DuckDBPyConnection) -> list[set[str]]:
     return list(found.values())
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_a_class_needs_values_that_say_different_things(con: Any, method: dict[str, Any]) -> None:
     # of every twelve years the first three records are HIV, "HIV " and NULL
@@ -176,7 +176,9 @@ def test_no_model_is_met_by_spellings(con: Any, model: dict[str, Any]) -> None:
     accepting["columns"]["illness"]["accept"] = "homogeneity"
     dbdeid.run(accepting, con)
     classes = defaultdict(list)
-    for age, illness in con.execute("SELECT age, illness FROM r").fetchall():
+    cells = con.execute("SELECT age, illness FROM r").fetchall()
+    assert Counter(cell for _, cell in cells) == Counter(cell for _, cell in rows)  # as they were
+    for age, illness in cells:
         classes[age].append(illness.replace("\u00ad", "").strip().lower() == "hiv")
     for held in classes.values():
         assert 0 < sum(held) < len(held)
@@ -214,7 +216,8 @@ def test_one_who_has_no_value_hides_nobody(con: Any) -> None:
     load(con, [(age, value) for age in (1, 41) for value in ("HIV", None, "flu", "HIV")])
     with pytest.raises(dbdeid.Unsatisfiable, match=r"reaches alpha = 0\.6667"):
         dbdeid.run(spec(half), con)
-    dbdeid.run(spec(half, values="as_written"), con)
+    if tiers.full:
+        dbdeid.run(spec(half, values="as_written"), con)
 
 
 @pytest.mark.sampled(2)

@@ -171,14 +171,18 @@ def lost(found: dict[Row, list[int]], source: dict[int, Row]) -> float:
 def test_the_order_of_the_source_changes_nothing(algorithm: str, place: Path) -> None:
     # equal quasi-identifiers many times over: which of them are in which group is drawn
     rows = [(20 + i % 3, 1, None, None, "f", True, i) for i in range(50)]
-    files = []
+    files: list[Any] = []
     orders = (rows, random.Random(2).sample(rows, len(rows)), rows[::-1])
     for order in orders[: 3 if tiers.full else 2]:
         stored(place / "owner.duckdb", order)
-        more = spec(algorithm, output={"export": ["out.csv"]})
+        more = spec(algorithm, output={"export": ["out.csv"]} if tiers.full else {})
         dbdeid.run(more)
-        files.append((place / "out.csv").read_bytes())
-    assert len(set(files)) == 1
+        if tiers.full:
+            files.append((place / "out.csv").read_bytes())
+        else:  # the rows that a file would be written from, in their order
+            with duckdb.connect("owner.duckdb", read_only=True) as con:
+                files.append(con.execute("FROM means").fetchall())
+    assert all(found == files[0] for found in files)
 
 
 def test_equal_records_keep_their_values() -> None:
@@ -194,7 +198,7 @@ def test_equal_records_keep_their_values() -> None:
 
 
 def test_the_source_may_be_verified_against_later(place: Path) -> None:
-    more = spec(output={"export": ["out.csv", "out.parquet"]})
+    more = spec(output={"export": ["out.csv", *(["out.parquet"] if tiers.full else [])]})
     dbdeid.run(more)
     assert verify_release(more).verified
     assert evaluate_release(more)["metrics"]["average_class_size"] >= K
@@ -230,17 +234,20 @@ def test_queries_are_answered_from_the_means(place: Path) -> None:
     assert 0 <= asked["relative_error"] < 1
 
 
-def test_reports_tell_of_the_groups() -> None:
-    dbdeid.run(spec("tfrp", evaluate={}))
+@pytest.mark.sampled(2)
+@every_algorithm
+def test_reports_tell_of_the_groups(algorithm: str) -> None:
+    zoo.run(spec(algorithm))
     with duckdb.connect("owner.duckdb", read_only=True) as con:
         kept = con.execute("SELECT record FROM deid.releases").fetchall()[0][0]
     record = json.loads(kept)
     page = render(from_json(record))
     assert "the means of groups" in page
-    assert f"{record['masked']['groups']} by tfrp" in page
+    assert f"{record['masked']['groups']} by {algorithm}" in page
     assert record["masked"]["smallest"] >= K
     public = render(from_json(record), audience="public")
-    assert "by tfrp, whose means" not in public
+    assert f"by {algorithm}, whose means" not in public
+    assert "SSE / SST" in page
     assert "SSE / SST" not in public  # it tells how far the originals lie from the means
 
 

@@ -100,7 +100,7 @@ def test_the_command_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with duckdb.connect("hospital.duckdb") as con:
         fill(con, crowd(40, 8))
     path = tmp_path / "patients.yml"
-    path.write_text(json.dumps(searching(database="hospital.duckdb", target="out.duckdb")))
+    path.write_text(json.dumps(searching(database="hospital.duckdb")))
     assert CliRunner().invoke(app, ["run", str(path), "--reuse"]).exit_code == 2
     assert CliRunner().invoke(app, ["run", str(path)]).exit_code == 0
     assert CliRunner().invoke(app, ["run", str(path), "--reuse"]).exit_code == 0
@@ -114,7 +114,7 @@ def test_the_last_run_is_the_last_one_booked_whatever_the_clock_said(
         def now(cls, tz: Any = None) -> datetime:
             return datetime(2099, 1, 1, tzinfo=tz)
 
-    place = {"database": str(tmp_path / "hospital.duckdb"), "target": str(tmp_path / "out.duckdb")}
+    place = {"database": str(tmp_path / "hospital.duckdb")}
     with duckdb.connect(place["database"]) as con:
         fill(con, crowd(40, 8))
     with monkeypatch.context() as patched:
@@ -122,6 +122,6 @@ def test_the_last_run_is_the_last_one_booked_whatever_the_clock_said(
         dbdeid.run(searching(k=4, **place))
     dbdeid.run(searching(k=5, **place))
     assert verify(searching(k=5, **place)).verified
-    latest, first = (one.entry.created for one in dbdeid.releases(place["target"]))
+    latest, first = (one.entry.created for one in dbdeid.releases(place["database"]))
     assert first.year == 2099
     assert latest.year < 2099

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import dbdeid
 from dbdeid.commands.plan import plan
 from dbdeid.errors import DataError, HierarchyError, SpecError
+from dbdeid.release.result import RunResult
 from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 
 PEOPLE = """
@@ -45,8 +47,19 @@ def spec(levels: dict[str, int], **columns: Any) -> dict[str, Any]:
     }
 
 
-def test_a_release_with_all_of_the_shelf(con: duckdb.DuckDBPyConnection) -> None:
-    result = dbdeid.run(spec({"zip": 1, "age": 1, "seen": 3, "diagnosis": 3, "country": 2}), con)
+@pytest.fixture(scope="module")
+def made() -> Iterator[tuple[duckdb.DuckDBPyConnection, RunResult]]:
+    """A release with all of the shelf, which nobody changes."""
+    with duckdb.connect() as con:
+        con.execute(PEOPLE)
+        levels = {"zip": 1, "age": 1, "seen": 3, "diagnosis": 3, "country": 2}
+        yield con, dbdeid.run(spec(levels), con)
+
+
+def test_a_release_with_all_of_the_shelf(
+    made: tuple[duckdb.DuckDBPyConnection, RunResult],
+) -> None:
+    con, result = made
     assert result.verified
     assert set(con.execute("FROM public").fetchall()) == {
         ("021**", "[34, 35)", "2020", "240-279 Endocrine, nutritional and metabolic diseases, "
@@ -79,8 +92,10 @@ def test_the_height_does_not_depend_on_the_values(con: duckdb.DuckDBPyConnection
     assert levels() == expected
 
 
-def test_nothing_of_the_data_is_listed(con: duckdb.DuckDBPyConnection) -> None:
-    dbdeid.run(spec({"zip": 2, "age": 2, "seen": 1, "diagnosis": 2, "country": 1}), con)
+def test_nothing_of_the_data_is_listed(
+    made: tuple[duckdb.DuckDBPyConnection, RunResult],
+) -> None:
+    con, _ = made
     leaves = con.execute("SELECT count(leaves) FROM public_dictionary").fetchone()
     assert leaves == (0,)
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+import tiers
+import zoo
 from patients import EVERYTHING, fill, spec
 
 import dbdeid
 from dbdeid.errors import Unsatisfiable
+from dbdeid.release.result import RunResult
 
 COUNTERFEIT = {"name": "counterfeit", "h": 0.6, "max_counterfeits": 0.5}
 Row = tuple[str, str, str]  # age, zip, illness
@@ -19,8 +24,30 @@ Row = tuple[str, str, str]  # age, zip, illness
 
 @pytest.fixture
 def con() -> duckdb.DuckDBPyConnection:
-    draw = random.Random(0)
     con = duckdb.connect()
+    filled(con)
+    return con
+
+
+@pytest.fixture
+def released_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, RunResult]]:
+    """A database of which there is a release with k = 3, and that."""
+    monkeypatch.chdir(tmp_path)
+    first = zoo.fill(once)
+    with duckdb.connect("hospital.duckdb") as con:
+        yield con, first
+
+
+def once() -> RunResult:
+    with duckdb.connect("hospital.duckdb") as con:
+        filled(con)
+        return dbdeid.run(counterfeit(3), con)
+
+
+def filled(con: duckdb.DuckDBPyConnection) -> None:
+    draw = random.Random(0)
     fill(
         con,
         [
@@ -28,7 +55,6 @@ def con() -> duckdb.DuckDBPyConnection:
             for i in range(300)
         ],
     )
-    return con
 
 
 def counterfeit(k: int, **more: Any) -> dict[str, Any]:
@@ -51,14 +77,16 @@ def fits(one: Row, other: Row) -> bool:
 
 
 def test_counterfeits_of_another_k_are_told_by_who_has_both_and_refused(
-    con: duckdb.DuckDBPyConnection,
+    released_once: tuple[duckdb.DuckDBPyConnection, RunResult],
 ) -> None:
-    first = dbdeid.run(counterfeit(3), con)
+    con, first = released_once
     assert first.counterfeit_rows == 0
     before = rows(con, "patients_public")
     second = counterfeit(4, release="patients_second")
-    with pytest.raises(Unsatisfiable, match="counterfeit records can be told from real ones"):
+    told = "31 of 31 counterfeit records are new in it"
+    with pytest.raises(Unsatisfiable, match="counterfeit records can be told from") as refused:
         dbdeid.run({**second, "rerelease": "strict"}, con)
+    assert told in str(refused.value)
     result = dbdeid.run(second, con)
     assert result.transformation != first.transformation
     (found,) = result.rerelease
@@ -69,10 +97,10 @@ def test_counterfeits_of_another_k_are_told_by_who_has_both_and_refused(
     assert 5 <= len(lone) < result.counterfeit_rows == 31
     # by their number all of them: the first release has none
     assert (found["exposed"], found["counterfeits"], found["exposed_before"]) == (31, 31, 0)
-    told = "31 of 31 counterfeit records are new in it"
     assert any(told in w for w in result.warnings)
-    with pytest.raises(Unsatisfiable, match=told):
-        dbdeid.run({**second, "rerelease": "strict"}, con)
+    if tiers.full:
+        with pytest.raises(Unsatisfiable, match=told):
+            dbdeid.run({**second, "rerelease": "strict"}, con)
 
 
 LEVELS = [((0, 2), (2, 0)), ((1, 1), (0, 2)), ((1, 1), (1, 1))]
@@ -116,8 +144,10 @@ def test_what_two_releases_expose_is_what_is_counted_row_by_row(
     assert found["exposed"] + found["exposed_before"] > 0
 
 
-def test_of_another_source_nothing_is_counted(con: duckdb.DuckDBPyConnection) -> None:
-    dbdeid.run(counterfeit(3), con)
+def test_of_another_source_nothing_is_counted(
+    released_once: tuple[duckdb.DuckDBPyConnection, RunResult],
+) -> None:
+    con, _ = released_once
     con.execute("DELETE FROM patients WHERE number = 7")
     (found,) = dbdeid.run(counterfeit(4, release="patients_second"), con).rerelease
     assert found["redrawn"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 from patients import EVERYTHING, Patient, fill, spec
 
 import dbdeid
@@ -93,8 +94,9 @@ def test_a_file_of_the_table_is_compared_with_it(folder: Path, ending: str) -> N
     change(folder, f"COPY patients TO '{folder}/other.{ending}'")
     (found,) = released(folder, "second", str(folder / f"other.{ending}"))
     assert (found["source"], found["records"]) == ("patients", found["shared"])
-    query = {"sql": f"SELECT * FROM '{folder}/other.{ending}' WHERE age < 7", "name": "rows"}
-    assert len(released(folder, "third", query)) == 2
+    if tiers.full:
+        query = {"sql": f"SELECT * FROM '{folder}/other.{ending}' WHERE age < 7", "name": "rows"}
+        assert len(released(folder, "third", query)) == 2
 
 
 def test_columns_of_other_names_hold_the_same_records(folder: Path) -> None:
@@ -139,9 +141,9 @@ def test_numbers_that_are_not_serial_tell_who_it_is_alone(tmp_path: Path) -> Non
     assert released(tmp_path, "first", "patients") == []
     (found,) = released(tmp_path, "second", "staff")
     assert found["records"] == 100
-    # strangers have other numbers, or all but a few
-    change(tmp_path, "UPDATE staff SET number = number + 1 WHERE number > 30000")
-    assert released(tmp_path, "third", "staff")[-1]["release"] != "first"
+    if tiers.full:  # strangers have other numbers, or all but a few
+        change(tmp_path, "UPDATE staff SET number = number + 1 WHERE number > 30000")
+        assert released(tmp_path, "third", "staff")[-1]["release"] != "first"
 
 
 def test_tables_without_identifiers_are_known_by_most_of_their_rows(tmp_path: Path) -> None:
@@ -203,10 +205,9 @@ def test_a_copy_that_lacks_an_identifier_is_recognised(tmp_path: Path, how: str)
     assert "identifiers that this one has not" in found["reason"]
     with pytest.raises(dbdeid.Unsatisfiable):
         released(tmp_path, "third", "other", rerelease="strict", **asked)
-    # and the other way round: what was released first may have fewer
-    assert (
-        released(tmp_path, "fourth", "patients", columns=columns | CARD)[0]["release"] == "second"
-    )
+    if tiers.full:  # and the other way round: what was released first may have fewer
+        other_way = released(tmp_path, "fourth", "patients", columns=columns | CARD)
+        assert other_way[0]["release"] == "second"
 
 
 @pytest.mark.full
