@@ -30,7 +30,7 @@ def test_a_published_file_is_verified(tmp_path: Path, ending: str) -> None:
     ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("ending", KINDS)
 @pytest.mark.parametrize("name", ["deid", "r[1]*", "it's", "main", "memory", "ward"])
 def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
@@ -57,22 +57,15 @@ def test_an_empty_release(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("ending", KINDS)
 def test_mutants_of_the_table_are_caught_in_files_too(tmp_path: Path, ending: str) -> None:
-    release = handmade().replace("SELECT * FROM ward WHERE rowid <> 0")
-    found = release.promise(suppression_limit=0.5).publish(tmp_path / f"ward{ending}")
-    assert failed(found) == {"k_anonymity"}
-
-
-@pytest.mark.parametrize("ending", [".parquet", ".csv"])
-def test_unsorted_rows_of_a_file(tmp_path: Path, ending: str) -> None:
-    release = handmade().sql("CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY dx")
-    assert failed(release.publish(tmp_path / f"ward{ending}")) == {"order"}
-
-
-@pytest.mark.parametrize("ending", KINDS)
-def test_an_identifier_in_a_file(tmp_path: Path, ending: str) -> None:
-    release = handmade().replace("""SELECT *, 'patient ' || rowid AS "NAME" FROM ward""")
+    """A record less than k, an identifier, and in text and Parquet rows that are not sorted."""
+    release = handmade().promise(suppression_limit=0.5)
+    release.replace("""SELECT *, 'patient ' || rowid AS "NAME" FROM ward WHERE rowid <> 0""")
+    told = {"k_anonymity", "columns"}
+    if ending != ".duckdb":
+        release.sql("CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY dx")
+        told |= {"order"}
     found = release.publish(tmp_path / f"ward{ending}")
-    assert failed(found) == {"columns"}
+    assert failed(found) == told
     assert detail(found, "columns") == "columns withheld 'NAME'"
 
 
@@ -137,7 +130,7 @@ def test_a_comment_in_a_file(tmp_path: Path, statement: str, place: str) -> None
     assert detail(found, "comments") == f"comment on {place}"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("statement", "place", "named"),
     [
@@ -423,7 +416,7 @@ def test_cells_of_a_bare_text_file_are_in_order_as_numbers_or_as_text(
 
 
 def test_the_order_of_a_wide_file_takes_no_long_statement(tmp_path: Path) -> None:
-    path, wide = tmp_path / "wide.csv", 2000
+    path, wide = tmp_path / "wide.csv", 1100  # expressions may be a thousand deep
     lines = [",".join(f"c{i}" for i in range(wide))]
     lines += [
         ",".join("xy"[i % 2] + str(n // 9) for i in range(wide - 1)) + f",{n % 9}"

@@ -25,6 +25,7 @@ def test_the_release_itself_is_verified() -> None:
     }
 
 
+@pytest.mark.full
 def test_suppression_dropped() -> None:
     release = handmade().replace("SELECT * FROM ward WHERE rowid NOT IN (0)")
     found = release.promise(suppression_limit=0.5).verify()
@@ -75,6 +76,7 @@ def test_a_level_swapped_in_column_and_dictionary() -> None:
     assert failed(release.verify(source=False)) == {"transformation"}
 
 
+@pytest.mark.full
 def test_a_level_swapped_in_one_row() -> None:
     release = handmade()
     release.replace("SELECT * REPLACE (CASE rowid WHEN 0 THEN '*' ELSE zip END AS zip) FROM ward")
@@ -82,6 +84,7 @@ def test_a_level_swapped_in_one_row() -> None:
     assert failed(found) == {"k_anonymity", "transformation", "dictionary", "truthfulness"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["name", "NAME", "Name"])
 def test_an_identifier_left_in(name: str) -> None:
     release = handmade().replace(f"""SELECT *, 'patient ' || rowid AS "{name}" FROM ward""")
@@ -135,6 +138,7 @@ def test_a_wrong_type() -> None:
     assert detail(found, "types") == "'age_lower' is BIGINT, declared INTEGER"
 
 
+@pytest.mark.full
 def test_unsorted_rows() -> None:
     release = handmade()
     release.sql("CREATE OR REPLACE TABLE ward AS FROM ward ORDER BY dx, zip DESC")
@@ -157,7 +161,7 @@ def test_an_unsorted_dictionary() -> None:
     assert "'ward_dictionary'" in detail(found, "order")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("statement", "place"),
     [
@@ -360,6 +364,7 @@ def test_a_changed_sensitive_value() -> None:
     assert failed(release.verify()) == {"truthfulness"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("column", ["age_lower", "age_upper"])
 def test_a_bounds_cell_off_by_one(column: str) -> None:
     release = handmade().replace(
