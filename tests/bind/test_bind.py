@@ -86,6 +86,7 @@ def test_what_is_no_table(con, source: str) -> None:
         assert "did you mean 't'?" in refused.value.hint
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "query",
     [
