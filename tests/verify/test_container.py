@@ -72,7 +72,7 @@ def test_mutants_of_the_table_are_caught_in_files_too(tmp_path: Path, ending: st
 # -- .duckdb ----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
@@ -153,6 +153,7 @@ def test_comments_on_foreign_objects_are_named_too(
     assert detail(found, "comments") == f"comment on {named}"
 
 
+@pytest.mark.full
 def test_an_index_in_a_file(tmp_path: Path) -> None:
     found = handmade().publish(tmp_path / "ward.duckdb", "CREATE INDEX by_dx ON ward (dx)")
     assert failed(found) == {"definition"}
@@ -312,7 +313,7 @@ def test_categories_of_pandas_in_a_bare_parquet_file(tmp_path: Path) -> None:
 # -- .csv -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("old", "new", "check"),
     [

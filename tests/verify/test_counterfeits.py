@@ -57,6 +57,7 @@ def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> N
 # -- P1, P2, class ids -------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_counterfeit_taken_out_again() -> None:
     release = counterfeited().ranked(
         "SELECT * EXCLUDE (class_id) FROM ward "
@@ -156,7 +157,7 @@ def test_a_catalog_that_cannot_be_true(query: str, kind: str) -> None:
     assert found(verification, "catalog")[kind]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "query",
     [
@@ -380,6 +381,7 @@ def test_flags_of_another_shape() -> None:
     assert failed(release.verify()) == {"truthfulness"}
 
 
+@pytest.mark.full
 def test_a_catalog_that_counts_other_values() -> None:
     release = recatalogued(
         counterfeited(),

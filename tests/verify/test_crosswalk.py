@@ -110,7 +110,7 @@ LIES = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", LIES)
 def test_a_crosswalk_that_lies(name: str) -> None:
     lie, told = LIES[name]
@@ -119,6 +119,7 @@ def test_a_crosswalk_that_lies(name: str) -> None:
     assert found(verification, "truthfulness") == TRUE | told
 
 
+@pytest.mark.full
 def test_a_crosswalk_may_tell_a_pair_in_parts() -> None:
     release = recoded().sql(
         "UPDATE crosswalk SET records = 1 WHERE records = 2",
@@ -127,7 +128,7 @@ def test_a_crosswalk_may_tell_a_pair_in_parts() -> None:
     assert release.verify().verified
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "change",
     [
@@ -225,7 +226,7 @@ UNTRUE = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", UNTRUE)
 def test_a_release_that_is_not_the_source(name: str) -> None:
     change, wrong, told = UNTRUE[name]

@@ -157,6 +157,7 @@ def test_a_group_with_one_that_would_have_borrowed_among_others() -> None:
     assert found(verification, "candidates")["known_clean"] == 1
 
 
+@pytest.mark.full
 def test_a_label_without_its_level() -> None:
     release = local().ranked(
         "SELECT CASE age WHEN 'a@2' THEN 'a' ELSE age END AS age, sex, dx FROM ward"

@@ -68,7 +68,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("population", ["town", None])
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_finer_release(mutant: str, population: str | None) -> None:

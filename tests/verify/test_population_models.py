@@ -54,7 +54,7 @@ def test_what_the_release_keeps() -> None:
     assert [p.declared for p in found.promises[:3]] == [m.declared for m in ALL]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("change", "names", "shown"),
     [

@@ -141,7 +141,7 @@ def forge(*statements: str, ordered: bool = True) -> None:
 # -- what is honest -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "more",
     [
@@ -331,6 +331,7 @@ def test_a_forged_dictionary_is_caught_though_the_book_agrees(copied: Path, muta
     assert "John" not in json.dumps(wrong)
 
 
+@pytest.mark.full
 def test_two_rows_exchanged_are_caught(copied: Path) -> None:
     forge(
         f"CREATE OR REPLACE TABLE {DICTIONARY} AS FROM {DICTIONARY} ORDER BY rowid % 2, rowid",

@@ -261,6 +261,7 @@ def linked(*models: Any) -> People:
     return people.rewrite()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [by_subject, linked])
 def test_of_one_record_each_subjects_are_records(kind: Any) -> None:
     found = kind(*ALL).verify()

@@ -124,6 +124,7 @@ def test_without_the_source_records_are_all_there_is() -> None:
     assert found.promises[0].declared == {"k": 5, "of": "records"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("policy", "smallest"), [("own_category", 1), ("wildcard", 5), ("exclude", 0)]
 )
@@ -137,7 +138,7 @@ def test_a_missing_value_counts_as_declared(policy: str, smallest: int) -> None:
     assert release.verify().promises[0].found == smallest
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 def test_a_file_must_hold_the_rows_that_were_verified(tmp_path: Path, kind: str) -> None:
     release = by_subject()
