@@ -86,6 +86,7 @@ def test_what_is_no_table(con, source: str) -> None:
         assert "did you mean 't'?" in refused.value.hint
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "query",
     [
@@ -166,6 +167,7 @@ def test_every_line_of_a_csv_file_is_a_record(con, tmp_path: Path) -> None:
         assert prepare(bind(read(given), session), session).rows == 45
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["x.csv", "q'x.csv", "x[1].csv", "b x.CSV", "x.parquet"])
 def test_files(con, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -213,7 +215,7 @@ def test_a_source_with_two_columns_of_one_name_is_refused(con) -> None:
     assert "source: the source has several columns 'a'" in told[0]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "name",
     ["birth year", 'quo"te', "sélect ü", "select", "x" * 500, '"; DROP TABLE t; --', "source",
@@ -227,7 +229,7 @@ def test_column_names_never_become_sql(con, name: str) -> None:
     assert con.sql("SELECT count(*) FROM t").fetchall() == [(10,)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("value", "released"),
     [

@@ -14,10 +14,10 @@ from typing import Any
 import brute
 import duckdb
 import pytest
+import tiers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_full_domain import generalized, spec
-from tiers import examples
 
 import dbdeid
 
@@ -181,13 +181,13 @@ def outcomes(rows: list[Key], case: Case) -> dict[Key, tuple[float, Counter[Key]
     return found
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=20 if tiers.full else 3, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=14), cases)
 def test_a_release_is_the_best_that_its_models_allow(rows: list[Key], case: Case) -> None:
     _judge_release(rows, case)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=12 if tiers.full else 3, deadline=None)
 @given(
     st.lists(ROW, min_size=4, max_size=14),
     cases,

@@ -39,8 +39,19 @@ def _quasi(
     }
 
 
+_PAGES: dict[str, str] = {}
+
+
 def render(record: dict[str, Any], audience: Audience = "internal") -> str:
-    """The page of a record."""
+    """The page of a record, drawn once for equal records."""
+    key = repr((audience, record))
+    if key not in _PAGES:
+        _PAGES[key] = rendered(record, audience)
+    return _PAGES[key]
+
+
+def rendered(record: dict[str, Any], audience: Audience = "internal") -> str:
+    """The page of a record, drawn anew."""
     return page.render(from_json(record), audience)
 
 

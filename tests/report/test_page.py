@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, browser
-from records import failing, full, minimal, moved, padded, render, with_texts
+from records import failing, full, minimal, moved, padded, render, rendered, with_texts
 
 from dbdeid.report.page import plain
 
@@ -261,7 +261,7 @@ def test_commands_count_as_the_release_was_made() -> None:
 def test_is_deterministic_and_leaves_its_record_alone() -> None:
     record = full()
     for audience in ("internal", "public"):
-        assert render(record, audience) == render(deepcopy(record), audience)  # type: ignore[arg-type]
+        assert render(record, audience) == rendered(deepcopy(record), audience)  # type: ignore[arg-type]
     assert record == full()
 
 

@@ -57,6 +57,16 @@ def spec(folder: Path, **more: Any) -> dict[str, Any]:
     } | more
 
 
+Looked = tuple[Path, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory: pytest.TempPathFactory) -> Looked:
+    """The folder of the spec, and what a check finds before any run; nobody changes either."""
+    folder = tmp_path_factory.mktemp("looked")
+    return folder, check(spec(folder))
+
+
 def unique(folder: Path, columns: tuple[str, ...]) -> int:
     """Records that no other shares some columns with, as the engine counts them."""
     named = ", ".join(columns)
@@ -65,18 +75,18 @@ def unique(folder: Path, columns: tuple[str, ...]) -> int:
         return int(con.execute(query).fetchall()[0][0])
 
 
-def test_uniqueness_is_what_the_engine_counts(tmp_path: Path) -> None:
-    found = check(spec(tmp_path))
+def test_uniqueness_is_what_the_engine_counts(looked: Looked) -> None:
+    folder, found = looked
     told, names = found["uniqueness"], ("age", "sex", "region")
     assert told["records"] == 60
-    assert told["unique_records"] == unique(tmp_path, names) == found["risk"]["unique_records"]
+    assert told["unique_records"] == unique(folder, names) == found["risk"]["unique_records"]
     for c in told["columns"]:
         others = tuple(n for n in names if n != c["name"])
-        assert c["alone"] == unique(tmp_path, (c["name"],))
-        assert c["without"] == unique(tmp_path, others)
+        assert c["alone"] == unique(folder, (c["name"],))
+        assert c["without"] == unique(folder, others)
     for some in told["sets"]:
-        most = max(unique(tmp_path, s) for s in combinations(names, len(some["columns"])))
-        assert some["unique_records"] == most == unique(tmp_path, tuple(some["columns"]))
+        most = max(unique(folder, s) for s in combinations(names, len(some["columns"])))
+        assert some["unique_records"] == most == unique(folder, tuple(some["columns"]))
 
 
 def test_subjects_count_where_they_are_declared(tmp_path: Path) -> None:
@@ -85,18 +95,29 @@ def test_subjects_count_where_they_are_declared(tmp_path: Path) -> None:
     assert found["uniqueness"]["unique_records"] == found["risk"]["unique_records"]
 
 
-def test_costs_are_told_of_the_transformation_that_a_run_finds(tmp_path: Path) -> None:
-    found = check(spec(tmp_path))
+def test_a_run_has_the_transformation_whose_costs_were_told_and_is_remembered(
+    tmp_path: Path, looked: Looked
+) -> None:
+    _, found = looked
     made = run(spec(tmp_path))
     cost = found["cost"]
     assert cost["proven_optimal"]
     assert cost["transformation"] == made.transformation
     for c in cost["columns"]:
         assert 0 <= c["others_without"] <= c["others_with"] + 1e-12 <= 1 + 1e-12
+    assert found["earlier"] == []
+    other = spec(tmp_path, release="other", target=str(tmp_path / "other.duckdb"))
+    later = check(other)
+    (one,) = later["earlier"]
+    assert one["release"] == "people_public"
+    assert "released before from the same source: people_public (" in checked(later)
+    with duckdb.connect(other["database"]) as con:
+        con.execute("CREATE TABLE strangers AS FROM people")
+    assert check(other | {"source": "strangers"})["earlier"] == []
 
 
-def test_advice_names_what_makes_records_unique(tmp_path: Path) -> None:
-    found = check(spec(tmp_path))
+def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
+    _, found = looked
     first = found["advice"][0]
     assert first.startswith("age: ")
     assert "of the unique records are unique only by it" in first
@@ -140,18 +161,6 @@ def test_large_sources_are_looked_at_when_asked(tmp_path: Path, monkeypatch: Any
     assert check(spec(tmp_path), deep=True)["uniqueness"] is not None
 
 
-def test_earlier_runs_on_the_source_are_remembered(tmp_path: Path) -> None:
-    assert check(spec(tmp_path))["earlier"] == []
-    run(spec(tmp_path))
-    other = spec(tmp_path, release="other", target=str(tmp_path / "other.duckdb"))
-    (one,) = check(other)["earlier"]
-    assert one["release"] == "people_public"
-    assert "released before from the same source: people_public (" in checked(check(other))
-    with duckdb.connect(other["database"]) as con:
-        con.execute("CREATE TABLE strangers AS FROM people")
-    assert check(other | {"source": "strangers"})["earlier"] == []
-
-
 def test_models_that_nothing_holds_have_no_costs(tmp_path: Path) -> None:
     columns = spec(tmp_path)["columns"]
     columns["age"] |= {"max_level": 0}
@@ -159,8 +168,8 @@ def test_models_that_nothing_holds_have_no_costs(tmp_path: Path) -> None:
     assert found["cost"] is None
 
 
-def test_no_cell_of_a_sensitive_column_is_told(tmp_path: Path) -> None:
-    text = checked(check(spec(tmp_path)))
+def test_no_cell_of_a_sensitive_column_is_told(looked: Looked) -> None:
+    text = checked(looked[1])
     assert not any(f"d{i}" in text.replace("dbdeid", "") for i in range(9))
 
 

@@ -47,6 +47,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "role", "answer", "words"), ASKED)
 def test_columns_that_ask(name: str, role: str, answer: dict[str, str], words: str) -> None:
     with pytest.raises(SpecError) as refused:
@@ -82,6 +83,7 @@ def test_promises_that_promise_nothing_are_named() -> None:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("model", "words"),
     [

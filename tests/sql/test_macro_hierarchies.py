@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tiers import some
 
 from dbdeid.engine.duckdb import macros
 
@@ -305,7 +306,7 @@ def test_a_release_from_sql_alone_has_the_loss_that_arx_reports(adult: Con, shar
         if case["dataset"] == "adult.csv" and case["model"] == "k" and case.get("optimum")
     ]
     assert len(cases) > 10
-    for case in cases[::4][:5]:
+    for case in some(cases[::4][:5], 3):
         qis = [name.replace("-", "_") for name in case["qis"]]
         chosen = dict(zip(qis, case["optimum"], strict=True))
         replaced = ", ".join(
@@ -330,6 +331,7 @@ def test_a_release_from_sql_alone_has_the_loss_that_arx_reports(adult: Con, shar
         assert value(adult, f"deid.check('r', {names(chosen)}, {case['k']})") is True
 
 
+@pytest.mark.full
 def test_discernibility_and_class_size_of_nodes_are_those_of_arx(adult: Con, shared: Path) -> None:
     found = json.loads((shared / "oracle/arx_adult_k5_nodes.json").read_text())
     queries = {
@@ -489,6 +491,7 @@ def test_answers_that_do_not_fit_are_errors(answers: Con, call: str, message: st
         rows(answers, f"FROM deid.query_error({call})")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["value", "keys", "truth", "__true", "__names", "__key", "key"])
 def test_hostile_names_of_answers(con: Con, name: str) -> None:
     con.execute(f'CREATE TABLE "{name}" AS SELECT unnest([1, 2]) AS g, unnest([4, 6]) AS "{name}"')

@@ -183,6 +183,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_and_tables_of_the_caller_are_not_captured(con: Con, name: str) -> None:
     others = ", ".join(f'-1 AS "{other}"' for other in HOSTILE if other != name)

@@ -195,7 +195,8 @@ class Padded(Release):
                     con.execute(f"CREATE TABLE {name} AS FROM rows ORDER BY ALL")
                 for name, text in self.views().items():
                     con.execute(f"CREATE VIEW {name} AS {text}")
-                macros.install(con, "published", private=False)
+                if self.macros:
+                    macros.install(con, "published", private=False)
             if changes:
                 with duckdb.connect(path) as con:
                     for statement in changes:
@@ -208,8 +209,8 @@ class Padded(Release):
         return files[1], files[2]
 
 
-def counterfeited() -> Padded:
+def counterfeited(*, macros: bool = False) -> Padded:
     """In order: decades and sexes, three counterfeits in two of the seven classes of three."""
-    release = Padded(duckdb.connect(), DECLARED)
+    release = Padded(duckdb.connect(), DECLARED, macros)
     release.sql(PATIENTS, COUNTERFEITS, HIERARCHIES, RELEASED, DICTIONARY, CATALOG, FLAGGED)
     return release

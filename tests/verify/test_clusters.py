@@ -158,7 +158,7 @@ REDRAWN = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("lie", LIES)
 def test_every_lie_about_clusters_is_caught(release: Condensed, lie: str) -> None:
     statements, broken = LIES[lie]
@@ -166,7 +166,7 @@ def test_every_lie_about_clusters_is_caught(release: Condensed, lie: str) -> Non
     assert failed(found.verify()) == broken
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("lie", REDRAWN)
 def test_every_other_draw_is_caught(release: Condensed, lie: str) -> None:
     statement, broken = REDRAWN[lie]
@@ -228,6 +228,7 @@ def test_rows_that_are_not_unique_do_not_count_as_copies(release: Condensed) -> 
     assert promise(found, "copies").found == {"unique_rows": 0, "reproduced": 0}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", [".duckdb", ".parquet", ".csv"])
 def test_a_file_is_verified_without_its_clusters(
     release: Condensed, tmp_path: Path, ending: str

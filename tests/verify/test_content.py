@@ -6,7 +6,7 @@ import hashlib
 import random
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -33,22 +33,26 @@ Row = tuple[Any, ...]
 TEXTS = ("VARCHAR", "VARCHAR")
 
 
+_OPEN = ExitStack()
+
+
 @cache
-def database() -> duckdb.DuckDBPyConnection:
+def database() -> tuple[duckdb.DuckDBPyConnection, Session]:
     """One for all tables, of which there is one at a time."""
-    return duckdb.connect()
+    con = _OPEN.enter_context(duckdb.connect())
+    return con, _OPEN.enter_context(Session.over(con, None, read_only=False))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _closed() -> Iterator[None]:
     yield
-    database().close()
+    _OPEN.close()
     database.cache_clear()
 
 
-@contextmanager
-def table(rows: Sequence[Row], types: Sequence[str], *names: str) -> Iterator[Session]:
-    con = database()
+def table(rows: Sequence[Row], types: Sequence[str], *names: str) -> Session:
+    """The session that sees these rows as `t`."""
+    con, session = database()
     named = names or [f"c{i}" for i in range(len(types))]
     columns = ", ".join(f'"{n}" {t}' for n, t in zip(named, types, strict=True))
     con.execute(f"CREATE OR REPLACE TABLE t ({columns})")
@@ -56,13 +60,11 @@ def table(rows: Sequence[Row], types: Sequence[str], *names: str) -> Iterator[Se
         row = f"({', '.join(f'CAST(? AS {kind})' for kind in types)})"
         cells = [cell for row in rows for cell in row]
         con.execute(f"INSERT INTO t VALUES {', '.join([row] * len(rows))}", cells)
-    with Session.over(con, None, read_only=False) as session:
-        yield session
+    return session
 
 
 def digest(rows: Sequence[Row], types: Sequence[str] = TEXTS, *names: str) -> str:
-    with table(rows, types, *names) as session:
-        return digest_of(session, len(rows))
+    return digest_of(table(rows, types, *names), len(rows))
 
 
 def digest_of(session: Session, rows: int) -> str:
@@ -142,11 +144,11 @@ def test_is_what_its_description_says(data: st.DataObject) -> None:
 def test_many_rows_in_many_passes() -> None:
     rows = [(f"a{i % 700}", None if i % 3 else str(i % 5)) for i in range(1500)]
     expected = by_hand(rows, TEXTS)
-    with table(rows, TEXTS) as session:
-        assert digest_of(session, len(rows)) == expected
-        for at_once in (1, 100, 1000):
-            with mock.patch("dbdeid.verify.files.content.AT_ONCE", at_once):
-                assert digest_of(session, len(rows)) == expected
+    session = table(rows, TEXTS)
+    assert digest_of(session, len(rows)) == expected
+    for at_once in (1, 100, 1000):
+        with mock.patch("dbdeid.verify.files.content.AT_ONCE", at_once):
+            assert digest_of(session, len(rows)) == expected
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -207,13 +209,12 @@ def test_no_two_rows_are_written_alike(alike: list[Row]) -> None:
     ],
 )
 def test_no_two_values_of_a_type_are_written_alike(kind: str, values: list[str]) -> None:
-    with duckdb.connect() as con:
-        found = set()
-        for value in [*values, None]:
-            con.execute(f"CREATE OR REPLACE TABLE t AS SELECT CAST(? AS {kind}) AS a", [value])
-            with Session.over(con, None, read_only=False) as session:
-                relation = session.relation("t")
-                found.add(content(session, relation, relation.columns))
+    con, session = database()
+    found = set()
+    for value in [*values, None]:
+        con.execute(f"CREATE OR REPLACE TABLE t AS SELECT CAST(? AS {kind}) AS a", [value])
+        relation = session.relation("t")
+        found.add(content(session, relation, relation.columns))
     assert len(found) == len(values) + 1
 
 
@@ -249,13 +250,13 @@ def test_the_columns_belong_to_it() -> None:
 
 
 def test_columns_that_are_missing_or_of_other_types_have_none() -> None:
-    with table([("a", "b")], TEXTS) as session:
-        relation = session.relation("t")
-        names = relation.columns
-        assert content(session, relation, names[:1]) is None
-        assert content(session, relation, names[::-1]) is None
-        assert content(session, relation, (names[0], Column("c1", "INTEGER"))) is None
-        assert content(session, Relation("t"), names) == content(session, relation, names)
+    session = table([("a", "b")], TEXTS)
+    relation = session.relation("t")
+    names = relation.columns
+    assert content(session, relation, names[:1]) is None
+    assert content(session, relation, names[::-1]) is None
+    assert content(session, relation, (names[0], Column("c1", "INTEGER"))) is None
+    assert content(session, Relation("t"), names) == content(session, relation, names)
 
 
 @example([])
@@ -263,8 +264,8 @@ def test_columns_that_are_missing_or_of_other_types_have_none() -> None:
 @settings(max_examples=examples(20), deadline=None)
 def test_is_the_same_in_a_file_that_has_no_such_type(numbers: list[int]) -> None:
     rows = [(n,) for n in numbers]
-    with table(rows, ["DECIMAL(38,0)"]) as session:
-        stored = content(session, session.relation("t"), (Column("c0", "HUGEINT"),))
+    session = table(rows, ["DECIMAL(38,0)"])
+    stored = content(session, session.relation("t"), (Column("c0", "HUGEINT"),))
     assert stored is not None
     assert stored.digest == digest(rows, ["HUGEINT"])
 
@@ -273,8 +274,7 @@ def test_is_the_same_in_a_file_that_has_no_such_type(numbers: list[int]) -> None
 
 
 def sum_of_hashes(rows: Sequence[Row]) -> Row:
-    with table(rows, TEXTS) as session:
-        return session.row(SUM_OF_HASHES)
+    return table(rows, TEXTS).row(SUM_OF_HASHES)
 
 
 def test_rows_of_the_same_sum_of_hashes_are_told_apart() -> None:

@@ -68,6 +68,7 @@ def test_what_is_kept_is_read_again(con: duckdb.DuckDBPyConnection) -> None:
     assert len({sides[name]["sha256"] for name in sides}) == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("then", [{"rows": 3, "digest": "27670116110564327424"}, None])
 def test_what_an_earlier_version_kept_is_not_believed(
     con: duckdb.DuckDBPyConnection, then: dict[str, object] | None
@@ -97,7 +98,7 @@ def test_neither_the_order_of_rows_nor_other_columns_change_it(
     assert changed(con, then) == "nothing"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "told"),
     [

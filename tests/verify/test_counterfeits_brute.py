@@ -102,7 +102,7 @@ def promised(verification: Verification) -> dict[str, object]:
     return {p.model: p.found for p in verification.promises}
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(30))
 def test_verifier_and_attack_agree(seed: int) -> None:
     records, classes = drawn(seed)

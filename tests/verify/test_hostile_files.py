@@ -61,15 +61,14 @@ def shadowed(body: str) -> list[str]:
 def test_macros_for_all_built_ins_change_no_verdict(tmp_path: Path, body: str) -> None:
     statements = shadowed(body)
     assert len(statements) > 900
-    clean = handmade().publish(tmp_path / "clean.duckdb")
-    found = handmade().publish(tmp_path / "ward.duckdb", *statements)
-    assert failed(found) == {"objects"}
-    assert "macro 'min'" in detail(found, "objects")
-    assert found.promises == clean.promises
     # Three records of a class of their own, that no macro makes fewer or hides.
     few = "UPDATE ward SET age = '*' WHERE rowid IN (0, 1, 2)"
-    worse = handmade().publish(tmp_path / "few.duckdb", few, *statements)
-    assert "k_anonymity" in failed(worse)
+    clean = handmade().publish(tmp_path / "clean.duckdb", few)
+    assert "k_anonymity" in failed(clean)
+    found = handmade(macros=True).publish(tmp_path / "ward.duckdb", few, *statements)
+    assert failed(found) == failed(clean) | {"objects"}
+    assert "macro 'min'" in detail(found, "objects")
+    assert found.promises == clean.promises
     with pytest.raises(DataError, match="stand for functions of DuckDB"):
         dbdeid.query(tmp_path / "ward.duckdb", "SELECT count(*) FROM ward")
 

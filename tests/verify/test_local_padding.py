@@ -121,13 +121,14 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "prosecutor_risk") == pytest.approx(1 / 2)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_the_files_of_the_release_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = local().publish(tmp_path / f"ward{suffix}")
     assert verification.verified, verification.failures
 
 
+@pytest.mark.full
 def test_h_holds_for_the_most_general_class() -> None:
     assert failed(local().padding(h=0.2).verify()) == {"h_ceiling"}
 
@@ -156,6 +157,7 @@ def test_a_group_with_one_that_would_have_borrowed_among_others() -> None:
     assert found(verification, "candidates")["known_clean"] == 1
 
 
+@pytest.mark.full
 def test_a_label_without_its_level() -> None:
     release = local().ranked(
         "SELECT CASE age WHEN 'a@2' THEN 'a' ELSE age END AS age, sex, dx FROM ward"
@@ -201,6 +203,7 @@ def test_a_record_may_stand_behind_any_of_its_ancestors() -> None:
     assert release.verify().verified
 
 
+@pytest.mark.full
 def test_the_other_columns_belong_to_the_record() -> None:
     release = local().sql("UPDATE patients SET dx = 'gout' WHERE age = 30")
     assert failed(release.verify()) == {"truthfulness"}

@@ -133,7 +133,7 @@ MASKS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("change", "rows", "records"), MASKS.values(), ids=list(MASKS))
 def test_other_values_than_the_means_are_found(change: str, rows: str, records: int) -> None:
     release = masked()
@@ -143,6 +143,7 @@ def test_other_values_than_the_means_are_found(change: str, rows: str, records: 
     assert found(verification) == TRUE | {"other_means": records}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("off", "wrong"), [(0, 0), (1, 6), (100, 6)])
 def test_large_numbers_hide_no_other_mean(off: int, wrong: int) -> None:
     release = masked()
@@ -178,7 +179,7 @@ LIES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lie", LIES.values(), ids=list(LIES))
 def test_lists_that_are_not_of_source_and_release_prove_nothing(lie: str) -> None:
     release = masked()

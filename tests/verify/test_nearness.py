@@ -102,7 +102,7 @@ MUTANTS: dict[str, list[Row]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(name: str) -> None:
     promise = judged(MUTANTS[name])

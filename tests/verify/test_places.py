@@ -61,7 +61,7 @@ HIERARCHIES = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("with_null", [False, True])
 @pytest.mark.parametrize("name", HIERARCHIES)
 def test_losses_are_those_of_the_hierarchy(name: str, with_null: bool) -> None:

@@ -47,6 +47,7 @@ def test_the_release_itself(population: str | None) -> None:
     assert promise(found).declared == shown | ({"population": "town"} if population else {})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("population", ["town", None])
 def test_more_risk_than_was_chosen(population: str | None) -> None:
     found = verified(ward(RISK - 1e-6, population=population))
@@ -67,7 +68,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("population", ["town", None])
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_finer_release(mutant: str, population: str | None) -> None:
@@ -77,7 +78,7 @@ def test_a_finer_release(mutant: str, population: str | None) -> None:
     assert "policy" in failed(found)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
@@ -123,6 +124,7 @@ def test_another_source() -> None:
     assert promise(found).found > RISK
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("people", "shown"),
     [("UPDATE town SET people = 1", 0.0), ("UPDATE town SET people = 2", 0.0)],

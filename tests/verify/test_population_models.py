@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_what_the_release_keeps() -> None:
     assert [p.declared for p in found.promises[:3]] == [m.declared for m in ALL]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("change", "names", "shown"),
     [
@@ -191,12 +192,20 @@ def test_a_file_is_not_held_to_a_population(tmp_path: Path, kind: str) -> None:
 
 CLASSES = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 400)), max_size=12)
 SHARES = st.sampled_from([0.0, 0.001, 0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 1.0])
+Opened = tuple[duckdb.DuckDBPyConnection, Session]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Opened]:
+    """One database for all examples."""
+    with duckdb.connect() as con, Session.over(con, None, read_only=False) as session:
+        yield con, session
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(CLASSES, st.integers(1, 60), SHARES, SHARES)
 def test_a_measure_holds_where_the_predicate_does_for_each_class(
-    classes: list[tuple[int, int]], k: int, one: float, other: float
+    opened: Opened, classes: list[tuple[int, int]], k: int, one: float, other: float
 ) -> None:
     sizes, people = (np.array([c[i] for c in classes], np.int64) for i in range(2))
     models = [
@@ -204,18 +213,18 @@ def test_a_measure_holds_where_the_predicate_does_for_each_class(
         model("delta_presence", min=min(one, other), max=max(one, other)),
         *([model("max_risk", attacker="journalist", threshold=one)] if one else []),
     ]
-    with duckdb.connect() as con, Session.over(con, None, read_only=False) as session:
-        con.execute("CREATE TABLE c (class_size BIGINT, people BIGINT)")
-        if classes:
-            con.executemany("INSERT INTO c VALUES (?, ?)", classes)
-        for asked in models:
-            rows: Any = Relation("c")
-            if asked.model == "max_risk":
-                rows = exp.select("people AS class_size").from_("c")
-            found = session.row(asked.measure(rows))
-            assert asked.holds(*found) == bool(asked.satisfied(sizes, people).all()), asked
-            necessary = asked.necessary(sizes, people)
-            assert (necessary | ~asked.satisfied(sizes, people)).all()
+    con, session = opened
+    con.execute("CREATE OR REPLACE TABLE c (class_size BIGINT, people BIGINT)")
+    if classes:
+        con.executemany("INSERT INTO c VALUES (?, ?)", classes)
+    for asked in models:
+        rows: Any = Relation("c")
+        if asked.model == "max_risk":
+            rows = exp.select("people AS class_size").from_("c")
+        found = session.row(asked.measure(rows))
+        assert asked.holds(*found) == bool(asked.satisfied(sizes, people).all()), asked
+        necessary = asked.necessary(sizes, people)
+        assert (necessary | ~asked.satisfied(sizes, people)).all()
 
 
 @settings(max_examples=examples(100), deadline=None)

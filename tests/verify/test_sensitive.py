@@ -122,7 +122,7 @@ def test_what_a_missing_column_leaves_unmeasured() -> None:
         assert not promise.holds
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -261,6 +261,7 @@ def linked(*models: Any) -> People:
     return people.rewrite()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [by_subject, linked])
 def test_of_one_record_each_subjects_are_records(kind: Any) -> None:
     found = kind(*ALL).verify()
@@ -270,6 +271,7 @@ def test_of_one_record_each_subjects_are_records(kind: Any) -> None:
         assert promise.declared == {**asked.declared, "of": "subjects"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [by_subject, linked])
 def test_one_person_of_two_values(kind: Any) -> None:
     """Persons 0, 4, 8, 12 and 16 share a class; the records of 4 become those of 0."""

@@ -103,6 +103,7 @@ def test_a_release_changed_later(tmp_path: Path) -> None:
     assert "a catalog of before" in detail(found, "storage")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", [60, 300, 4096 + 2000, 3 * 4096 - 1])
 def test_bytes_in_the_header(tmp_path: Path, place: int) -> None:
     path = tmp_path / "ward.duckdb"

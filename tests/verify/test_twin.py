@@ -38,6 +38,7 @@ def test_the_same_rows_are_the_same(tmp_path: Path) -> None:
     assert compared(tmp_path, "FROM ward")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "other",
     [

@@ -205,6 +205,7 @@ def visits(method: Any, **more: Any) -> Any:
         },
         "privacy": [{"model": "k_anonymity", "k": 2}],
         "method": method,
+        "evaluate": {"metrics": ["downcoding"]},
         **more,
     }
     with duckdb.connect() as con:

@@ -59,6 +59,7 @@ def test_cox_as_lifelines(table: Table) -> None:
     np.testing.assert_allclose(hazard.at(base.index.to_numpy(float)), base.iloc[:, 0], rtol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_cox_with_heavy_ties_as_lifelines(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -83,7 +83,7 @@ def test_the_search_finds_what_looking_everywhere_finds(objective, problem, data
     assert found.fewest == min(few, default=None)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.full
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(6))
 def test_larger_lattices(objective, seed):
@@ -241,6 +241,7 @@ ADULT = [  # h, k, fewest counterfeits of any node under h, that node, its loss
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("h", "k", "fewest", "node", "loss"), ADULT)
 def test_fewest_counterfeits_on_adult(h, k, fewest, node, loss, shared):
     lattice, tuples = load_valued(shared, "adult.csv", QIS, "occupation")

@@ -95,6 +95,7 @@ def test_splitting_and_refining_stop_at_single_nodes():
     assert boxes.bound == loose == problem.known(lattice.bottom)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(problems())
 @settings(max_examples=examples(40), deadline=None)

@@ -44,6 +44,7 @@ def samples_of(lattice, tuples, rule, share, *shares):
     return [problem_of(lattice, part, rule, share) for part in parts if part.people]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXACT)
 @given(problems(), st.integers(1, 8), st.floats(0, 0.5), st.lists(st.floats(0.1, 0.9), max_size=2))
 @settings(max_examples=examples(40), deadline=None)

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import examples
 
 import dbdeid
 import dbdeid.release.result
@@ -91,7 +91,7 @@ def best_scores(
     return min(scores, default=None)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=12 if tiers.full else 3, deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=25),
     st.integers(1, 4),

@@ -155,6 +155,7 @@ def test_a_class_may_be_kept_above_without_meeting_another(name):
     assert objective.above is None or objective.above(bottom, 2) <= score
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_nothing_satisfies_a_k_larger_than_the_data(name):
     lattice, tuples = random_problem(seed=2, width=3, rows=30)
@@ -169,7 +170,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
     assert found.check.suppressed == 30
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.full
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize(("seed", "share"), [(0, 0), (1, 0.05), (2, 0.05)])
 def test_larger_lattices(name, seed, share):

@@ -102,6 +102,7 @@ def test_every_rule(name, made, share, picky):
     no_better(problem, *HEURISTIC)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems())
 @settings(max_examples=examples(25), deadline=None)
@@ -169,7 +170,7 @@ def test_the_optimum_is_that_of_arx(name, key, shared):
         assert list(found.node) in [OF_SECONDS[key]["optimum"], *ties]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
 @pytest.mark.parametrize("name", ["datafly", "igreedy"])
 def test_no_guess_is_better(name, key, shared):
@@ -236,7 +237,7 @@ def large(width, levels):
     return lattice, Tuples(tuple(codes), np.ones(200, np.int64))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_time_limit_ends_a_search_of_a_lattice_beyond_arrays(name):
     lattice, tuples = large(width=16, levels=6)

@@ -216,6 +216,7 @@ def one_by_one(problem: Problem, way: tuple[Algorithm, Objective], weight: float
     return blocks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 @settings(deadline=None, max_examples=examples(40))
 @given(problem=problems(models=False), weight=st.sampled_from([0.5, 1.0, 2.0]))
@@ -262,6 +263,7 @@ def test_equals_are_drawn_by_record() -> None:
 # -- what blocks hold ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 @settings(deadline=None, max_examples=examples(60))
 @given(problem=problems(), seed=st.integers(0, 3))

@@ -174,7 +174,7 @@ def test_blocks_of_the_reference_lose_little(
     assert block_entropy(taxonomy, units, blocks.row, blocks.block, blocks.records) <= most
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize(
     ("k", "models"),

@@ -228,6 +228,7 @@ def test_relaxed_blocks_of_k_alone_have_fewer_than_two_k_records_or_one_value(
     assert (lowest | (blocks.sizes < 2 * demands.k)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [3, 10])
 def test_relaxing_loses_less_by_every_measure(k: int) -> None:
     lattice, tuples = random_problem(seed=5, width=4, rows=3000)

@@ -91,7 +91,7 @@ def test_all_measures_add_up_to_the_same(cells: Cells, seed: int, session: Sessi
     assert found == pytest.approx(on_arrays, abs=CLOSE)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
@@ -105,7 +105,7 @@ def test_risk_and_loss_are_those_on_arrays(
         assert gauge(bits) == pytest.approx(on_arrays(bits), abs=CLOSE)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
@@ -144,7 +144,7 @@ def test_eighty_policies_of_tennessee(which: str, session: Session, shared: Path
     assert max(apart) <= CLOSE
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("which", STATES)
 def test_neighbours_in_tennessee(which: str, session: Session, shared: Path) -> None:
     cells = tennessee.cells(shared, which)

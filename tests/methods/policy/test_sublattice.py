@@ -128,7 +128,7 @@ def replayed(log: Log, threshold: float) -> tuple[int, int, int]:
     return found[0], found[1], found[2]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("threshold", [0.0, 0.25, 0.6])
 def test_a_search_prunes_rejects_and_goes_down_chains(threshold: float) -> None:
     gauge = Gauge(random_cells(np.random.default_rng(1), (12, 8, 5), 300))
