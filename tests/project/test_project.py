@@ -145,7 +145,7 @@ def test_releases_made_elsewhere_and_previews_have_their_place(home: Path) -> No
 
 
 def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) -> None:
-    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}})
+    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}}, INSIDE)
     call("run", code=3)
     (index,) = [home / call("docs")["site"]]
     assert index == home / "site" / "internal" / "index.html"
