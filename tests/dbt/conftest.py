@@ -30,7 +30,7 @@ def dbt(pytestconfig: pytest.Config) -> Path:
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)
             venv.create(folder)  # filled by the pip at hand, and what nobody loads stays as it is
-            into = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
+            into = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
             install = [*into, "install", "--quiet", "--no-compile", *WANTED]
             done = subprocess.run(install, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
