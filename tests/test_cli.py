@@ -187,15 +187,13 @@ def test_the_life_of_a_release(place: Path) -> None:
     }
     assert {frozenset(c) for c in verified["hygiene"]} == {frozenset({"check", "holds", "detail"})}
 
-    evaluated = document("evaluate", "a.yml", run=process)
+    evaluated = document("evaluate", "a.yml")
     assert set(evaluated) == {
         *("recoding", "metrics", "queries", "models", "models_overall", "unpublishable")
     }
     assert evaluated["queries"]["queries"][0]["name"] == "sex"
 
-    made = document(
-        "workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1", run=process
-    )
+    made = document("workload", "b.yml", "drawn", "--queries", "3", "--dimensions", "1")
     assert set(made) == {
         "directory",
         "queries",
@@ -208,19 +206,15 @@ def test_the_life_of_a_release(place: Path) -> None:
     }
     assert sorted(p.name for p in Path("drawn").iterdir()) == ["q001.sql", "q002.sql", "q003.sql"]
 
-    exported = document("export", "a.yml", "out.csv", run=process)["exported"]
+    exported = document("export", "a.yml", "out.csv")["exported"]
     assert exported == ["out.csv", "out_dictionary.csv"]
-    assert process("export", "a.yml", "out.csv").returncode == 2
-    assert document("verify", "out.csv", "--qi", "age", "--qi", "sex", "--k", "2", run=process)[
-        "verified"
-    ]
+    assert call("export", "a.yml", "out.csv").returncode == 2
+    assert document("verify", "out.csv", "--qi", "age", "--qi", "sex", "--k", "2")["verified"]
 
     for audience in ("internal", "public"):
-        page = document(
-            "report", "a.yml", "--audience", audience, "-o", f"{audience}.html", run=process
-        )
+        page = document("report", "a.yml", "--audience", audience, "-o", f"{audience}.html")
         assert Path(page["report"]).read_text().startswith("<!")
-    assert [entry["release"] for entry in document("list", "a.duckdb", run=process)] == ["a"]
+    assert [entry["release"] for entry in document("list", "a.duckdb")] == ["a"]
 
 
 @pytest.mark.full
@@ -602,7 +596,7 @@ def test_a_tampered_target_is_caught_and_named(released: Path) -> None:
 
 
 def test_a_tampered_export_is_caught_and_a_missing_one_is_bad_input(place: Path) -> None:
-    write("a", database="owner.duckdb", target="a.duckdb", output={"export": ["a.parquet"]})
+    write("a", database="owner.duckdb", output={"export": ["a.parquet"]})
     assert call("run", "a.yml").returncode == 0
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS FROM 'a.parquet' LIMIT 3; COPY t TO 'a.parquet'")

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import tiers
+
 import dbdeid
 from canaries.datasets import DATABASE, DATASETS, SPEC, Dataset
 from canaries.planting import LINKED, SUPPRESSED, Canary
@@ -56,6 +58,11 @@ class Method:
             spec["method"]["transformation"] = dict(dataset.transformation)
         if not self.target:
             del spec["target"]
+        if not tiers.full and self.name != "full_domain":
+            # files of every kind, and what is measured of labels, are those of full_domain's
+            spec["output"]["export"] = spec["output"]["export"][:1]
+            if not self.name.startswith(("condensation", "policy")):
+                spec["evaluate"] = {"metrics": []}
         return spec
 
 

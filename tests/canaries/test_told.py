@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 
 import dbdeid
 from canaries.conftest import SEEDS, Tally
-from canaries.datasets import DATABASE, Dataset, every_type
+from canaries.datasets import DATABASE, SPEC, TARGET, Dataset, every_type
 from canaries.planting import IDENTIFIER, SUPPRESSED
-from canaries.releases import KEY, METHODS, Release
+from canaries.releases import KEY
 from canaries.scanner import Scanner
 from dbdeid.cli.app import app
 from dbdeid.commands.report import write_report
@@ -51,6 +51,35 @@ def told(error: BaseException) -> str:
         parts += [str(one), repr(one), repr(one.args), repr(getattr(one, "__notes__", ""))]
         waiting += [one.__cause__, one.__context__]
     return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source to release or to fail on, and where it is."""
+
+    dataset: Dataset
+    folder: Path
+
+    def spec(self, **changes: Any) -> Path:
+        """The dataset's spec with changes; it would write a CSV file."""
+        written = {"output": {"export": ["out.csv"]}}
+        spec = {**deepcopy(self.dataset.spec()), **written, **changes}
+        path = self.folder / "failing.yml"
+        path.write_text(json.dumps(spec, ensure_ascii=False), encoding="utf-8")
+        return path
+
+
+@pytest.fixture(scope="module")
+def dataset(shared: Path) -> Dataset:
+    return every_type(SEEDS[0], shared)
+
+
+@pytest.fixture(scope="module")
+def laid_out(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> Place:
+    """A source to release, with an export."""
+    folder = tmp_path_factory.mktemp("told of") / "source"
+    dataset.write(folder, dataset.spec() | {"output": {"export": ["public.csv"]}})
+    return Place(dataset, folder)
 
 
 @pytest.fixture
@@ -90,13 +119,15 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_print_no_cell(
     name: str,
-    released: Callable[[str, str, int], Release],
+    laid_out: Place,
     scan: Scan,
     logged: Callable[[], str],
     tally: Tally,
 ) -> None:
-    made = released("every_type", METHODS[0].name, SEEDS[0])
-    where = {"spec": str(made.spec), "folder": str(made.folder)}
+    made = laid_out
+    if name != "run" and not (made.folder / TARGET).exists():
+        dbdeid.run(made.folder / SPEC)
+    where = {"spec": str(made.folder / SPEC), "folder": str(made.folder)}
     found = CliRunner().invoke(app, [word.format(**where) for word in COMMANDS[name]])
     assert found.exit_code == 0, found.output
     text = found.output + found.stderr + logged()
@@ -112,24 +143,8 @@ def test_commands_print_no_cell(
 # -- errors ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Place:
-    """A source to fail on, and where it is."""
-
-    dataset: Dataset
-    folder: Path
-
-    def spec(self, **changes: Any) -> Path:
-        """The dataset's spec with changes; it would write a CSV file."""
-        spec = {**deepcopy(self.dataset.spec()), **changes, "output": {"export": ["out.csv"]}}
-        path = self.folder / "failing.yml"
-        path.write_text(json.dumps(spec, ensure_ascii=False), encoding="utf-8")
-        return path
-
-
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Place:
-    dataset = every_type(SEEDS[0], shared)
+def place(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> Place:
     folder = tmp_path_factory.mktemp("failing") / "source"
     dataset.write(folder, dataset.spec())
     with duckdb.connect(str(folder / DATABASE)) as con:
@@ -315,7 +330,7 @@ def test_a_file_that_fails_after_reopening_quotes_no_cell(
 
     monkeypatch.setattr(export, "_copy", leaking)
     with pytest.raises(dbdeid.VerificationError) as raised:
-        dbdeid.run(place.spec())
+        dbdeid.run(place.spec(evaluate={"metrics": []}))
     found = scan(place.dataset.canaries).search("file", told(raised.value).encode())
     assert found == []
     assert not list(place.folder.glob("*out*"))
@@ -337,7 +352,7 @@ def test_queries_quote_no_cell(
         )
     ):
         (queries / f"{number}.sql").write_text(select)
-    own = {"release": "asked", "target": "asked.duckdb"}
+    own = {"release": "asked", "target": "asked.duckdb", "output": {}}
     spec = place.spec(**own, evaluate={"queries": "queries/*.sql", "metrics": []})
     result = dbdeid.run(spec)
     pages = [write_report(spec, audience).read_text("utf-8") for audience in ("internal", "public")]
@@ -377,7 +392,7 @@ def test_a_defect_tells_its_kind_and_place_only(
         raise RuntimeError(f"could not convert {place.dataset.rows[0]['name']}")
 
     monkeypatch.setattr(record, "record_of", defect)
-    found = CliRunner().invoke(app, ["run", str(place.spec()), "-vv"])
+    found = CliRunner().invoke(app, ["run", str(place.spec(evaluate={"metrics": []})), "-vv"])
     assert found.exit_code == 1
     text = found.output + found.stderr + logged()
     assert "RuntimeError" in text

@@ -76,8 +76,6 @@ def test_it_holds_what_was_declared_and_the_public_report(
     before = {name: Path("given", name).read_bytes() for name in names("given")}
     assert "not empty" in exported("given", code=2)
     assert {name: Path("given", name).read_bytes() for name in names("given")} == before
-    Path("there").mkdir()
-    assert {file["name"] for file in exported("there")["files"]} == names("given")
 
 
 def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
@@ -85,18 +83,17 @@ def test_what_nobody_is_to_have_is_refused_and_leaves_no_folder() -> None:
     zoo.run("out.yml", trial=True)
     assert "there is only a trial of it" in exported("given", code=2)
     dbdeid.run("out.yml")
-    dbdeid.withdraw("patients_public", "never sent", "out.yml")
-    assert "was withdrawn" in exported("given", code=2)
-    dbdeid.run("out.yml")
     with duckdb.connect("out.duckdb") as con:
         con.execute("UPDATE patients_public SET illness = 'asthma' WHERE rowid = 3")
     assert "does not verify now" in exported("given", code=4)
+    dbdeid.withdraw("patients_public", "never sent", "out.yml")
+    assert "was withdrawn" in exported("given", code=2)
     assert not Path("given").exists()
 
 
 def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
     exports = tiers.some(["out.csv", "out.parquet"], 2)
-    write(target="out.duckdb", output={"export": exports})
+    write(output={"export": exports})
     zoo.run("out.yml")
     asked = ["report", "out.yml", "--audience", "public", "-o", "page.html"]
     assert CliRunner().invoke(app, asked).exit_code == 0
@@ -106,7 +103,7 @@ def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
     Path("out.csv").unlink()
     assert CliRunner().invoke(app, asked).exit_code == 2
     Path("out.csv").write_bytes(export)
-    with duckdb.connect("out.duckdb") as con:
+    with duckdb.connect("hospital.duckdb") as con:
         con.execute("UPDATE patients_public SET illness = 'asthma' WHERE rowid = 3")
     refused = CliRunner().invoke(app, asked)
     assert refused.exit_code == 4
@@ -119,7 +116,9 @@ def test_a_release_whose_source_has_changed_is_exported_as_it_was() -> None:
     zoo.run("out.yml")
     with duckdb.connect("hospital.duckdb") as con:
         fill(con, [*PATIENTS, (1000, 1, 1, "flu")])
+    Path("given").mkdir()  # an empty folder is as good as none
     told = exported("given")
+    assert {file["name"] for file in told["files"]} == names("given") == {"out.duckdb", *PAGES}
     assert told["note"].startswith("the source has 1 more row than when this release was made")
     with duckdb.connect("given/out.duckdb", read_only=True) as con:
         assert con.execute("SELECT count(*) FROM patients_public").fetchone() == (64,)

@@ -27,7 +27,10 @@ BY_SEX = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 45 GROUP BY sex ORDE
 EXACT = {"name": "full_domain", "suppression_limit": 0}
 FOUR = [{"model": "k_anonymity", "k": 4}]
 LOSSY = {"name": "full_domain", "suppression_limit": 0.5}
-AWAY = {"target": "out.duckdb", "output": {"export": ["out.parquet", "out.csv"]}}
+AWAY = {
+    "target": "out.duckdb",
+    "output": {"export": tiers.some(["out.parquet", "out.csv"], 2)},
+}
 
 
 @pytest.fixture(autouse=True)

@@ -200,7 +200,7 @@ def test_other_models_stay_and_k_is_asked_beside_them(people: Path) -> None:
         "no k_anonymity is declared: each k was asked beside the declared models",
         "another model asks for classes of 3: a smaller k changes nothing",
     ]
-    for cell, k in zip(found["cells"], (2, 5), strict=True):
+    for cell, k in tiers.some([*zip(found["cells"], (2, 5), strict=True)], 2):
         made = ran(privacy=[diverse, {"model": "k_anonymity", "k": k}])
         assert cell["transformation"] == made.transformation
         assert cell["k"] == k

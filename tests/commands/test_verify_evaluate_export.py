@@ -55,9 +55,8 @@ def test_a_file_of_someone_else_is_refused_and_untouched(file: str) -> None:
 
 def test_the_same_rows_in_other_bytes_are_not_the_file_that_was_written() -> None:
     """DuckDB passes over spaces after a closing quote; others read them."""
-    wanted = spec(target="out.duckdb", output={"export": ["out.csv"]})
+    wanted = spec(output={"export": ["out.csv"]})
     dbdeid.run(wanted)
-    assert dbdeid.verify(wanted).verified
     for name in tiers.some(("out.csv", "out_dictionary.csv"), 2):
         written = Path(name).read_bytes()
         assert b'",' in written

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hospital import ROOT, Project
+from hospital import Project
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -51,9 +51,8 @@ def measures(dbt: Path, tmp_path_factory: pytest.TempPathFactory) -> Queries:
     """The SQL of each test, of a table called records, in a project that is not built."""
     folder = tmp_path_factory.mktemp("measures") / "hospital"
     shutil.copytree(Path(__file__).with_name("project"), folder, ignore=Project.MADE)
-    (folder / "dbt_packages").mkdir()
-    (folder / "dbt_packages" / "deid").symlink_to(ROOT / "sql" / "dbt")
     project = Project(folder, dbt)
+    project.link()
     columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in TYPES.items())
     project.write("models/records.sql", f"SELECT {columns}")
     lines = "".join(f"      - deid.{text}, name: {name}}}\n" for name, text in declared())

@@ -23,7 +23,6 @@ def spec(source: str, role: str = "quasi_identifier") -> dict[str, object]:
     return {
         "release": "people_public",
         "source": source,
-        "target": "out.duckdb",
         "columns": {"geb": column, "sex": {"role": "quasi_identifier", "hierarchy": "suppress"}},
         "privacy": [{"model": "k_anonymity", "k": 3}],
         "evaluate": {"metrics": []},

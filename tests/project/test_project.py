@@ -39,7 +39,8 @@ def prints(*folders: Path) -> dict[str, str]:
 
 
 IMPOSSIBLE = [{"model": "k_anonymity", "k": 61}]
-LOSS = {"expect": {"loss": "< 1"}, "evaluate": None}
+LOSS = {"expect": {"loss": "< 1"}, "evaluate": {"metrics": ["loss"]}}
+INSIDE = {"database": "owner.duckdb"}  # releases are made in it: nobody looks at their files
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
     (home / "queries").mkdir()
     (home / "queries" / "q.sql").write_text("SELECT count(*) AS n FROM patients WHERE age < 35")
     asked = {"queries": "queries/*.sql", "metrics": []}
-    lay_out(home, {"a": {"evaluate": asked, "expect": {"query_error": "< 0.9"}}, "b": {}})
+    lay_out(home, {"a": {"evaluate": asked, "expect": {"query_error": "< 0.9"}}, "b": {}}, INSIDE)
     assert call("run")["results"][0]["expectations"][0]["holds"] is True
     write(home, "a", evaluate=asked, expect={"query_error": "= 7", "smallest_class": ">= 3"})
     ended = call("test", code=4)
@@ -107,7 +108,7 @@ def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
 
 
 def test_a_broken_release_is_caught_and_the_rest_tested(home: Path) -> None:
-    lay_out(home, {"a": {"target": None}, "b": {"target": None}}, {"database": "owner.duckdb"})
+    lay_out(home, {"a": {}, "b": {}}, INSIDE)
     call("run")
     with duckdb.connect("owner.duckdb") as con:
         con.execute("DELETE FROM a WHERE illness = 'flu'")
@@ -144,7 +145,7 @@ def test_releases_made_elsewhere_and_previews_have_their_place(home: Path) -> No
 
 
 def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) -> None:
-    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}})
+    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}}, INSIDE)
     call("run", code=3)
     (index,) = [home / call("docs")["site"]]
     assert index == home / "site" / "internal" / "index.html"
@@ -210,7 +211,7 @@ def test_the_public_site_is_of_what_verifies_now(home: Path) -> None:
 
 
 def test_the_site_overwrites_no_page_of_others(home: Path) -> None:
-    lay_out(home, {"a": {}})
+    lay_out(home, {"a": {}}, INSIDE)
     call("run")
     (home / "mine").mkdir()
     (home / "mine" / "index.html").write_text("<h1>my page</h1>")
@@ -225,7 +226,7 @@ def test_a_project_that_never_ran_has_a_site(home: Path) -> None:
 
 
 def test_it_is_found_from_below_and_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = lay_out(home / "project", {"a": {}})
+    folder = lay_out(home / "project", {"a": {}}, INSIDE)
     assert "no dbdeid.yml" in call("run", code=2)
     assert statuses(call("run", "--project", "project")) == {"a": "success"}
     monkeypatch.chdir(folder / "releases")
