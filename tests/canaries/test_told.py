@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import tiers
 from typer.testing import CliRunner
 
 import dbdeid
@@ -76,9 +77,10 @@ def dataset(shared: Path) -> Dataset:
 
 @pytest.fixture(scope="module")
 def laid_out(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> Place:
-    """A source to release, with an export."""
+    """A source to release, with exports."""
     folder = tmp_path_factory.mktemp("told of") / "source"
-    dataset.write(folder, dataset.spec() | {"output": {"export": ["public.csv"]}})
+    exports = tiers.some(["public.csv", "public.parquet", "export.duckdb"], 3)
+    dataset.write(folder, dataset.spec() | {"output": {"export": exports}})
     return Place(dataset, folder)
 
 

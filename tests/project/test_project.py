@@ -14,7 +14,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from folders import lay_out, write
+import tiers
+from folders import PROJECT, lay_out, write
 from typer.testing import CliRunner
 
 import dbdeid
@@ -40,7 +41,9 @@ def prints(*folders: Path) -> dict[str, str]:
 
 IMPOSSIBLE = [{"model": "k_anonymity", "k": 61}]
 LOSS = {"expect": {"loss": "< 1"}, "evaluate": {"metrics": ["loss"]}}
-INSIDE = {"database": "owner.duckdb"}  # releases are made in it: nobody looks at their files
+INSIDE = {"database": "owner.duckdb"}  # releases are made in it
+# where nobody looks at their files, they are written in the full tier only
+ANYWHERE = PROJECT if tiers.full else INSIDE
 
 
 @pytest.fixture
@@ -90,7 +93,7 @@ def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
     (home / "queries").mkdir()
     (home / "queries" / "q.sql").write_text("SELECT count(*) AS n FROM patients WHERE age < 35")
     asked = {"queries": "queries/*.sql", "metrics": []}
-    lay_out(home, {"a": {"evaluate": asked, "expect": {"query_error": "< 0.9"}}, "b": {}}, INSIDE)
+    lay_out(home, {"a": {"evaluate": asked, "expect": {"query_error": "< 0.9"}}, "b": {}}, ANYWHERE)
     assert call("run")["results"][0]["expectations"][0]["holds"] is True
     write(home, "a", evaluate=asked, expect={"query_error": "= 7", "smallest_class": ">= 3"})
     ended = call("test", code=4)
@@ -145,7 +148,7 @@ def test_releases_made_elsewhere_and_previews_have_their_place(home: Path) -> No
 
 
 def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) -> None:
-    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}}, INSIDE)
+    lay_out(home, {"a": LOSS, "b": {}, "c": {"privacy": IMPOSSIBLE}}, ANYWHERE)
     call("run", code=3)
     (index,) = [home / call("docs")["site"]]
     assert index == home / "site" / "internal" / "index.html"
@@ -211,7 +214,7 @@ def test_the_public_site_is_of_what_verifies_now(home: Path) -> None:
 
 
 def test_the_site_overwrites_no_page_of_others(home: Path) -> None:
-    lay_out(home, {"a": {}}, INSIDE)
+    lay_out(home, {"a": {}}, ANYWHERE)
     call("run")
     (home / "mine").mkdir()
     (home / "mine" / "index.html").write_text("<h1>my page</h1>")
@@ -226,7 +229,7 @@ def test_a_project_that_never_ran_has_a_site(home: Path) -> None:
 
 
 def test_it_is_found_from_below_and_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = lay_out(home / "project", {"a": {}}, INSIDE)
+    folder = lay_out(home / "project", {"a": {}}, ANYWHERE)
     assert "no dbdeid.yml" in call("run", code=2)
     assert statuses(call("run", "--project", "project")) == {"a": "success"}
     monkeypatch.chdir(folder / "releases")
