@@ -232,6 +232,8 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
     if kind in _KINDS:
         words, hint = _KINDS[kind]
         return words, _number_hint(error["input"]) if kind in ("int_type", "float_type") else hint
+    if kind == "string_too_long":
+        return f"has more than {context['max_length']} characters", ""
     if kind in _LIMITS:
         words, limit = _LIMITS[kind]
         return f"must be {words} {context[limit]:g}", ""
