@@ -164,16 +164,15 @@ class Statements:
 
     def exists(self, name: str, schema: str = "main", catalog: str | None = None) -> str | None:
         """'table' or 'view' when an object of that name exists, else None."""
-        found = self.execute_with(
-            "SELECT kind FROM ("
-            "SELECT 'table' AS kind, database_name, schema_name, table_name AS name "
-            "FROM duckdb_tables() UNION ALL "
-            "SELECT 'view', database_name, schema_name, view_name FROM duckdb_views()"
-            ") WHERE database_name = ? AND lower(schema_name) = lower(?) "
-            "AND lower(name) = lower(?)",
-            [catalog or self.catalog, schema, name],
-        ).fetchone()
-        return str(found[0]) if found else None
+        for kind in ("table", "view"):
+            found = self.execute_with(
+                f"SELECT 1 FROM duckdb_{kind}s() WHERE database_name = ? "
+                f"AND lower(schema_name) = lower(?) AND lower({kind}_name) = lower(?)",
+                [catalog or self.catalog, schema, name],
+            ).fetchone()
+            if found:
+                return kind
+        return None
 
     def definition(self, name: str, schema: str, catalog: str) -> str | None:
         """The statement that made a view; None where there is none of that name."""
