@@ -7,9 +7,11 @@ those who release it, the rest is told. A reason never quotes a value.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from dbdeid.data.shelf import tables
 from dbdeid.engine.expressions import aliased, cast, column, function, select
@@ -42,23 +44,12 @@ SOME = 0.01  # of the records: a single odd value is no habit
 
 Shares = Mapping[str, float]
 Look = Mapping[str, Shares]  # of columns by name
-_NAMES = (
-    *("looked_at", "low", "high", "single_words", "full_names", "initials", "capitals", "texts"),
-    "numbers",
-    *(
-        "whole",
-        "five_digits",
-        "hundreds",
-        "months",
-        "days_of_years",
-        "days_of_a_year",
-        "dates",
-        "mails",
-    ),
-    *("addresses", "networks", "long_numbers", "births", "titled", "images", "zips"),
-    "months_of_years",
-    *("three_digits", "leading_zeros"),
-    *("spans", "last_number", "telephones", "short_dates"),
+# What the step looks for, in its order: of different values, then of records.
+_OF_TEXTS = ("texts", "single_words", "full_names", "initials", "capitals")
+_OF_RECORDS = (
+    *("whole", "five_digits", "hundreds", "months", "days_of_years", "days_of_a_year", "dates"),
+    *("mails", "addresses", "networks", "long_numbers", "births", "titled", "images", "zips"),
+    *("months_of_years", "three_digits", "leading_zeros", "spans", "telephones", "short_dates"),
 )
 
 
@@ -302,16 +293,48 @@ def look(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> 
     some = [f for f in found if f.distinct > 1 and f.column.family not in ("boolean", "other")]
     if not some:
         return {}
+    seen: dict[int, list[Held]] = defaultdict(list)
     with staged(session, table, [f.column for f in some]) as values:
-        rows = session.rows(looked_for(session, "profiling/lookalikes", values))
+        for place, *row in session.rows(looked_for(session, "profiling/lookalikes", values)):
+            seen[place].append(Held(*row))
         texts = dict(
             session.rows(step("profiling/value_texts", {"rel": values}, values=_SOME_TEXTS))
         )
     return {
-        some[place].name: {n: float(v or 0) for n, v in zip(_NAMES, row, strict=True)}
-        | persons.shares(texts.get(place, ()))
-        for place, *row in rows
+        some[place].name: _shares(held) | persons.shares(texts.get(place, ()))
+        for place, held in seen.items()
     }
+
+
+class Held(NamedTuple):
+    """Values of a column of which the same is true."""
+
+    holds: Sequence[bool | None]  # each of `_OF_TEXTS` and `_OF_RECORDS`
+    values: int
+    records: int
+    low: float | None
+    high: float | None
+    last_number: int | None
+
+
+def _shares(held: Sequence[Held]) -> dict[str, float]:
+    """What the values of a column hold: of words as shares of its texts, else of its records."""
+    texts = sum(one.values for one in held if one.holds[0])
+    records = sum(one.records for one in held)
+    shares = {
+        "looked_at": float(sum(one.values for one in held)),
+        "low": min((one.low for one in held if one.low is not None), default=0.0),
+        "high": max((one.high for one in held if one.high is not None), default=0.0),
+        "last_number": float(max(one.last_number or 0 for one in held)),
+        "texts": float(texts),
+        "numbers": sum(one.records for one in held if not one.holds[0]) / records,
+    }
+    for i, name in enumerate(_OF_TEXTS[1:], 1):
+        such = sum(one.values for one in held if one.holds[0] and one.holds[i])
+        shares[name] = such / texts if texts else 0.0
+    for i, name in enumerate(_OF_RECORDS, len(_OF_TEXTS)):
+        shares[name] = sum(one.records for one in held if one.holds[i]) / records
+    return shares
 
 
 def of_each(found: Sequence[DetectedColumn], seen: Look) -> Iterator[tuple[DetectedColumn, Shares]]:

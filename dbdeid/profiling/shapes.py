@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -81,7 +82,6 @@ def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
         low, high, odd = ends.get(held.name, (None, None, 1))
         finite = low is not None and math.isfinite(low) and math.isfinite(high)
         shown = told.get(held.name, {})
-        of = float(shown.get("records") or 0)
         known, distinct = counted.get(held.name) or (shown["known"], shown["different"])
         yield ColumnShape(
             held,
@@ -95,7 +95,7 @@ def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
             length=float(shown.get("length") or 0),
             blanks=float(shown.get("blanks") or 0),
             letters=int(shown.get("icd10_letters") or 0),
-            shapes={k: float(shown[k] or 0) / of if of else 0.0 for k in _SHAPES[7:] if shown},
+            shapes=shown.get("shapes") or dict.fromkeys(_SHAPES if shown else (), 0.0),
         )
 
 
@@ -133,13 +133,47 @@ def _counts(
 def _shapes(
     session: Session, table: Relation, some: Sequence[Column]
 ) -> dict[str, Mapping[str, Any]]:
+    seen: dict[int, list[_Alike]] = defaultdict(list)
     with staged(session, table, some) as values:
-        found = {
-            some[place].name: dict(zip(_SHAPES, row, strict=True))
-            for place, *row in session.rows(looked_for(session, "profiling/value_shapes", values))
-        }
-    nothing: Mapping[str, Any] = dict.fromkeys(_SHAPES)
-    return {held.name: found.get(held.name, nothing) for held in some}
+        for place, *row in session.rows(looked_for(session, "profiling/value_shapes", values)):
+            seen[place].append(_Alike(*row))
+    return {held.name: _of_column(seen[place]) for place, held in enumerate(some)}
+
+
+class _Alike(NamedTuple):
+    """Values of a column that have the same shapes, with what the column has in all."""
+
+    known: int
+    different: int
+    missing: int | None
+    placeholder: str | None
+    shapes: Sequence[bool]  # of `_SHAPES`; NULL, like what follows, where all are placeholders
+    records: int
+    signs: int
+    blanks: int
+    letters: Sequence[str]
+
+
+def _of_column(alike: Sequence[_Alike]) -> Mapping[str, Any]:
+    """What the values of a column look like; nothing where there are none."""
+    if not alike:
+        return {"known": 0, "different": 0}
+    column_, shaped = alike[0], [one for one in alike if one.shapes is not None]
+    told = {name: getattr(column_, name) for name in _Alike._fields[:4]}
+    if not shaped:
+        return told
+    records = sum(one.records for one in shaped)
+    icd10 = {c for one in shaped if one.shapes[_ICD10] for c in one.letters}
+    return told | {
+        "records": records,
+        "length": sum(one.signs for one in shaped) / records,
+        "blanks": sum(one.blanks for one in shaped) / records,
+        "icd10_letters": len(icd10),
+        "shapes": {
+            name: sum(one.records for one in shaped if one.shapes[i]) / records
+            for i, name in enumerate(_SHAPES)
+        },
+    }
 
 
 @contextmanager
@@ -252,8 +286,8 @@ PLACEHOLDERS = (
 )
 
 _SHAPES = (
-    *("known", "different", "missing", "placeholder", "records", "length", "blanks"),
     *("number", "date", "timestamp", "ssn", "ip", "mail", "url", "phone", "uuid"),
-    *("zip", "zip5", "zip9", "postcode", "icd9", "icd9_letter", "icd10", "icd10_letters"),
+    *("zip", "zip5", "zip9", "postcode", "icd9", "icd9_letter", "icd10"),
     *("band", "name", "word", "street", "national", "numbered", "four_digits", "with_number"),
 )
+_ICD10 = _SHAPES.index("icd10")

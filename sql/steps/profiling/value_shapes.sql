@@ -1,8 +1,9 @@
 -- profiling/value_shapes: what the values of columns look like, weighed by their records
 -- reads   __rel__    values of some columns: place, value as text, n records, whether the value is a
 --         placeholder, which stands for none, and how many records and values the column has
--- gives   place; records and values; records looked at; those of placeholders, and the most frequent of these; mean length
---         and words; and the records whose value has each shape      one row a place
+-- gives   place; its records and values; those of placeholders, and the most frequent of these; whether a value has each
+--         shape; and of such values the records, their signs and blanks, and the letters they start with
+--         one row a place and set of shapes
 WITH present AS (
   SELECT
     place,
@@ -66,124 +67,97 @@ columns AS (
 shaped AS (
   SELECT
     place,
-    sum(n) AS records,
-    sum(n * length(value)) / sum(n) AS length,
-    sum(n * length(regexp_replace(value, '[^ ]+', '', 'g'))) / sum(n) AS blanks,
-    coalesce(sum(n) FILTER (number), 0) AS number,
-    coalesce(sum(n) FILTER (day), 0) AS date,
-    coalesce(sum(n) FILTER (moment), 0) AS timestamp,
-    coalesce(sum(n) FILTER (ssn), 0) AS ssn,
-    coalesce(sum(n) FILTER (ip), 0) AS ip,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, '[^@ ]+@[^@ ]+[.][A-Za-z]{2,}')), 0
-    ) AS mail,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, '(https?|ftp)://[^ ]+|www[.][^ ]+[.][^ ]+')), 0
-    ) AS url,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(value, '[+]?[0-9() ./-]{7,22}')
-        AND length(digits) BETWEEN 7 AND 15
-        AND length(digits) < length(value)
-        AND NOT (number OR day OR ssn OR zip9 OR ip OR postcode)
+    value,
+    n,
+    [
+      -- number
+      number,
+      -- date
+      day,
+      -- timestamp
+      moment,
+      -- ssn
+      ssn,
+      -- ip
+      ip,
+      -- mail
+      regexp_full_match(value, '[^@ ]+@[^@ ]+[.][A-Za-z]{2,}'),
+      -- url
+      regexp_full_match(value, '(https?|ftp)://[^ ]+|www[.][^ ]+[.][^ ]+'),
+      -- phone
+      regexp_full_match(value, '[+]?[0-9() ./-]{7,22}')
+      AND length(digits) BETWEEN 7 AND 15
+      AND length(digits) < length(value)
+      AND NOT (number OR day OR ssn OR zip9 OR ip OR postcode),
+      -- uuid
+      regexp_full_match(
+        value, '[0-9A-Fa-f]{8}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{12}'
+      )
+      OR regexp_full_match(value, '[0-9A-Fa-f]{32,}'),
+      -- zip
+      regexp_full_match(value, '[0-9]{3,5}') OR zip9 OR regexp_full_match(value, '[0-9]{9}'),
+      -- zip5
+      regexp_full_match(value, '[0-9]{5}'),
+      -- zip9
+      zip9,
+      -- postcode
+      postcode,
+      -- icd9
+      regexp_full_match(value, '[0-9]{1,3}([.][0-9]{1,2})?|V[0-9]{2}([.][0-9]{1,2})?')
+      OR regexp_full_match(value, 'E[0-9]{3}([.][0-9])?')
+      OR regexp_full_match(value, '[0-9]{4,5}|V[0-9]{3,4}|E[0-9]{4}'),
+      -- icd9_letter
+      regexp_full_match(value, 'V[0-9]{2}([.]?[0-9]{1,2})?|E[0-9]{3}([.]?[0-9])?'),
+      -- icd10
+      regexp_full_match(value, '[A-TV-Z][0-9][0-9A-Z]([.]?[0-9A-Z]{1,4})?'),
+      -- band
+      regexp_full_match(
+        value, '[\[(]?[0-9]{1,3} ?(-|–|,|to) ?[0-9]{1,3}[\])]?( ?(y|yr|yrs|years?)[.]?)?'
+      )
+      OR regexp_full_match(
+        value, '(<|<=|>|>=|≥|≤)? ?[0-9]{1,3} ?[+]?( ?(y|yr|yrs|years?|years? old)[.]?)?'
       ),
-      0
-    ) AS phone,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(
-          value, '[0-9A-Fa-f]{8}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{12}'
-        )
-        OR regexp_full_match(value, '[0-9A-Fa-f]{32,}')
+      -- name
+      regexp_full_match(
+        value,
+        '\p{Lu}[\p{L}''’.-]*(,? ((d[aeiou]s?|del|della|von|van|der|den|zu|ter|ten|la|le|y|e) )*'
+        || '(d''|D''|O''|dell'')?\p{Lu}[\p{L}''’.-]*){1,4}'
       ),
-      0
-    ) AS uuid,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(value, '[0-9]{3,5}') OR zip9 OR regexp_full_match(value, '[0-9]{9}')
+      -- word
+      regexp_full_match(value, '(\p{Lu}[''’])?\p{Lu}(\p{Ll}+|\p{Lu}{2,})([-''’ ]\p{Lu}\p{L}+)?'),
+      -- street
+      regexp_full_match(
+        value,
+        '(?i)([0-9]+[a-z]?,? (bis |ter )?)?(rue|avenue|av[.]|boulevard|bd|impasse|chemin|allée|allee'
+        || '|quai|cours|route|calle|c/|avenida|avda[.]?|plaza|paseo|camino|carrer|ronda|callejón'
+        || '|glorieta|pasaje|rambla|urbanización|cuesta|via|viale|piazza|corso|vicolo|strada|borgo|contrada|rotonda|incrocio'
+        || '|rua|travessa|largo|praça|alameda|acesso|praceta|estrada|beco) [\p{L}0-9].*'
+        || '|[\p{L} .-]*(stra(ss|ß)e|str[.]|weg|gasse|platz|allee|ring|ufer|damm|steig|straat|laan'
+        || '|plein|gracht|kade|dijk|steeg|singel|dreef|baan|hof|pad)( ?[0-9]+ ?[a-z]?([-/][0-9]+)?)?'
+        || '|([0-9]+[a-z]?,? )?[\p{L} .''-]+ (street|st|road|rd|avenue|ave|lane|ln|drive|dr|court|ct|boulevard|blvd'
+        || '|way|close|terrace|square|place|crescent|gardens|grove|hill|highway|parkway)[.]?'
+        || '(,? (apt|suite|unit)[.]? .*)?'
       ),
-      0
-    ) AS zip,
-    coalesce(sum(n) FILTER (regexp_full_match(value, '[0-9]{5}')), 0) AS zip5,
-    coalesce(sum(n) FILTER (zip9), 0) AS zip9,
-    coalesce(sum(n) FILTER (postcode), 0) AS postcode,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(value, '[0-9]{1,3}([.][0-9]{1,2})?|V[0-9]{2}([.][0-9]{1,2})?')
-        OR regexp_full_match(value, 'E[0-9]{3}([.][0-9])?')
-        OR regexp_full_match(value, '[0-9]{4,5}|V[0-9]{3,4}|E[0-9]{4}')
+      -- national
+      national,
+      -- numbered
+      regexp_full_match(
+        value, '[A-Za-z]{1,6}[-_/. ]?([0-9]{2,4}[-/_.])?[0-9]{4,12}([-/][0-9]{1,2})?|0[0-9]{5,11}'
       ),
-      0
-    ) AS icd9,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, 'V[0-9]{2}([.]?[0-9]{1,2})?|E[0-9]{3}([.]?[0-9])?')), 0
-    ) AS icd9_letter,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, '[A-TV-Z][0-9][0-9A-Z]([.]?[0-9A-Z]{1,4})?')), 0
-    ) AS icd10,
-    count(DISTINCT left(value, 1)) FILTER (
-      regexp_full_match(value, '[A-TV-Z][0-9][0-9A-Z]([.]?[0-9A-Z]{1,4})?')
-    ) AS icd10_letters,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(
-          value, '[\[(]?[0-9]{1,3} ?(-|–|,|to) ?[0-9]{1,3}[\])]?( ?(y|yr|yrs|years?)[.]?)?'
-        )
-        OR regexp_full_match(
-          value, '(<|<=|>|>=|≥|≤)? ?[0-9]{1,3} ?[+]?( ?(y|yr|yrs|years?|years? old)[.]?)?'
-        )
-      ),
-      0
-    ) AS band,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(
-          value,
-          '\p{Lu}[\p{L}''’.-]*(,? ((d[aeiou]s?|del|della|von|van|der|den|zu|ter|ten|la|le|y|e) )*'
-          || '(d''|D''|O''|dell'')?\p{Lu}[\p{L}''’.-]*){1,4}'
-        )
-      ),
-      0
-    ) AS name,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, '(\p{Lu}[''’])?\p{Lu}(\p{Ll}+|\p{Lu}{2,})([-''’ ]\p{Lu}\p{L}+)?')),
-      0
-    ) AS word,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(
-          value,
-          '(?i)([0-9]+[a-z]?,? (bis |ter )?)?(rue|avenue|av[.]|boulevard|bd|impasse|chemin|allée|allee'
-          || '|quai|cours|route|calle|c/|avenida|avda[.]?|plaza|paseo|camino|carrer|ronda|callejón'
-          || '|glorieta|pasaje|rambla|urbanización|cuesta|via|viale|piazza|corso|vicolo|strada|borgo|contrada|rotonda|incrocio'
-          || '|rua|travessa|largo|praça|alameda|acesso|praceta|estrada|beco) [\p{L}0-9].*'
-          || '|[\p{L} .-]*(stra(ss|ß)e|str[.]|weg|gasse|platz|allee|ring|ufer|damm|steig|straat|laan'
-          || '|plein|gracht|kade|dijk|steeg|singel|dreef|baan|hof|pad)( ?[0-9]+ ?[a-z]?([-/][0-9]+)?)?'
-          || '|([0-9]+[a-z]?,? )?[\p{L} .''-]+ (street|st|road|rd|avenue|ave|lane|ln|drive|dr|court|ct|boulevard|blvd'
-          || '|way|close|terrace|square|place|crescent|gardens|grove|hill|highway|parkway)[.]?'
-          || '(,? (apt|suite|unit)[.]? .*)?'
-        )
-      ),
-      0
-    ) AS street,
-    coalesce(sum(n) FILTER (national), 0) AS national,
-    coalesce(
-      sum(n) FILTER (
-        regexp_full_match(
-          value, '[A-Za-z]{1,6}[-_/. ]?([0-9]{2,4}[-/_.])?[0-9]{4,12}([-/][0-9]{1,2})?|0[0-9]{5,11}'
-        )
-      ),
-      0
-    ) AS numbered,
-    coalesce(sum(n) FILTER (regexp_full_match(value, '[0-9]{4}')), 0) AS four_digits,
-    coalesce(
-      sum(n) FILTER (regexp_full_match(value, '\p{Lu}\p{L}+( \p{L}+)? ?[0-9]{1,4} ?[a-z]?')), 0
-    ) AS with_number
+      -- four_digits
+      regexp_full_match(value, '[0-9]{4}'),
+      -- with_number
+      regexp_full_match(value, '\p{Lu}\p{L}+( \p{L}+)? ?[0-9]{1,4} ?[a-z]?')
+    ] AS shapes
   FROM present
-  GROUP BY place
 )
 SELECT
   columns.*,
-  shaped.* EXCLUDE (place)
+  shapes,
+  sum(n) AS records,
+  sum(n * length(value)) AS signs,
+  sum(n * length(regexp_replace(value, '[^ ]+', '', 'g'))) AS blanks,
+  list_sort(list(DISTINCT left(value, 1))) AS letters
 FROM columns
 LEFT JOIN shaped USING (place)
+GROUP BY ALL
