@@ -161,7 +161,7 @@ def test_it_accepts_what_can_be_told_apart_and_nothing_else(
     con: duckdb.DuckDBPyConnection, block: int
 ) -> None:
     rng = random.Random(block)
-    verdicts, number = Counter(), len(some(range(40), 4))
+    verdicts, number = Counter(), len(some(range(40), 2))
     for _ in range(number):
         source, released, told = drawn(rng)
         expected = true(source, released, told)
