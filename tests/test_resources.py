@@ -64,7 +64,7 @@ def place(tmp_path: Path) -> Path:
         con.execute(f"COPY visits TO '{tmp_path / 'theirs.parquet'}'")
     (tmp_path / "spec.yml").write_text(
         "release: public\nsource: visits\ndatabase: owner.duckdb\ncolumns:\n"
-        "  age: {role: insensitive}\n"
+        "  age: {role: insensitive, reason: made up}\n"
         "  ward: {role: quasi_identifier, type: categorical, hierarchy: suppress}\n"
         "privacy: [{model: k_anonymity, k: 5}]\n"
         "method: {name: full_domain, suppression_limit: 0.05}\n"
