@@ -113,6 +113,19 @@ def sources(draw: st.DrawFn) -> str:
     return text + draw(join)
 
 
+@pytest.mark.parametrize("keys", ["ALL", "people.job", "1"])
+def test_a_key_that_is_called_like_another_item(keys: str, raw: duckdb.DuckDBPyConnection) -> None:
+    having = f"GROUP BY {keys} HAVING job IS NOT NULL ORDER BY 1"
+    text = f"SELECT job AS age, COUNT(*) AS job FROM people {having}"
+    if keys == "ALL":  # DuckDB takes it for the alias there, and for the column where keys stand
+        with pytest.raises(DataError, match="another's alias"):
+            parse(text, PEOPLE)
+    else:
+        assert answered(raw, meaning(parse(text, PEOPLE))) == answered(raw, text)
+    plain = f"SELECT job AS job, COUNT(*) AS n FROM people {having}"
+    assert answered(raw, meaning(parse(plain, PEOPLE))) == answered(raw, plain)
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(text=queries())
 def test_random_queries_are_read_as_duckdb_reads_them(

@@ -66,6 +66,8 @@ def _read(select: exp.Select, target: Answerable) -> Question:
     _refuse_alike(outputs)
     having = None
     if condition := select.args.get("having"):
+        if _of_all(select):
+            _refuse_two_meanings(condition.this, items, groups)
         having = groups.term(expanded(condition.this, items, groups.hides), "HAVING")
         if _of_all(select):
             _refuse_more_groups(having, groups.keys)
@@ -198,6 +200,24 @@ def _keys(select: exp.Select, items: Sequence[Item], scope: Scope) -> list[exp.E
 def _of_all(select: exp.Select) -> bool:
     group = select.args.get("group")
     return group is not None and bool(group.args.get("all"))
+
+
+def _refuse_two_meanings(having: exp.Expr, items: Sequence[Item], groups: _Groups) -> None:
+    """Refuse a key that is called like another item: what DuckDB takes it for in HAVING depends on
+    whether the keys are written."""
+    for reference in having.find_all(exp.Column):
+        if reference.table or reference.find_ancestor(*AGGREGATES) or not groups.hides(reference):
+            continue
+        key = groups.scope.scalar(reference, "HAVING")
+        alike = [item for item in items if item.name.lower() == reference.name.lower()]
+        if any(
+            has_aggregate(item.expression) or groups.scope.scalar(item.expression, "SELECT") != key
+            for item in alike
+        ):
+            raise refused(
+                f"HAVING {reference.name} under GROUP BY ALL: it is a column and another's alias",
+                "write the keys, or their places, after GROUP BY, or another alias",
+            )
 
 
 def _refuse_more_groups(having: exp.Expr, keys: Sequence[exp.Expr]) -> None:
