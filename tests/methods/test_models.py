@@ -17,7 +17,7 @@ import pytest
 import tiers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_full_domain import generalized, spec
+from small_tables import generalized, spec
 
 import dbdeid
 

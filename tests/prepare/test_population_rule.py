@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_full_domain import generalized, spec
+from small_tables import generalized, spec
 from tiers import examples
 
 import dbdeid

@@ -11,29 +11,12 @@ import pytest
 import tiers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_tables import generalized, spec
 
 import dbdeid
 import dbdeid.release.result
 
 VALUES = st.tuples(st.integers(0, 7), st.sampled_from(["a", "b", "c", None]), st.integers(0, 3))
-
-
-DRAWN = {"role": "quasi_identifier", "reason": "drawn at random"}  # k may be 1
-
-
-def spec(k: int, limit: float, **method: Any) -> dict[str, Any]:
-    return {
-        "release": "r",
-        "source": "t",
-        "columns": {
-            "n": {**DRAWN, "hierarchy": {"intervals": [2, 4]}},
-            "c": {**DRAWN, "hierarchy": {"groups": [{"ab": ["a", "b"], "c_": ["c"]}]}},
-            "x": {**DRAWN, "hierarchy": "suppress"},
-        },
-        "privacy": [{"model": "k_anonymity", "k": k}],
-        "method": {"name": "full_domain", "suppression_limit": limit, **method},
-        "evaluate": {"metrics": [method.get("objective", "loss")]},
-    }
 
 
 def outcome(
@@ -46,20 +29,6 @@ def outcome(
             return dbdeid.run(given, con)
         except dbdeid.Unsatisfiable:
             return None
-
-
-def generalized(row: tuple[Any, ...], node: tuple[int, ...], low: int, high: int) -> list[Any]:
-    """Label and loss of each cell, written down from the definitions alone."""
-    n, c, x = row
-    width = {1: 2, 2: 4}.get(node[0], 1)
-    span = max(high - low - 1, 1)
-    first = (n // width, (width - 1) / span) if node[0] < 3 else ("*", 1.0)
-    second: tuple[Any, float] = (c, 0.0)
-    if node[1] == 1 and c in ("a", "b"):
-        second = ("ab", 0.5)
-    elif node[1] == 2:
-        second = ("*", 1.0)
-    return [first, second, (x, 0.0) if node[2] == 0 else ("*", 1.0)]
 
 
 def best_scores(
