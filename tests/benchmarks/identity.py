@@ -385,7 +385,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=SPECS, default=SPECS, metavar="NAME")
     asked = parser.parse_args()
     folder = asked.folder.resolve()
-    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and any(folder.iterdir()):
+        parser.error(f"{folder} is not empty")
     lines = []
     for name in asked.only:
         try:
