@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pytest
 
 import dbdeid
+from dbdeid.evaluation import inference
 from dbdeid.report.content.audience import public
 from dbdeid.report.content.remains import sentences
 
@@ -71,6 +73,19 @@ def test_the_baselines_are_those_of_the_published_rows(method: dict[str, Any]) -
     assert metrics["inference"] == metrics["inference.illness"] == pytest.approx(lift)
     if method == METHODS[0]:
         assert lift == 0  # all that are in a class read alike on each level
+
+
+def test_each_figure_is_the_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    attacked = inference.attacked
+
+    def other(*given: Any) -> dict[str, Any]:
+        return {name: replace(one, surest=(0.5, 0.25)) for name, one in attacked(*given).items()}
+
+    monkeypatch.setattr(inference, "attacked", other)
+    with duckdb.connect() as con:
+        metrics = visits(con, "local_recoding").metrics
+    assert metrics["inference.illness.surest_1"] == 0.5
+    assert metrics["inference.illness.surest_5"] == 0.25
 
 
 def test_a_run_says_what_its_release_teaches_where_that_was_asked() -> None:
