@@ -293,10 +293,10 @@ def look(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> 
     some = [f for f in found if f.distinct > 1 and f.column.family not in ("boolean", "other")]
     if not some:
         return {}
-    seen: dict[int, list[Held]] = defaultdict(list)
+    seen: dict[int, list[_Held]] = defaultdict(list)
     with staged(session, table, [f.column for f in some]) as values:
         for place, *row in session.rows(looked_for(session, "profiling/lookalikes", values)):
-            seen[place].append(Held(*row))
+            seen[place].append(_Held(*row))
         texts = dict(
             session.rows(step("profiling/value_texts", {"rel": values}, values=_SOME_TEXTS))
         )
@@ -306,7 +306,7 @@ def look(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> 
     }
 
 
-class Held(NamedTuple):
+class _Held(NamedTuple):
     """Values of a column of which the same is true."""
 
     holds: Sequence[bool | None]  # each of `_OF_TEXTS` and `_OF_RECORDS`
@@ -317,7 +317,7 @@ class Held(NamedTuple):
     last_number: int | None
 
 
-def _shares(held: Sequence[Held]) -> dict[str, float]:
+def _shares(held: Sequence[_Held]) -> dict[str, float]:
     """What the values of a column hold: of words as shares of its texts, else of its records."""
     texts = sum(one.values for one in held if one.holds[0])
     records = sum(one.records for one in held)

@@ -165,7 +165,6 @@ def _of_column(alike: Sequence[_Alike]) -> Mapping[str, Any]:
     records = sum(one.records for one in shaped)
     icd10 = {c for one in shaped if one.shapes[_ICD10] for c in one.letters}
     return told | {
-        "records": records,
         "length": sum(one.signs for one in shaped) / records,
         "blanks": sum(one.blanks for one in shaped) / records,
         "icd10_letters": len(icd10),
