@@ -41,9 +41,7 @@ FROM (
         __value
       FROM __all_values__
     ) AS whole
-      -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
-      ON hash(whole.__value) = hash(pair.__value)
-      AND whole.__value IS NOT DISTINCT FROM pair.__value
+      ON whole.__value IS NOT DISTINCT FROM pair.__value
   )
   GROUP BY ALL
 );

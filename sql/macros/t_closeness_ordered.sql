@@ -64,9 +64,7 @@ FROM (
             pair.*
           FROM __class_values__ AS pair
           LEFT JOIN __value_places__ AS whole
-            -- the hash, for a collation makes values equal that GROUP BY ALL keeps apart
-            ON hash(whole.__value) = hash(pair.__value)
-            AND whole.__value IS NOT DISTINCT FROM pair.__value
+            ON whole.__value IS NOT DISTINCT FROM pair.__value
         )
       )
       WINDOW

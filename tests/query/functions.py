@@ -43,6 +43,7 @@ ROWS = list(zip(*_COLUMNS, strict=True))
 NUMBERS = (
     *("i + 1", "-i", "i * 2 - 3", "i / 2", "i // 2", "i % 3", "(i - 2) % 5", "p / 3", "p * 2.5"),
     *("round(d)", "round(d, 1)", "round(d, 2)", "round(d, -2)", "round(p, 1)", "round(p)"),
+    *("round(i * CAST(0.15 AS DOUBLE), 1)", "round(i * CAST(-1.005 AS DOUBLE), 2)", "round(d, 11)"),
     *("round(i)", "floor(d)", "ceil(d)", "floor(p)", "ceil(p)", "floor(i / 5) * 5", "trunc(d)"),
     *(
         "abs(d)",

@@ -427,10 +427,12 @@ def test_values_of_any_type_are_those_that_group_by_all_keeps_apart(shelf: Con, 
         f"INSERT INTO t SELECT q, {wrapped} FROM (VALUES (1, 'a'), (1, 'A'), (2, 'b'), (2, 'B'), "
         "(2, 'a'), (2, 'c'), (1, 'D')) AS v(q, s)"
     )
-    assert rows(shelf, "SELECT distinct_l FROM deid.l_diversity('t', ['q'], 's')") == [(3,)]
-    assert rows(shelf, "SELECT t FROM deid.t_closeness('t', ['q'], 's')") == [
-        (pytest.approx(1 / 3 - 2 / 7 + 2 * (1 / 3 - 1 / 7)),)
-    ]
+    merged = "COLLATE" in type_  # DuckDB takes 'a' and 'A' for one value, and so do the macros
+    assert len(rows(shelf, "SELECT q, s FROM t GROUP BY ALL")) == (5 if merged else 7)
+    distinct = 2 if merged else 3
+    t = 2 / 3 - 3 / 7 + 1 / 3 - 1 / 7 if merged else 1 / 3 - 2 / 7 + 2 * (1 / 3 - 1 / 7)
+    assert rows(shelf, "SELECT distinct_l FROM deid.l_diversity('t', ['q'], 's')") == [(distinct,)]
+    assert rows(shelf, "SELECT t FROM deid.t_closeness('t', ['q'], 's')") == [(pytest.approx(t),)]
 
 
 def test_numbers_that_are_equal_are_one_value(shelf: Con) -> None:

@@ -294,9 +294,7 @@ def test_an_enum_column_leaves_its_traces_in_a_parquet_file(tmp_path: Path) -> N
         TO '{path}'"""
     found = handmade().publish(path, copy)
     assert failed(found) == {"metadata"}
-    told = detail(found, "metadata")
-    assert "values that do not occur in the dictionary of 'dx'" in told
-    assert "statistics of 'dx'" in told  # they count the members
+    assert "values that do not occur in the dictionary of 'dx'" in detail(found, "metadata")
 
 
 def test_categories_of_pandas_in_a_bare_parquet_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 Rule = Callable[[exp.Expr], exp.Expr]
 
@@ -18,6 +18,18 @@ TEXTS = tuple(exp.DataType.TEXT_TYPES)
 MOMENTS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
 DAYS = (exp.DType.DATE,)
 BOOLEAN = (exp.DType.BOOLEAN,)
+
+_MOST_PLACES = 11  # 5^11 has 26 bits: times half of a DOUBLE's bits, it is exact
+
+# How much too far p, the product of x and m, is rounded if only its error made it a half. The error
+# is known exactly, by the upper bits of x and the lower ones (Dekker 1971, A floating-point
+# technique for extending the available precision).
+_UPPER = "(:x * CAST(134217729 AS DOUBLE) - (:x * CAST(134217729 AS DOUBLE) - :x))"
+_TOO_FAR = f"""(CASE
+    WHEN :p - floor(:p) <> 0.5 THEN 0
+    WHEN :p * (({_UPPER} * :m - :p) + (:x - {_UPPER}) * :m) < 0 THEN sign(:p)
+    ELSE 0
+END)"""
 
 
 class Unknown(Exception):
@@ -109,7 +121,8 @@ def is_whole(node: exp.Expr) -> bool:
 def rounded(whole: Rule) -> Rule:
     """The rule of ROUND, given how a DOUBLE is rounded to a whole number, half away from zero.
 
-    DuckDB rounds a DOUBLE to other places shifted by them, and shifts it back.
+    DuckDB rounds a DOUBLE to decimal places by its exact value: 2.675 is a little less than its
+    digits say, and becomes 2.67, though 2.675 * 100 is 267.5.
     """
 
     def rule(node: exp.Expr) -> exp.Expr:
@@ -124,9 +137,16 @@ def rounded(whole: Rule) -> Rule:
         left = isinstance(digits, exp.Neg)
         places = constant(digits.this if left else digits, 0)
         factor = exp.cast(exp.Literal.number(10**places), "DOUBLE")
-        there, back = (exp.Div, exp.Mul) if left else (exp.Mul, exp.Div)
-        shifted = whole(there(this=exp.paren(node.this), expression=factor))
-        return exp.paren(back(this=shifted, expression=factor.copy()), copy=False)
+        if left:
+            shifted = whole(exp.Div(this=exp.paren(node.this), expression=factor))
+            return exp.paren(exp.Mul(this=shifted, expression=factor.copy()), copy=False)
+        if places > _MOST_PLACES:
+            raise Unknown(f"to more than {_MOST_PLACES} decimal places")
+        value = exp.paren(node.this)
+        product = exp.paren(exp.Mul(this=value, expression=factor))
+        too_far = exp.replace_placeholders(parse_one(_TOO_FAR), x=value, m=factor, p=product)
+        exact = exp.paren(exp.Sub(this=whole(product.this), expression=too_far))
+        return exp.paren(exp.Div(this=exact, expression=factor.copy()), copy=False)
 
     return rule
 

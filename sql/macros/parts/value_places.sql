@@ -16,7 +16,7 @@ FROM (
   FROM __all_values__
   WHERE __n > 0
   WINDOW by_value AS (
-    ORDER BY __value NULLS LAST, hash(__value)
+    ORDER BY __value NULLS LAST
     ROWS UNBOUNDED PRECEDING
   )
 )

@@ -61,7 +61,8 @@ def test_without_time_it_is_the_top_only_where_nothing_else_is_feasible(name, ma
     if feasible:
         assert found.node in feasible
         better = any(c.accepted and c.score < found.score for c in everything.explored)
-        assert found.node != lattice.top or not better
+        alike = found.check.all_classes == 1  # the top of a lattice may tell records apart
+        assert not (found.node == lattice.top and alike and better)
     if found.proven_optimal:
         assert found.node == everything.node
     if feasible and found.check.all_classes == 1:
