@@ -101,15 +101,6 @@ class Draft:
         return "\n".join([drafted, *notes])
 
 
-def draft(source: Path, table: str | None, settings: Settings | None = None) -> str:
-    """The text of a draft for a table.
-
-    Raises:
-        DataError: the source cannot be read.
-    """
-    return drafted(source, table, settings).text
-
-
 def drafted(source: Path, table: str | None, settings: Settings | None = None) -> Draft:
     """A draft for a table: a role for every column that is known, questions about the others.
 

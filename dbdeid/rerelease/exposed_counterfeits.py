@@ -84,7 +84,7 @@ def exposed(
         too many rows to try, or the two do not have the same real records.
     """
     node, qis = written.outcome.node, prepared.quasi_identifiers
-    if node is None or len(levels) != len(qis) or any(q.bounds for q in qis):
+    if node is None or any(q.bounds for q in qis):
         return None
     if any(not 0 <= level <= q.height for q, level in zip(qis, levels, strict=True)):
         return None

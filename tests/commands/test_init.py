@@ -11,8 +11,8 @@ import tiers
 from dbdeid.bind.any_table import opened
 from dbdeid.bind.read import read
 from dbdeid.commands.check import check
-from dbdeid.commands.init import draft, write_draft
 from dbdeid.commands.init import drafted as drafted_of
+from dbdeid.commands.init import write_draft
 from dbdeid.errors import DataError, SpecError
 from dbdeid.profiling.suggest.roles import per_cent
 from dbdeid.release.run import run
@@ -20,7 +20,7 @@ from dbdeid.release.run import run
 
 def drafted(folder: Path, source: Path, table: str | None = None) -> Path:
     path = folder / "draft.yml"
-    path.write_text(draft(source, table), encoding="utf-8")
+    path.write_text(drafted_of(source, table).text, encoding="utf-8")
     return path
 
 
@@ -188,7 +188,7 @@ def test_a_draft_without_quasi_identifiers_says_what_to_do(tmp_path: Path) -> No
     with pytest.raises(SpecError, match="1 column is undecided: name"):
         run(path)
     source.write_text("name,age\n" + "".join(f"n{i},{i % 30}\n" for i in range(100)))
-    assert "No column looked like" not in draft(source, None)
+    assert "No column looked like" not in drafted_of(source, None).text
 
 
 @pytest.mark.sampled(2)
@@ -254,7 +254,7 @@ def test_costs_are_those_of_the_table(tmp_path: Path) -> None:
             share = con.sql(f"SELECT sum(n) FILTER (who = 1) / sum(n) FROM ({query})").fetchall()
             return per_cent(share[0][0] or 0.0)
 
-        lines = draft(source, None).splitlines()
+        lines = drafted_of(source, None).text.splitlines()
         for name in ("c1", "c2"):
             (line,) = (line for line in lines if line.startswith(f"  {name}:"))
             assert f"{alone(f'age, {name}')} of the records are unique" in line
@@ -280,13 +280,13 @@ def test_the_subject_is_asked_where_several_may_be_it(tmp_path: Path) -> None:
         read(made.text)
     with duckdb.connect() as con:
         con.execute(f"COPY (SELECT {many} FROM range(9000) t(i)) TO '{source}'")
-    assert "patient_id (2,250 values), household_id (1,500 values)" in draft(source, None)
+    assert "patient_id (2,250 values), household_id (1,500 values)" in drafted_of(source, None).text
 
 
 def test_a_draft_shows_counts_but_no_values(tmp_path: Path) -> None:
     source = tmp_path / "x.csv"
     source.write_text("name,age\n" + "".join(f"secret{i},{i % 90}\n" for i in range(100)))
-    text = draft(source, None)
+    text = drafted_of(source, None).text
     assert "secret" not in text
     assert "name: {role: identifier}  # VARCHAR, 100 distinct values" in text
 
@@ -315,4 +315,4 @@ def test_sources_that_are_not_there_or_not_one(tmp_path: Path) -> None:
         (tmp_path / "none.duckdb", None, "no such database file"),
     ]:
         with pytest.raises(DataError, match=words):
-            draft(path, table)
+            drafted_of(path, table)

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 from ruamel.yaml import YAML
 
-from dbdeid.commands.init import draft
+from dbdeid.commands.init import drafted
 from dbdeid.errors import DbdeidError
 from dbdeid.release.run import run
 from drafts.tables import WITHHELD, Review, Reviewed
@@ -97,7 +97,7 @@ def judge(review: Review, source: Path) -> Judged:
     """
     folder = source.parent
     path = folder / f"{review.table}.yml"
-    path.write_text(draft(source, None), encoding="utf-8")
+    path.write_text(drafted(source, None).text, encoding="utf-8")
     spec = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     columns = tuple(
         Drafted(review.table, name, _role(spec["columns"].get(name)), reviewed)

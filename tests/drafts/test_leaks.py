@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from dbdeid.commands.init import draft
+from dbdeid.commands.init import drafted as drafted_of
 from dbdeid.errors import SpecError
 from dbdeid.release.run import run
 from drafts.nasty import (
@@ -42,7 +42,7 @@ def drafted(frame: pd.DataFrame, folder: Path) -> Path:
     """The draft of a table, as `init` writes it."""
     frame.to_parquet(folder / "table.parquet", index=False)
     path = folder / "draft.yml"
-    path.write_text(draft(folder / "table.parquet", None), encoding="utf-8")
+    path.write_text(drafted_of(folder / "table.parquet", None).text, encoding="utf-8")
     return path
 
 

@@ -13,7 +13,7 @@ from tiers import examples
 from dbdeid.bind.any_table import opened
 from dbdeid.bind.read import read
 from dbdeid.commands.check import check
-from dbdeid.commands.init import draft
+from dbdeid.commands.init import drafted
 from dbdeid.engine.session import Step
 from dbdeid.profiling.detect import detect
 from dbdeid.profiling.suggest.hierarchies import widths_of
@@ -261,7 +261,7 @@ def test_amounts_and_stays_are_known_by_name(tmp_path: Path) -> None:
     assert "only who treats or pays knows" in made["number_inpatient"].why
     assert made["fnlwgt"].role == "undecided"
     assert all(p.diverse for p in made.values() if p.role == "sensitive")
-    assert "subject:" not in draft(source, None).replace("# subject: NAME", "")
+    assert "subject:" not in drafted(source, None).text.replace("# subject: NAME", "")
 
 
 def test_twins_are_left_out(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_rare_values_are_pooled(tmp_path: Path) -> None:
 
 def test_ages_are_capped_wherever_they_are_numbers(tmp_path: Path) -> None:
     source = parquet(tmp_path, "SELECT 18 + i % 85 AS age, i % 2 AS sex FROM range(3000) t(i)")
-    (tmp_path / "d.yml").write_text(draft(source, None), encoding="utf-8")
+    (tmp_path / "d.yml").write_text(drafted(source, None).text, encoding="utf-8")
     result = run(tmp_path / "d.yml")
     with duckdb.connect(str(tmp_path / "q_release.duckdb")) as con:
         labels = {str(label) for (label,) in con.execute("SELECT age FROM q_release").fetchall()}
@@ -321,7 +321,7 @@ def test_a_repeating_id_becomes_the_subject_and_the_draft_runs(tmp_path: Path) -
         "SELECT i AS visit_id, i // 4 AS patient_id, (i // 4) % 80 AS age, (i // 4) % 2 AS sex, "
         "'d' || (i % 30) AS diagnosis FROM range(4000) t(i)",
     )
-    text = draft(source, None)
+    text = drafted(source, None).text
     assert "subject: patient_id\n" in text
     (tmp_path / "d.yml").write_text(text, encoding="utf-8")
     assert check(tmp_path / "d.yml")["source_subjects"] == 1000
@@ -350,7 +350,9 @@ def test_a_placeholder_is_named_with_what_to_do(tmp_path: Path) -> None:
         "SELECT CASE WHEN i % 5 = 0 THEN '?' ELSE 'r' || (i % 4) END AS race, i % 2 AS sex "
         "FROM range(3000) t(i)",
     )
-    (line,) = (line for line in draft(source, None).splitlines() if line.startswith("  race:"))
+    (line,) = (
+        line for line in drafted(source, None).text.splitlines() if line.startswith("  race:")
+    )
     assert "'?' seems to mean missing: NULLIF in `source: {sql: …}` makes it NULL" in line
 
 
@@ -361,7 +363,7 @@ def test_no_text_of_an_undecided_or_sensitive_column_is_shown(tmp_path: Path, na
         "SELECT CASE WHEN i % 5 = 0 THEN 'Keine Angabe' ELSE 'r' || (i % 4) END AS "
         f"{name}, i % 2 AS sex FROM range(3000) t(i)",
     )
-    text = draft(source, None)
+    text = drafted(source, None).text
     (line,) = (line for line in text.splitlines() if line.startswith(f"  {name}:"))
     assert "role: undecided" in line or "role: sensitive" in line
     assert "one of its texts, as '?' is, seems to mean missing" in line
@@ -387,7 +389,7 @@ def test_a_value_that_reads_as_suppressed_is_to_be_recoded(tmp_path: Path) -> No
         "SELECT CASE WHEN i % 5 = 0 THEN '*' ELSE 'r' || (i % 4) END AS race, i % 2 AS sex "
         "FROM range(3000) t(i)",
     )
-    text = draft(source, None)
+    text = drafted(source, None).text
     (line,) = (line for line in text.splitlines() if line.startswith("  race:"))
     assert "drop" in line
     assert "recode" in line
@@ -416,7 +418,7 @@ def test_any_table_gets_a_draft_that_says_what_to_do(
     folder = tmp_path_factory.mktemp("drafts")
     rows = {n: [some[i % len(some)] for i in range(60)] for n, some in columns.items()}
     pq.write_table(pa.table(rows), folder / "q.parquet")
-    text = draft(folder / "q.parquet", None)
+    text = drafted(folder / "q.parquet", None).text
     (folder / "d.yml").write_text(text, encoding="utf-8")
     if "TO DO" in text:
         return
@@ -434,6 +436,6 @@ def test_comments_hold_no_cell_of_what_is_withheld(tmp_path: Path) -> None:
         "SELECT 'qsecret' || i AS name, 'qsecret' || (i % 50) AS diagnosis, i % 90 AS age, "
         "7770000 + i AS account, 'qsecret' || (i % 700) AS city FROM range(3000) t(i)",
     )
-    text = draft(source, None)
+    text = drafted(source, None).text
     assert "qsecret" not in text
     assert "777" not in text

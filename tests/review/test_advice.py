@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -121,6 +122,21 @@ def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     first = found["advice"][0]
     assert first.startswith("age: ")
     assert "of the unique records are unique only by it" in first
+    share, level, gone = map(
+        int,
+        re.match(r"age: (\d+)% .* `min_level: (\d)`: (\d+)% are unique no more$", first).groups(),  # type: ignore[union-attr]
+    )
+    width = (1, 4, 12)[level]
+    whole, without, coarser = (
+        unique(looked[0], columns)
+        for columns in (
+            ("age", "sex", "region"),
+            ("sex", "region"),
+            (f"age // {width}", "sex", "region"),
+        )
+    )
+    assert share == round(100 * (whole - without) / whole)
+    assert gone == round(100 * (whole - coarser) / whole)
     text = checked(found)
     assert "what to change first\n    1. age: " in text
     assert "unique by it alone" in text
