@@ -45,7 +45,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("setting", "form"),
     [*((setting, "dict") for setting in SETTINGS), ("file", "path"), ("in memory", "text")],
@@ -101,6 +101,7 @@ def test_a_view_needs_a_database_that_stays() -> None:
         dbdeid.run(unmeasured(source="people.parquet", output={"as": "view"}))
 
 
+@pytest.mark.full
 def test_the_current_database_of_the_caller_is_the_owners() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("ATTACH ':memory:' AS other; USE other")

@@ -236,6 +236,7 @@ def test_the_same_in_words(place: Path) -> None:
         assert process(*words, "--quiet").stdout == ""
 
 
+@pytest.mark.full
 def test_two_runs_give_one_list(made: tuple[Path, Any]) -> None:
     assert [result["release"] for result in made[1]] == ["a", "inside"]
 
@@ -270,6 +271,7 @@ def visits(path: str) -> None:
         con.execute(f"COPY v TO '{path}'")
 
 
+@pytest.mark.full
 def test_risk_counts_people_and_nulls_as_told(place: Path) -> None:
     visits("v.parquet")
     words = ("risk", "v.parquet", "--qi", "age", "--subject", "person", "--null-policy")
@@ -283,7 +285,7 @@ def test_risk_counts_people_and_nulls_as_told(place: Path) -> None:
     assert re.search(r"subjects \(person\) +3\n", told)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -788,6 +790,7 @@ def reads_only(file: str) -> None:
     assert "a release has no deid.hierarchies" in kept.stderr
 
 
+@pytest.mark.full
 def test_macros_are_not_installed_in_a_published_release(released: Path) -> None:
     before = prints()
     done = process("macros", "install", "a.duckdb")

@@ -112,7 +112,7 @@ class Terminal:
         return self.run.returncode, out.decode()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ["numpy", "sql"])
 def test_without_a_terminal_the_best_so_far_is_told_for_the_spec(place: Path, engine: str) -> None:
     write(engine)
@@ -135,7 +135,7 @@ def test_without_a_terminal_the_best_so_far_is_told_for_the_spec(place: Path, en
     assert {name: str(level) for name, level in made.transformation.items()} == node
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ["numpy", "sql"])
 def test_at_a_terminal_the_best_so_far_is_released_on_yes(place: Path, engine: str) -> None:
     write(engine)

@@ -31,6 +31,7 @@ def test_every_statement_gives_what_the_guide_shows() -> None:
     assert results == 2
 
 
+@pytest.mark.full
 def test_its_table_of_losses_is_that_of_the_benchmark(shared: Path) -> None:
     import sys
 

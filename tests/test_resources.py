@@ -72,7 +72,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", [110, 150, 460, 550, 800])
 @pytest.mark.parametrize("words", ["verify theirs.parquet --qi age --k 5", "run spec.yml"])
 def test_too_little_memory_is_told(place: Path, size: int, words: str) -> None:
@@ -234,6 +234,7 @@ def test_a_file_that_grows_when_it_is_read(tmp_path: Path) -> None:
     assert ended.returncode == 0 or "not enough memory (" in ended.stderr
 
 
+@pytest.mark.full
 def test_limits_grow_with_the_file_and_are_never_above_those_given(tmp_path: Path) -> None:
     small, large = tmp_path / "small.csv", tmp_path / "large.csv"
     small.write_text("a\n")

@@ -121,6 +121,7 @@ def test_what_it_does_and_what_it_cannot_see_is_said() -> None:
     assert "no k" in told[-1]
 
 
+@pytest.mark.full
 def test_a_file_that_tells_more_is_not_verified(folder: Path) -> None:
     """Mutants of an export: each breaks the promise after it is reopened, and is named."""
     zoo.run("visits.yml")
@@ -211,6 +212,7 @@ def test_an_owner_may_say_why_a_column_is_none(con: duckdb.DuckDBPyConnection) -
     assert told[1].startswith("safe_harbor objects to no column 'diagnosis' | ")
 
 
+@pytest.mark.full
 def test_columns_that_nothing_is_known_of_still_need_a_role(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -159,6 +159,7 @@ def test_the_manifest_of_a_report_tells_the_files_as_that_of_an_export_does() ->
     assert told.exit_code == 4
 
 
+@pytest.mark.full
 def test_a_report_of_what_is_in_no_file_tells_no_files() -> None:
     write()
     zoo.run("out.yml")

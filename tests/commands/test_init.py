@@ -136,6 +136,7 @@ def test_a_header_of_postal_codes_of_patients_keeps_them(tmp_path: Path) -> None
     assert {found[name]["role"] for name in names} == {"quasi_identifier"}
 
 
+@pytest.mark.full
 def test_what_must_not_be_learned_is_sensitive(tmp_path: Path) -> None:
     names = ("diagnosis", "diag_1", "income", "salary", "HIV", "disease", "outcome", "a1c_result")
     others = ("incomes_of", "resulting", "diagonal", "age")
@@ -239,6 +240,7 @@ def test_a_draft_begins_with_what_is_undecided(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_costs_are_those_of_the_table(tmp_path: Path) -> None:
     """Recomputed from the table, of its records and of its subjects."""
     source = tmp_path / "x.parquet"
@@ -262,6 +264,7 @@ def test_costs_are_those_of_the_table(tmp_path: Path) -> None:
             assert f"it singles out {alone(name)} of the records alone" in line
 
 
+@pytest.mark.full
 def test_the_subject_is_asked_where_several_may_be_it(tmp_path: Path) -> None:
     source = tmp_path / "x.parquet"
     many = "i // 4 AS patient_id, i // 6 AS household_id, i % 60 AS age"

@@ -57,7 +57,7 @@ def prints() -> dict[str, str]:
 # -- answers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("where", [{}, {"target": "out.duckdb"}])
 def test_answers_lie_about_the_truth_and_nothing_is_written(where: dict[str, Any]) -> None:
     made_of = spec(method=EXACT, **where)
@@ -88,6 +88,7 @@ def test_an_open_connection_is_asked() -> None:
     assert dbdeid.query(small(), BY_SEX, database=Path("owner.duckdb")) == found
 
 
+@pytest.mark.full
 def test_another_database_may_be_named() -> None:
     zoo.run(spec())
     rows = query(spec(), BY_SEX).rows
@@ -117,6 +118,7 @@ def test_suppressed_records_are_told_of_and_spread_on_request() -> None:
         query("out.duckdb", asked, spread_suppressed=True)
 
 
+@pytest.mark.full
 def test_records_kept_as_stars_are_not_missing() -> None:
     made_of = spec(method=LOSSY | {"suppressed": "keep"}, privacy=FOUR)
     assert dbdeid.run(made_of).suppressed_rows > 0
@@ -190,6 +192,7 @@ def test_ordinary_tables_may_be_joined_and_no_others() -> None:
             query(spec(method=EXACT), asked.format(table))
 
 
+@pytest.mark.full
 def test_only_what_is_released_is_asked() -> None:
     key = {"role": "identifier", "pseudonym": True}
     columns = spec()["columns"] | {"name": key}
@@ -201,6 +204,7 @@ def test_only_what_is_released_is_asked() -> None:
         query(made_of, "SELECT COUNT(DISTINCT name) FROM people")
 
 
+@pytest.mark.full
 def test_moments_with_a_time_zone_are_those_of_utc() -> None:
     sql("SET TimeZone = 'America/New_York'")
     sql(

@@ -77,7 +77,7 @@ def optimum() -> RunResult:
     return ran()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_search_finds_what_a_run_chooses_and_writes_nothing(people: Path, engine: str) -> None:
     before = prints()
@@ -96,6 +96,7 @@ def test_a_search_finds_what_a_run_chooses_and_writes_nothing(people: Path, engi
     assert (found["k"], found["suppression_limit"]) == (2, 0.1)
 
 
+@pytest.mark.full
 def test_a_file_is_looked_at_before_its_first_run_makes_a_database(people: Path) -> None:
     with duckdb.connect(str(people)) as con:
         con.execute("COPY people TO 'people.csv'")
@@ -107,7 +108,7 @@ def test_a_file_is_looked_at_before_its_first_run_makes_a_database(people: Path)
     assert Path("new.duckdb").exists()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_demand_of_a_grid_is_what_a_run_of_its_own_finds(people: Path, engine: str) -> None:
     ks = tiers.some((10, 3, 500), 2)
@@ -144,6 +145,7 @@ def test_a_grid_of_one_kind_keeps_what_the_spec_says_of_the_other(people: Path) 
     assert [(c["k"], c["suppression_limit"]) for c in limits] == [(2, 0.0), (2, 0.2)]
 
 
+@pytest.mark.full
 def test_neighbours_are_what_applying_them_gives(people: Path) -> None:
     found = search(spec())
     node, tops = found["transformation"], {c["name"]: c["max_level"] for c in found["columns"]}
@@ -167,6 +169,7 @@ def test_neighbours_are_what_applying_them_gives(people: Path) -> None:
         assert neighbour["accepted"] == neighbour["feasible"]
 
 
+@pytest.mark.full
 def test_levels_limits_and_weights_reach_the_search(people: Path) -> None:
     limited = spec()
     limited["columns"]["age"] |= {"min_level": 1, "max_level": 2}
@@ -213,6 +216,7 @@ def test_a_known_transformation_does_not_stop_a_search(people: Path) -> None:
     assert "`transformation` of the spec is not looked at" in found["warnings"][0]
 
 
+@pytest.mark.full
 def test_a_class_of_suppressed_records_that_are_kept_must_hold_too(people: Path) -> None:
     found = search(spec(**method(suppressed="keep")))
     for neighbour in found["neighbours"]:
@@ -341,7 +345,7 @@ def test_too_many_transformations_for_a_proof_are_told(tmp_path: Path) -> None:
         assert not any("too many" in w for w in found["warnings"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str) -> None:
     best, found = optimum(), ran(**method(engine=engine, time_limit=1e-9))

@@ -22,6 +22,7 @@ def read(folder: Path, body: str | bytes) -> list[list[str]]:
     return hierarchy_file.read("c", path)
 
 
+@pytest.mark.full
 def test_reference_files_load_as_they_are(shared: Path) -> None:
     paths = sorted(p for p in (shared / "data" / "hierarchies").rglob("*") if p.is_file())
     good = [path for path in paths if path.name != DEFECTIVE]

@@ -148,6 +148,7 @@ def test_what_is_no_finite_number(value: str) -> None:
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(150), deadline=None)
 @given(VALUES, SCALES)
 def test_a_label_is_found_again(

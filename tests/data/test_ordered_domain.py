@@ -104,6 +104,7 @@ def cut(draw: st.DrawFn) -> tuple[OrderedDomain, list[int]]:
     return OrderedDomain(tuple(values), style, "any"), [0, *(s for s in starts if s < len(values))]
 
 
+@pytest.mark.full
 @settings(max_examples=examples(300))
 @given(cut())
 def test_a_label_stands_for_one_interval(drawn: tuple[OrderedDomain, list[int]]) -> None:

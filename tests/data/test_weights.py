@@ -119,6 +119,7 @@ def releases(draw: st.DrawFn) -> tuple[list[Record], list[Group]]:
     return records, catalog
 
 
+@pytest.mark.full
 @settings(
     deadline=None,
     max_examples=examples(60),

@@ -128,6 +128,7 @@ def test_telephones_under_headers_that_say_nothing_stay(tmp_path: Path) -> None:
     assert withheld(frame[direct + others], direct, tmp_path)
 
 
+@pytest.mark.full
 def test_a_refusal_shows_no_remark() -> None:
     frame = registry(ENGLISH)[headers(ENGLISH, "sex", "birth_date", "diagnosis_code", "remarks")]
     remarks = headers(ENGLISH, "remarks")[0]

@@ -73,6 +73,7 @@ def same(made: pa.Array, wanted: pa.Array) -> None:
     assert made.equals(wanted)
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(st.lists(st.none() | TEXTS), st.lists(st.none() | st.lists(TEXTS)))
 def test_texts_are_laid_out_as_arrow_does(

@@ -62,6 +62,7 @@ def test_a_release_reaches_no_other_file(tmp_path: Path, statement: str) -> None
     assert sorted(p.name for p in tmp_path.iterdir()) == ["secret.txt", "ward.duckdb"]
 
 
+@pytest.mark.full
 def test_a_view_of_a_release_calls_nothing_that_reads_a_file(tmp_path: Path) -> None:
     path = release(tmp_path)
     done = CliRunner().invoke(app, ["sql", str(path), "-c", "SELECT deid_check('/etc/passwd')"])

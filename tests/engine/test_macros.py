@@ -46,6 +46,7 @@ def functions(con: duckdb.DuckDBPyConnection, catalog: str) -> int:
     return int(count)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["private", "public"])
 def test_an_exported_file_works_in_plain_duckdb(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "adult public.duckdb"

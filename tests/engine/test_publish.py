@@ -32,6 +32,7 @@ def step(text: str) -> Step:
     return Step("released", sqlglot.parse_one(text, dialect="duckdb"))
 
 
+@pytest.mark.full
 def test_types_and_cells_arrive(tmp_path: Path) -> None:
     with Session.open(None, read_only=False) as session:
         sent = session.run(step(TYPES))
@@ -43,6 +44,7 @@ def test_types_and_cells_arrive(tmp_path: Path) -> None:
     assert types == [c.type for c in sent.columns]
 
 
+@pytest.mark.full
 def test_views_stand_beside_their_tables_under_any_name(tmp_path: Path) -> None:
     query = sqlglot.parse_one("SELECT count(*) AS n FROM r", dialect="duckdb")
     assert isinstance(query, exp.Query)

@@ -82,6 +82,7 @@ def spelled(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+@pytest.mark.full
 @settings(deadline=None, max_examples=examples(50))
 @given(table=HOSTILE, names=st.lists(HOSTILE, min_size=1, max_size=3, unique_by=str.lower))
 def test_names_never_become_sql(table: str, names: list[str]) -> None:

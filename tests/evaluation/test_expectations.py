@@ -187,6 +187,7 @@ def test_a_release_that_misses_them_replaces_nothing(place: Path, target: dict[s
     assert prints(place) == before
 
 
+@pytest.mark.full
 def test_expectations_may_change_after_a_run(place: Path) -> None:
     zoo.run(asked(**AWAY, expect=MET))
     assert dbdeid.verify(asked(**AWAY, expect={"loss": "< 0.001"}, tags=["weekly"])).verified

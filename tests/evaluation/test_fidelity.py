@@ -87,6 +87,7 @@ def test_a_generalized_value_is_spread_over_what_it_stands_for(con: Con, level: 
     assert found["distribution"] == pytest.approx(np.mean(own))
 
 
+@pytest.mark.full
 def test_what_the_dictionary_does_not_tell_the_private_hierarchies_do(con: Con) -> None:
     found = dbdeid.run(at({"zip": 2, "sex": 1, "age": 3}) | UNCHANGED, con).metrics
     source, released = table(con, "people"), table(con, "alike")
@@ -111,6 +112,7 @@ def test_what_the_dictionary_does_not_tell_the_private_hierarchies_do(con: Con) 
     assert found["distribution.age"] == pytest.approx(expected)
 
 
+@pytest.mark.full
 def test_a_release_that_changed_nothing_is_like_its_source(con: Con) -> None:
     found = dbdeid.run(at({}), con).metrics
     for name in ("distribution", "association", "propensity", "propensity.ratio"):

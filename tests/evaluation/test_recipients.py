@@ -319,6 +319,7 @@ def test_what_no_dictionary_tells_is_known_to_the_owner(patients: Any) -> None:
     assert the(evaluate(spec, patients)) == found
 
 
+@pytest.mark.full
 def test_values_of_a_sensitive_column_are_numbered(patients: Any) -> None:
     columns = {"stage": {"role": "sensitive", "accept": "homogeneity"}}
     spec = spec_of({**COX, "covariates": ["age", "stage"]}, columns=columns)
@@ -356,7 +357,7 @@ OTHERS: dict[str, Spec] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.full
 @pytest.mark.parametrize("name", list(OTHERS))
 def test_a_release_of_any_method_is_evaluated(patients: Any, tmp_path: Path, name: str) -> None:
     """What a run measures is measured again of what it wrote."""
@@ -390,6 +391,7 @@ def test_a_release_of_any_method_is_evaluated(patients: Any, tmp_path: Path, nam
         assert found.models[0]["release"]["used"] == pytest.approx(real)
 
 
+@pytest.mark.full
 def test_without_models_nothing_is_told(patients: Any) -> None:
     spec = spec_of()
     found = run(spec, patients)

@@ -425,6 +425,7 @@ def test_the_use_is_told_with_what_was_not_answered(place: Path) -> None:
             require(use[2], 400 - file.rows, 400)
 
 
+@pytest.mark.full
 def test_pages_manifest_and_notebook_begin_with_the_three_sentences(place: Path) -> None:
     asked = spec(method={"name": "full_domain", "suppression_limit": 0.1})
     result = zoo.run(asked)
@@ -448,6 +449,7 @@ def test_pages_manifest_and_notebook_begin_with_the_three_sentences(place: Path)
     assert "promises verified" in result._repr_html_()
 
 
+@pytest.mark.full
 def test_the_bounds_of_intervals_are_told_among_the_columns() -> None:
     asked = spec(method={"name": "full_domain", "suppression_limit": 0.1})
     asked["output"]["bounds"] = True
@@ -483,6 +485,7 @@ def test_cards_follow_the_declared_model() -> None:
     )
 
 
+@pytest.mark.full
 def test_columns_that_were_not_counted_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "MOST_COLUMNS", 1)
     result = dbdeid.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))

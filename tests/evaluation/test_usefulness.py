@@ -186,6 +186,7 @@ def test_a_spec_may_expect_use() -> None:
     assert not Path("people_public.duckdb").exists()
 
 
+@pytest.mark.full
 def test_the_page_says_it_at_its_top() -> None:
     done = zoo.run(spec())
     Path("spec.json").write_text(json.dumps(spec()))

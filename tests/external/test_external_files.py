@@ -46,6 +46,7 @@ def test_tables_may_be_files_beside_the_spec(ending: str) -> None:
     assert dbdeid.query(declared, text).rows == dbdeid.query(owned(), text).rows
 
 
+@pytest.mark.full
 def test_a_source_file_is_the_original() -> None:
     sql("COPY people TO 'people.parquet'")
     found = dbdeid.verify(owned(source="people.parquet"))

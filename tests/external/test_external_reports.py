@@ -25,6 +25,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
+@pytest.mark.full
 def test_metrics_of_the_table_and_its_original(con: Any) -> None:
     metrics = dbdeid.evaluate(spec(), con)["metrics"]
     rows = con.execute("SELECT age, zip, sex FROM anon").fetchall()
@@ -53,6 +54,7 @@ def test_metrics_that_are_asked_for(con: Any) -> None:
         dbdeid.evaluate(spec(evaluate={"metrics": ["precision"]}), con)
 
 
+@pytest.mark.full
 def test_a_column_of_the_release_alone_hides_no_metric(con: Any) -> None:
     wanted = {"metrics": ["ambiguity", "reconstruction_error"]}
     before = dbdeid.evaluate(spec(evaluate=wanted), con)["metrics"]
@@ -128,6 +130,7 @@ def test_the_report_needs_no_run(written: Any) -> None:
     }
 
 
+@pytest.mark.full
 def test_the_public_report_tells_nothing_of_the_original(written: Any) -> None:
     page = written(spec(), "public")
     assert "199 records" in page

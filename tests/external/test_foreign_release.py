@@ -45,6 +45,7 @@ def files() -> dict[str, str]:
 # -- what it is -------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_release_is_verified_from_its_table_and_its_original(con: Any) -> None:
     sizes = con.execute("SELECT count(*) FROM anon GROUP BY age, zip, sex").fetchall()
     found = dbdeid.verify(spec(), con)
@@ -60,6 +61,7 @@ def test_a_release_is_verified_from_its_table_and_its_original(con: Any) -> None
     assert [p.model for p in found.promises if not p.holds] == ["k_anonymity"]
 
 
+@pytest.mark.full
 def test_nothing_is_written_and_no_run_is_needed(owned: dict[str, Any]) -> None:
     before = files()
     dbdeid.check(owned)
@@ -121,6 +123,7 @@ def test_a_record_that_is_nobodys_is_found(con: Any, change: str) -> None:
     assert (found.holds, found.found["invented_records"]) == (False, 1)
 
 
+@pytest.mark.full
 def test_a_record_that_stands_twice_is_one_too_many(con: Any) -> None:
     con.execute("INSERT INTO anon FROM anon WHERE age = 'old' AND sex = 'f'")
     ((both,),) = con.execute("SELECT count(*) FROM anon WHERE age = 'old' AND sex = 'f'").fetchall()
@@ -160,6 +163,7 @@ PERSON = st.tuples(st.integers(0, 9), st.sampled_from("ab"))
 RECORD = st.tuples(st.integers(0, 9), st.integers(0, 4), st.sampled_from("ab"))
 
 
+@pytest.mark.full
 @settings(max_examples=examples(12), deadline=None)
 @given(st.lists(PERSON, min_size=4, max_size=12), st.lists(RECORD, min_size=4, max_size=12))
 def test_overlapping_values_are_matched_as_by_hand(
@@ -197,6 +201,7 @@ def test_an_untruthful_release_is_not_compared_record_by_record(con: Any) -> Non
 # -- models -----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_models_are_measured_as_on_any_table(con: Any) -> None:
     privacy = [
         {"model": "k_anonymity", "k": 2},
@@ -281,6 +286,7 @@ def test_a_pseudonym_of_the_table_counts_people(con: Any) -> None:
 # -- without the original ---------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_without_the_original_the_table_is_verified_alone(con: Any) -> None:
     found = dbdeid.verify(absent(), con)
     assert found.verified
@@ -301,7 +307,7 @@ def test_without_the_original_nothing_is_compared_with_it(con: Any) -> None:
         dbdeid.evaluate(absent(), con)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "text",
     [
@@ -394,6 +400,7 @@ def test_columns_that_only_the_release_has_are_not_compared(con: Any) -> None:
     assert "not of the original, and not compared: 'batch'" in check(found, "source").detail
 
 
+@pytest.mark.full
 def test_columns_in_another_order_and_spelling(con: Any) -> None:
     wanted = dbdeid.verify(spec(), con).promises
     picked = 'SELECT illness AS "ILLNESS", sex AS "Sex", zip, age FROM anon'
@@ -404,6 +411,7 @@ def test_columns_in_another_order_and_spelling(con: Any) -> None:
     assert dbdeid.evaluate(spec(), con)["metrics"]["discernibility"] > 0
 
 
+@pytest.mark.full
 def test_a_type_that_could_hide_values_is_named(con: Any) -> None:
     replaced = "SELECT * REPLACE (sex::ENUM('f', 'm', '*') AS sex) FROM anon"
     con.execute(f"CREATE OR REPLACE TABLE anon AS {replaced}")

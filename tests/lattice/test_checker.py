@@ -48,6 +48,7 @@ def same(found: Check, expected: Check) -> bool:
     )
 
 
+@pytest.mark.full
 @given(problems(), st.integers(1, 9))
 @settings(max_examples=examples(80), deadline=None)
 def test_a_check_is_what_counting_finds(problem, k):
@@ -58,6 +59,7 @@ def test_a_check_is_what_counting_finds(problem, k):
         assert same(found.check(node), expected.check(node))
 
 
+@pytest.mark.full
 @given(ruled_problems())
 @settings(max_examples=examples(300), deadline=None)
 def test_every_rule_keeps_what_its_definition_keeps(problem):
@@ -67,6 +69,7 @@ def test_every_rule_keeps_what_its_definition_keeps(problem):
         assert same(found.check(node), expected.check(node))
 
 
+@pytest.mark.full
 @given(ruled_problems())
 @settings(max_examples=examples(100), deadline=None)
 def test_what_is_suppressed_at_least_only_becomes_less_above(problem):
@@ -125,7 +128,7 @@ PATHS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.full
 @pytest.mark.parametrize("path", PATHS)
 def test_all_paths_find_the_same(path, monkeypatch):
     for name, value in PATHS[path].items():

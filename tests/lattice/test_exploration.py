@@ -71,6 +71,7 @@ def test_a_bound_at_the_score_still_lets_a_tie_win():
     assert exploration.found().proven_optimal
 
 
+@pytest.mark.full
 @given(problems(), st.integers(0, 30))
 @settings(max_examples=examples(100), deadline=None)
 def test_whenever_time_is_up_the_bound_holds(drawn, seconds):

@@ -96,6 +96,7 @@ def attribute(name: str) -> Attribute:
     )
 
 
+@pytest.mark.full
 @settings(max_examples=examples(25))
 @given(ROWS.filter(lambda rows: len(rows) > 2), st.integers(2, 3))
 def test_costs_are_bounded_by_what_all_transformations_would_win(

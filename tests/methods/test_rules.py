@@ -163,6 +163,7 @@ def release(con: duckdb.DuckDBPyConnection, **changes: Any) -> dbdeid.RunResult:
     return dbdeid.run(case.spec() | changes, con)
 
 
+@pytest.mark.full
 def test_one_person_with_many_rows_is_no_class() -> None:
     with duckdb.connect() as con:
         found = release(con)

@@ -62,6 +62,7 @@ def version(name: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_both_versions_are_true_and_two_anonymous(con: Any, name: str) -> None:
     found = dbdeid.verify(version(name), con)
@@ -71,6 +72,7 @@ def test_both_versions_are_true_and_two_anonymous(con: Any, name: str) -> None:
     assert con.execute(Q2).fetchall() == [(1.0,)]
 
 
+@pytest.mark.full
 def test_disjoint_groups_answer_exactly(con: Any) -> None:
     (count,) = dbdeid.query(version("a"), Q1, con).rows
     assert count == (2.0, 2, 2)

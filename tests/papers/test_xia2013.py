@@ -32,6 +32,7 @@ def gauge_of(shared: Path, which: str) -> Gauge:
     return Gauge(tennessee.cells(shared, which))
 
 
+@pytest.mark.full
 def test_a_policy_is_the_same_from_fewer_cells(shared: Path) -> None:
     gauge, rng = gauge_of(shared, "modelled"), np.random.default_rng(1)
     drawn = random_sublattice(gauge.space, Pruned(gauge.space.length), rng)
@@ -51,7 +52,7 @@ def test_what_a_sublattice_promises_tells_what_it_keeps(shared: Path) -> None:
     assert np.corrcoef(promised, kept)[0, 1] >= 0.70
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("which", STATES)
 def test_the_search_beats_random_chains_from_the_start(shared: Path, which: str) -> None:
     gauge = gauge_of(shared, which)

@@ -61,6 +61,7 @@ def test_closeness_loses_three_times_as_much(shared: Path, size: int) -> None:
     assert close >= 3.0 * paper
 
 
+@pytest.mark.full
 def test_no_blocks_of_three_are_as_close_as_the_paper_has_them(shared: Path) -> None:
     values = adult(shared, SEVEN).units.values[0]
     counts = np.bincount(values.value, values.count)

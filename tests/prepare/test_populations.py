@@ -100,7 +100,7 @@ def test_what_is_found_is_counted_by_hand(made: Any) -> None:
     assert {k: v for k, v in found(con, given).items() if k in expected} == expected
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_a_population_is_a_table_or_a_view_or_a_file(con: Any, tmp_path: Path, ending: str) -> None:
     con.execute(f"CREATE VIEW everyone AS {UNCOUNTED}")
@@ -152,6 +152,7 @@ def test_a_collation_makes_nobody_alike(con: Any) -> None:
     assert (dbdeid.run(given, con).transformation, found(con, given)) == expected
 
 
+@pytest.mark.full
 def test_a_population_changes_nothing_about_the_source(con: Any) -> None:
     """Losses, codes and the dictionary are those of the source alone."""
     node = {"transformation": {"age": 1, "zip": 2, "sex": 0}, "suppression_limit": 1.0}
@@ -173,6 +174,7 @@ def test_a_population_changes_nothing_about_the_source(con: Any) -> None:
     assert not con.execute(missing).fetchall()
 
 
+@pytest.mark.full
 def test_a_population_that_grew_is_read_again(con: Any) -> None:
     given = spec(K_MAP)
     dbdeid.run(given, con)

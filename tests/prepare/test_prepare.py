@@ -102,6 +102,7 @@ def test_a_missing_leaf_in_adult_is_counted_not_quoted(shared: Path) -> None:
     assert "?" not in str(refused.value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["credit card", "ss13_like"])
 def test_real_inputs(shared: Path, name: str) -> None:
     given, rows = real(shared, name)

@@ -55,6 +55,7 @@ def test_methods_and_verifier_read_every_text_alike(text: str) -> None:
     )
 
 
+@pytest.mark.full
 def test_every_character_is_read_alike() -> None:
     other = Speller()
     for number in [*range(0x3100), *range(0xA640, 0xA7FF), *range(0xFB00, 0x10000)]:
@@ -209,6 +210,7 @@ def test_listed_values_are_read_as_each_column_counts_them(con: Any, columns: li
 COLUMNS = (["HIV", "HIV", "hiv", "flu"], ["hIV", "Hiv ", "flu", "gout"])
 
 
+@pytest.mark.full
 def test_one_who_has_no_value_hides_nobody(con: Any) -> None:
     load(con, [(age, value) for age in (1, 41) for value in ("HIV", None, None, None, "flu")])
     half = {"model": "alpha_k", "column": "illness", "k": 2, "alpha": 0.6}

@@ -84,6 +84,7 @@ def values(session: Session, texts: list[str]) -> Relation:
     return Relation("given", columns, "main", "temp")
 
 
+@pytest.mark.full
 def test_every_value_looks_the_same() -> None:
     rng = random.Random(8)
     texts = ["".join(rng.choices(PIECES, k=rng.randint(1, 6))) for _ in range(150)]

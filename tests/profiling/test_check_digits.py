@@ -55,6 +55,7 @@ def test_national_numbers(tmp_path: Path, kind: str) -> None:
     assert "Portuguese" in found(tmp_path, NIF, kind).reason
 
 
+@pytest.mark.full
 def test_amounts_keep_no_check_digits(tmp_path: Path) -> None:
     assert found(tmp_path, [str(n) for n in range(100_000_000, 100_000_900)], "INTEGER").kind == (
         "number"

@@ -86,6 +86,7 @@ def test_times_between_two_dates(tmp_path: Path, form: str) -> None:
     assert told == dict.fromkeys(TIMES, ("a", "b"))
 
 
+@pytest.mark.full
 def test_one_date_has_no_difference(tmp_path: Path) -> None:
     assert looked_into(tmp_path, {"a": FIRST} | TIMES)[1] == {}
 

@@ -71,6 +71,7 @@ ENGLISH = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ENGLISH)
 def test_other_numbers_are_left_alone(tmp_path: Path, name: str) -> None:
     header, lines = ENGLISH[name]

@@ -81,6 +81,7 @@ def test_two_digit_years_are_told_where_none_lies_after_today() -> None:
     assert "after today" not in said
 
 
+@pytest.mark.full
 def test_dates_after_today_are_told_wherever_they_come_from() -> None:
     written("{day}.02.{year}")
     with duckdb.connect() as con:
@@ -89,6 +90,7 @@ def test_dates_after_today_are_told_wherever_they_come_from() -> None:
     assert f"{2 * LATER} of {RECORDS} dates lie after today; read from two-digit years?" in said
 
 
+@pytest.mark.full
 def test_nothing_is_said_of_dates_that_are_as_written() -> None:
     written("{day}.02.{year}", "19")
     assert told() == []

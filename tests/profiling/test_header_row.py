@@ -36,7 +36,7 @@ def test_a_first_row_of_persons_or_addresses(
     assert FIRST + cells in refused(tmp_path / "p.csv", *lines)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "lines",
     [

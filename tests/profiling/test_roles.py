@@ -41,6 +41,7 @@ def roles(made: dict[str, Proposal]) -> dict[str, set[str]]:
     return by_role
 
 
+@pytest.mark.full
 def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
     made = proposed(
         parquet(
@@ -101,6 +102,7 @@ def test_texts_are_withheld_unless_a_list_knows_them(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.full
 def test_codes_of_a_census_are_never_insensitive(tmp_path: Path) -> None:
     names = ("MARSTAT", "RACE", "EDUC", "EMPSTAT", "OCC", "SEX", "RELATE", "CITIZEN", "SPEAKENG")
     some = ", ".join(f"i % {n + 3} AS {name}" for n, name in enumerate(names))
@@ -108,6 +110,7 @@ def test_codes_of_a_census_are_never_insensitive(tmp_path: Path) -> None:
     assert {p.role for p in made.values()} <= {"quasi_identifier", "undecided"}
 
 
+@pytest.mark.full
 def test_what_is_a_subjects_alone_is_withheld_or_asked(tmp_path: Path) -> None:
     """Each of these goes with one patient, in all of the patient's records."""
     who = "i // 4"
@@ -292,6 +295,7 @@ def test_rare_values_are_pooled(tmp_path: Path) -> None:
     assert made["sex"].hierarchy == "suppress"
 
 
+@pytest.mark.full
 def test_ages_are_capped_wherever_they_are_numbers(tmp_path: Path) -> None:
     source = parquet(tmp_path, "SELECT 18 + i % 85 AS age, i % 2 AS sex FROM range(3000) t(i)")
     (tmp_path / "d.yml").write_text(drafted(source, None).text, encoding="utf-8")

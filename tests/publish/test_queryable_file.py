@@ -113,6 +113,7 @@ def columns(file: str) -> dict[str, str]:
 # -- what is answered --------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_every_file_answers_as_the_spec_does(release: Release) -> None:
     by_spec = dbdeid.query(release("plain"), BY_AGE)
     assert [row[0] for row in by_spec.rows] == ["f", "m", None]
@@ -307,6 +308,7 @@ def test_a_column_that_kept_its_type_is_not_guessed(place: Path) -> None:
     assert columns("t.duckdb") == {"a": "DECIMAL(9,2)"}
 
 
+@pytest.mark.full
 def test_cells_of_a_csv_file_tell_their_types(place: Path) -> None:
     Path("t.csv").write_text(
         'i,code,d,at,yes,x,fee,icd,"a ""b",empty\n'
@@ -352,6 +354,7 @@ def test_cells_of_a_csv_file_are_what_its_dictionary_says(place: Path) -> None:
         opened("t.csv")
 
 
+@pytest.mark.full
 def test_whole_numbers_and_others_in_intervals_are_told_apart(place: Path) -> None:
     made(
         "owner.duckdb",
@@ -403,6 +406,7 @@ def test_no_bounds_are_claimed(release: Release, kind: str, why: str, file: str)
     no_bounds(file, why)
 
 
+@pytest.mark.full
 def test_a_dictionary_of_moved_records_says_so_in_every_row(release: Release) -> None:
     made_of = release("moved")
     with duckdb.connect("out.duckdb", read_only=True) as con:

@@ -191,6 +191,7 @@ def test_intervals_add_up_but_their_least_value_is_only_bounded(
     assert bounded(session, text, body) == [(about(0.8 * 22 + 27.5), 25, 54)]
 
 
+@pytest.mark.full
 def test_a_group_of_which_nothing_is_expected_is_not_listed(
     session: Session, groups: Answerable
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_count_is_the_expectation_over_the_leaves(
         assert sum(row[-3] for row in found) == pytest.approx(len(world.rows), abs=1e-9)
 
 
+@pytest.mark.full
 @RANDOM
 @WORLDS
 def test_a_record_counts_as_probably_as_it_is_real(
@@ -104,6 +105,7 @@ def test_a_record_counts_as_probably_as_it_is_real(
     assert [c.type for c in session.describe(query)][-3:] == ["DOUBLE", "BIGINT", "BIGINT"]
 
 
+@pytest.mark.full
 @RANDOM
 @given(
     people=st.lists(

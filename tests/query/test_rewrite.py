@@ -74,6 +74,7 @@ def test_a_value_of_unknown_meaning_fails_closed(session: Session, people: Answe
         assert failure.value.kind == "InvalidInputException"
 
 
+@pytest.mark.full
 def test_a_value_that_the_dictionary_lacks_or_doubles_fails_closed(
     session: Session, make_release: Callable[..., Answerable]
 ) -> None:

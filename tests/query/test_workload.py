@@ -196,6 +196,7 @@ ADULT = {
 }
 
 
+@pytest.mark.full
 def test_lees_queries_on_adult(session: Session, shared: Path) -> None:
     target = adult(session, shared)
     queries = [

@@ -51,7 +51,7 @@ def kept(name: str) -> JsonObject:
     return found
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @pytest.mark.parametrize("name", METHODS)
 def test_a_record_of_each_method_comes_back_as_it_was(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -103,6 +103,7 @@ def test_a_broken_promise_is_one_whatever_became_of_the_source(target: str | Non
     assert "verification failed" in error
 
 
+@pytest.mark.full
 def test_a_changed_cell_of_the_release_is_not_taken_for_a_changed_source() -> None:
     with duckdb.connect("out.duckdb") as con:
         con.execute("UPDATE patients_public SET illness = 'asthma' WHERE rowid = 3")
@@ -111,6 +112,7 @@ def test_a_changed_cell_of_the_release_is_not_taken_for_a_changed_source() -> No
     assert "FAIL  truthfulness" in told
 
 
+@pytest.mark.full
 def test_hashes_of_another_engine_tell_nothing_of_a_source() -> None:
     """After an upgrade a source of as many rows is compared as ever."""
     with duckdb.connect("out.private.duckdb") as con:

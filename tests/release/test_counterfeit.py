@@ -395,7 +395,7 @@ FROM range(200) AS r(i)
 """
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("values", ILLNESS.values(), ids=ILLNESS)
 def test_any_sensitive_column_can_be_drawn(values: str) -> None:
     people_with(illness=values)
@@ -508,7 +508,7 @@ ALIASES = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("shift", [0, 3, 6, 9])
 def test_columns_may_be_named_like_anything_on_the_way(shift: int) -> None:
     first, second, sensitive, other = (ALIASES * 2)[shift : shift + 4]
@@ -610,6 +610,7 @@ def test_an_automatic_ceiling_is_the_lowest_that_the_budget_allows() -> None:
         dbdeid.run(spec(enough | {"h": found["h"] - 1e-6}))
 
 
+@pytest.mark.full
 def test_a_budget_that_nothing_could_need_is_not_advised() -> None:
     """Under this ceiling every record would need another one, and more."""
     with pytest.raises(dbdeid.Unsatisfiable) as error:
@@ -632,6 +633,7 @@ def test_borrowing_under_a_ceiling_that_no_class_reaches_is_unsatisfiable() -> N
 # -- the owner's database -------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_release_in_the_owners_database_is_replaced_with_all_beside_it() -> None:
     everything = dict.fromkeys(TABLES, "BASE TABLE") | dict.fromkeys(VIEWS, "VIEW")
     bare = {name: kind for name, kind in everything.items() if name in (TABLES[0], TABLES[2])}
@@ -670,6 +672,7 @@ def test_what_somebody_else_has_made_is_refused_and_untouched(name: str) -> None
         assert of(con, f"FROM {name}") == [(7,)]
 
 
+@pytest.mark.full
 def test_views_in_the_owners_database_follow_their_file() -> None:
     zoo.run(spec())
     export_release(spec(), Path("given away.duckdb"))

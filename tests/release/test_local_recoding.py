@@ -89,7 +89,7 @@ def source() -> list[tuple[Any, ...]]:
 # -- what holds -----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @every_algorithm
 def test_every_class_holds_every_model_and_each_value_is_listed(method: dict[str, Any]) -> None:
     result = zoo.run(spec(method))

@@ -113,7 +113,7 @@ def moded(values: list[Any]) -> Any:
     return min(counted, key=lambda v: (-counted[v], v is None, v if v is not None else 0))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @every_algorithm
 def test_each_record_reads_the_means_of_its_group(algorithm: str) -> None:
     result = zoo.run(spec(algorithm))
@@ -185,6 +185,7 @@ def test_the_order_of_the_source_changes_nothing(algorithm: str, place: Path) ->
     assert all(found == files[0] for found in files)
 
 
+@pytest.mark.full
 def test_equal_records_keep_their_values() -> None:
     rows = ", ".join(f"({0.1 * (i % 3)}, {i})" for i in range(24))
     more = spec(

@@ -64,6 +64,7 @@ def test_a_file_that_somebody_changed_is_not_replaced() -> None:
     dbdeid.run(wanted)
 
 
+@pytest.mark.full
 def test_a_release_that_was_moved_is_still_known(place: Path, tmp_path: Path) -> None:
     zoo.run(spec(target="out.duckdb", output={"export": ["out.csv"]}))
     shutil.move(place, tmp_path / "moved")
@@ -98,6 +99,7 @@ def test_an_input_is_known_by_any_name(link: Any, key: str) -> None:
     refused(spec(target="out.duckdb", output={"export": ["out.private.duckdb"]}), "twice")
 
 
+@pytest.mark.full
 def test_a_link_leads_to_the_place_of_the_release(tmp_path: Path) -> None:
     far = tmp_path / "far"
     far.mkdir()
@@ -128,6 +130,7 @@ def test_scratch_of_a_living_process_and_of_others_stays() -> None:
 # -- objects -----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_release_never_takes_the_name_of_another_object() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("CREATE VIEW seen AS SELECT 1 AS a; CREATE TABLE x_dictionary AS SELECT 1 AS a")
@@ -135,6 +138,7 @@ def test_a_release_never_takes_the_name_of_another_object() -> None:
         refused(spec(release=name), "not written by dbdeid")
 
 
+@pytest.mark.full
 def test_the_dictionary_of_one_release_is_not_another_release() -> None:
     dbdeid.run(spec(release="x"))
     refused(spec(release="x_dictionary"), "not written by dbdeid for this release")
@@ -224,6 +228,7 @@ def test_a_database_that_another_process_holds(held: str) -> None:
     assert not tiers.full or dbdeid.run(wanted).verified
 
 
+@pytest.mark.full
 def test_a_reader_of_the_target_keeps_what_it_opened() -> None:
     wanted = spec(target="out.duckdb")
     zoo.run(wanted)

@@ -216,6 +216,7 @@ def test_subjects_that_change_while_they_are_read(con: Any) -> None:
         dbdeid.run(given, con)
 
 
+@pytest.mark.full
 def test_the_finest_subjects_are_told_apart(con: Any) -> None:
     con.execute(
         "CREATE TABLE fine AS SELECT ward, age, TIMESTAMP_NS '2020-01-01 00:00:00.000000001' + "
@@ -351,6 +352,7 @@ def test_encounters_of_real_patients(shared: Path) -> None:
     assert by_subject.smallest_class == 5
 
 
+@pytest.mark.full
 def test_a_value_that_everyone_in_a_class_has_is_told_whatever_else_they_have() -> None:
     with duckdb.connect() as con:
         con.execute(

@@ -216,6 +216,7 @@ def test_risk_and_loss_are_those_counted_by_hand(made: Made) -> None:
     counted_by_hand(made.con, made.frontier, population=True)
 
 
+@pytest.mark.full
 def test_risk_and_loss_without_a_population_are_those_counted_by_hand(con: Any) -> None:
     counted_by_hand(con, dbdeid.frontier(alone(con), con), population=False)
 
@@ -320,6 +321,7 @@ def test_the_metrics_of_the_release_are_what_the_frontier_said(
         assert share == pytest.approx(point["loss"], abs=1e-9)
 
 
+@pytest.mark.full
 def test_weights_of_quasi_identifiers_count_in_the_loss(con: Any) -> None:
     heavy = {"sex": {"role": "quasi_identifier", "order": ["f", "m"], "weight": 50}}
     given = spec(columns=heavy, method={"utility": "loss", "choose": {"max_risk": 0.3}})
@@ -658,6 +660,7 @@ def test_bounds_and_dictionary_are_those_of_the_intervals(made: Made) -> None:
             assert (lower, upper) == (None, None)
 
 
+@pytest.mark.full
 def test_exports_are_reopened_and_hold_the_release_alone(place: Path) -> None:
     given = in_files()
     result = zoo.run(given)
@@ -691,6 +694,7 @@ def write(given: dict[str, Any]) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_the_public_report_tells_of_the_chosen_policy_alone(place: Path) -> None:
     given = in_files()
     zoo.run(given)
@@ -715,7 +719,7 @@ KEPT = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("command", [dbdeid.frontier, dbdeid.run])
 def test_the_frontier_is_kept_beside_the_database(place: Path, command: Any) -> None:
     given = in_files()
@@ -795,6 +799,7 @@ def test_equal_seeds_give_equal_bytes_whatever_the_order_and_threads(place: Path
     assert all(found == seen[0] for found in seen)
 
 
+@pytest.mark.full
 def test_without_a_seed_other_policies_are_drawn(con: Any) -> None:
     given = spec(method={"choose": None, "budget": 200})
     del given["seed"]

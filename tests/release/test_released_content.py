@@ -78,7 +78,7 @@ FROM given, (
 )"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("change", [SWAPPED, "SELECT * REPLACE ('flu' AS illness) FROM given"])
 def test_false_diagnoses_in_an_exported_file(change: str) -> None:
     given = made()
@@ -190,6 +190,7 @@ def manifest(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 def test_a_recipient_recomputes_the_digests_by_the_sql_of_the_docs() -> None:
     told = manifest(made())["content"]
     assert set(told) == {"made", "columns", "release", "dictionary", "files"}
@@ -206,6 +207,7 @@ def test_a_recipient_recomputes_the_digests_by_the_sql_of_the_docs() -> None:
         assert rows == told[name]["rows"]
 
 
+@pytest.mark.full
 def test_the_public_is_told_of_published_tables_only() -> None:
     given = made()
     with duckdb.connect("out.private.duckdb") as con:

@@ -159,6 +159,7 @@ def test_the_dictionary_explains_every_released_value(people: Path) -> None:
     assert all(row[5] is None for row in listed)  # no domain was declared
 
 
+@pytest.mark.full
 def test_bounds_come_from_the_hierarchy(people: Path) -> None:
     spec = unmeasured(database="owner.duckdb", output={"bounds": True})
     spec["method"]["transformation"] = {"age": 2, "zip": 3, "sex": 1}
@@ -194,6 +195,7 @@ def test_suppressed_records_may_stay_as_a_class_of_their_own(people: Path) -> No
     assert result.verified
 
 
+@pytest.mark.full
 def test_a_view_follows_its_source_and_is_never_called_verified(people: Path) -> None:
     result = dbdeid.run(unmeasured(database="owner.duckdb", output={"as": "view"}))
     assert not result.verified
@@ -211,6 +213,7 @@ def test_a_view_follows_its_source_and_is_never_called_verified(people: Path) ->
     assert smallest[0] >= 2
 
 
+@pytest.mark.full
 def test_moments_with_a_time_zone_are_released_in_utc(tmp_path: Path) -> None:
     con = duckdb.connect()
     con.execute("SET TimeZone = 'Asia/Tokyo'")
@@ -331,6 +334,7 @@ def test_a_source_that_changes_while_it_is_read_is_told_as_that(tmp_path: Path) 
         dbdeid.run(spec)
 
 
+@pytest.mark.full
 def test_an_accepted_homogeneity_is_measured(people: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("UPDATE people SET illness = 'flu' WHERE age < 40")
@@ -371,6 +375,7 @@ def test_a_homogeneity_that_models_allow_is_told() -> None:
     assert "for certain" not in "".join(sentences(dbdeid.run(spec).record).not_promised)
 
 
+@pytest.mark.full
 def test_nothing_is_not_a_release(people: Path) -> None:
     spec = unmeasured(database="owner.duckdb", target="out.duckdb")
     spec["privacy"][0]["k"] = 1000

@@ -56,6 +56,7 @@ def made() -> Iterator[tuple[duckdb.DuckDBPyConnection, RunResult]]:
         yield con, dbdeid.run(spec(levels), con)
 
 
+@pytest.mark.full
 def test_a_release_with_all_of_the_shelf(
     made: tuple[duckdb.DuckDBPyConnection, RunResult],
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_release_with_all_of_the_shelf(
     ]
 
 
+@pytest.mark.full
 def test_the_height_does_not_depend_on_the_values(con: duckdb.DuckDBPyConnection) -> None:
     def levels() -> dict[str, int]:
         return {c["name"]: c["levels"] for c in dbdeid.check(whole, con)["columns"]}

@@ -190,6 +190,7 @@ def test_verify_says_that_a_trial_or_a_withdrawn_run_is_not_for_publication() ->
     assert "do not give this away" in call("verify", "out.yml", code=4)
 
 
+@pytest.mark.full
 def test_what_is_told_inside_of_a_withdrawn_run_says_so_first() -> None:
     zoo.run("out.yml")
     found = call("evaluate", "out.yml", "--json")
@@ -440,6 +441,7 @@ def test_a_run_inside_the_database_is_withdrawn_there() -> None:
     assert states("inside.yml") == states("hospital.duckdb") == ["withdrawn"]
 
 
+@pytest.mark.full
 def test_a_book_of_an_earlier_version_gets_its_marks() -> None:
     zoo.run("out.yml")
     with duckdb.connect("out.private.duckdb") as con:

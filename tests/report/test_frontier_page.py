@@ -106,6 +106,7 @@ def test_only_the_scripts_of_the_page_may_run() -> None:
     assert len(run) == 2
 
 
+@pytest.mark.full
 def test_says_what_is_chosen_what_beats_safe_harbor_and_how_it_was_found() -> None:
     page = render(document(not_representable=["Areas <000> are pooled"]))
     assert "point 14 chosen" in page
@@ -130,7 +131,7 @@ def test_what_is_not_there_is_not_spoken_of() -> None:
     assert "of a budget of 15,100 spent</dd>" in render(bare)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("number", "words"),
     [
@@ -145,6 +146,7 @@ def test_counts_who_dominates_safe_harbor(number: int, words: str) -> None:
     assert "from it on average" not in page
 
 
+@pytest.mark.full
 def test_merges_come_with_those_first_that_cost_least() -> None:
     merges = [
         {"column": f"c{i}", "merged": "*", "from": ["a", "b"], "risk": 0.03, "loss": 0.9 - i / 100}
@@ -168,7 +170,7 @@ def test_names_and_labels_are_escaped_everywhere() -> None:
     assert any(HOSTILE in text for text in told(page)["texts"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("chains", [1, 3])
 def test_the_policies_of_all_points_can_be_told_from_what_the_script_reads(chains: int) -> None:
     found = document(TENNESSEE, chains)
@@ -194,6 +196,7 @@ def _rebuilt(before: list[str], changed: list[int], texts: list[str]) -> list[st
     return made + before[done:]
 
 
+@pytest.mark.full
 def test_a_frontier_of_thousands_of_long_policies_stays_a_small_file() -> None:
     found = document(TENNESSEE, 3)
     assert len(found["points"]) > 2000
@@ -205,6 +208,7 @@ def titles(svg: str) -> list[str]:
     return [unescape(text) for text in re.findall(r"<title>([^<]*)</title></path>", svg)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scale", ["log", "linear"])
 def test_the_chart_of_a_report_says_of_each_point_what_it_is(scale: Scale) -> None:
     found = titles(frontier_chart(document(), scale))
@@ -227,6 +231,7 @@ def test_a_record_of_a_release_is_drawn_without_the_policies_it_does_not_keep() 
     assert drawn[13] == "Point 14: risk 0.03262, loss 0.309"
 
 
+@pytest.mark.full
 def test_points_that_would_lie_upon_each_other_are_drawn_once_but_the_chosen_one_always() -> None:
     found = document(TENNESSEE, 3, chosen=1201)
     drawn = titles(frontier_chart(found))
@@ -235,6 +240,7 @@ def test_points_that_would_lie_upon_each_other_are_drawn_once_but_the_chosen_one
     assert {"Point 1:", f"Point {len(found['points'])}:"} <= {t[: t.find(":") + 1] for t in drawn}
 
 
+@pytest.mark.full
 def test_the_scale_starts_below_all_risks_and_at_nothing_only_where_it_can() -> None:
     assert least(document(), "linear") == 0
     assert 0.0004 <= least(document(), "log") < 0.0008

@@ -174,6 +174,7 @@ def test_a_check_shows_itself(con: Any) -> None:
     assert json.loads(json.dumps(found, default=str)) == found
 
 
+@pytest.mark.full
 def test_a_verification_shows_itself(con: Any) -> None:
     dbdeid.run(SPEC | {"evaluate": {"metrics": []}}, con)
     found = dbdeid.verify(SPEC, con)

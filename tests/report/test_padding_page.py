@@ -57,6 +57,7 @@ def test_the_public_page_holds_what_release_and_catalog_tell() -> None:
     assert "h = 0.3 0.2801" in page
 
 
+@pytest.mark.full
 def test_without_a_catalog_the_public_cannot_tell_how_many_are_real() -> None:
     page = text(padded(catalog="none"), "public")
     for secret in ("895", "30,162", "30162", "3,016", "303", "1.06", "0.212", "2.9%", "6 records"):
@@ -116,6 +117,7 @@ def test_moved_records_are_untruthful_at_the_top() -> None:
     assert "1,458" not in text(moved(), "public")
 
 
+@pytest.mark.full
 def test_other_releases_say_nothing_of_it() -> None:
     for audience in ("internal", "public"):
         page = text(full(), audience)

@@ -156,6 +156,7 @@ def test_headline_says_what_was_released_and_whether_it_was_verified() -> None:
     assert "✗ promises not verified" in re.sub(r"<[^>]+>", "", render(failing()))
 
 
+@pytest.mark.full
 def test_settings_that_weaken_protection_are_shown_though_they_are_the_default() -> None:
     record = full()
     record["method_parameters"] = {}
@@ -182,6 +183,7 @@ def test_failing_promises_and_checks_come_first() -> None:
     assert "Red:" not in render(full())
 
 
+@pytest.mark.full
 def test_labels_of_other_columns_than_quasi_identifiers_are_never_shown() -> None:
     record = full()
     record["columns"][-1]["labels"] = ["a secret illness"]
@@ -220,6 +222,7 @@ def test_a_metric_of_a_column_names_it() -> None:
     assert "no definition on record" not in page
 
 
+@pytest.mark.full
 def test_tells_how_far_a_search_that_is_not_proven_may_be_off() -> None:
     record = full()
     record["search"] = {**(record["search"] or {}), "proven_optimal": False, "gap": 0.034}

@@ -63,6 +63,7 @@ def test_a_plot_is_plain_svg_that_fits_a_phone() -> None:
     assert set(re.findall(r'font-family="([^"]*)"', svg)) == {"inherit"}
 
 
+@pytest.mark.full
 def test_what_lies_far_away_is_drawn_at_the_edge() -> None:
     rows = coefficients()[:1]
     near = max(x for _, x, _ in places(plot(rows)))

@@ -107,6 +107,7 @@ def titles(page: str) -> list[str]:
     return [unescape(t) for t in re.findall(r"<title>([^<]*)</title></path>", page)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "search", [full(), full(cells=GRID), NOTHING], ids=["one", "grid", "nothing"]
 )
@@ -146,6 +147,7 @@ def test_without_anything_found_there_is_no_trail() -> None:
     assert trail_chart((), "Information loss") is None
 
 
+@pytest.mark.full
 def test_says_what_is_proven_and_what_is_drawn() -> None:
     assert "proven: no other choice" in render(full(), POINTS, TRAIL)
     unproven = {**HOW, "proven_optimal": False, "gap": 0.034, "checked": 40_000}
@@ -195,6 +197,7 @@ def test_names_are_escaped() -> None:
     assert "{{ 7 * 7 }}" in page
 
 
+@pytest.mark.full
 def test_subjects_are_told_where_they_count() -> None:
     assert "8<small>of 800 subjects (1%)" in render(full(by_subject=True), POINTS, TRAIL)
     assert "10<small>of 1,000 records (1%)" in render(full(), POINTS, TRAIL)

@@ -113,7 +113,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "method", "as_written"), CASES)
 def test_every_written_class_holds(con: Any, name: str, method: str, as_written: bool) -> None:
     load(con, random_rows(0))

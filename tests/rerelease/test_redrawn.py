@@ -144,6 +144,7 @@ def test_what_two_releases_expose_is_what_is_counted_row_by_row(
     assert found["exposed"] + found["exposed_before"] > 0
 
 
+@pytest.mark.full
 def test_of_another_source_nothing_is_counted(
     released_once: tuple[duckdb.DuckDBPyConnection, RunResult],
 ) -> None:

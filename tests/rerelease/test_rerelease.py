@@ -121,6 +121,7 @@ def test_sizes_of_joint_classes_tell_what_trying_everybody_tells(
     assert same_classes(pairs[:, 0], pairs[:, 1]) == (everybody and alike)
 
 
+@pytest.mark.full
 def test_the_same_release_again_tells_nothing_and_is_kept_once(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -134,6 +135,7 @@ def test_the_same_release_again_tells_nothing_and_is_kept_once(
     assert con.execute("SELECT count(DISTINCT run) FROM deid.published").fetchone() == (1,)
 
 
+@pytest.mark.full
 def test_people_who_read_alike_are_as_many_as_they_are(con: duckdb.DuckDBPyConnection) -> None:
     """Nothing tells records apart that equal each other: each is one person's all the same."""
     before = [(number, age % 3, place % 2, "flu") for number, age, place, _ in some(40, 7)]
@@ -205,6 +207,7 @@ def test_the_classes_that_are_kept_are_those_of_the_release(
         assert sorted(kept) == sorted(released)
 
 
+@pytest.mark.full
 def test_people_count_where_subjects_do(con: duckdb.DuckDBPyConnection) -> None:
     before = [(i // 2, age, place, ill) for i, age, place, ill in some(120, 8)]
     asked = spec((2, 2), k=3, subject="number")
@@ -259,6 +262,7 @@ def test_enough_added_patients_of_each_class_pass_a_strict_release(tmp_path: Pat
     assert only(dbdeid.run(in_file(tmp_path, rerelease="strict")))["smallest"] >= 5
 
 
+@pytest.mark.full
 def test_releases_in_files_of_their_own_know_of_each_other(tmp_path: Path) -> None:
     hospital(tmp_path, some(60, 11))
     dbdeid.run(in_file(tmp_path))

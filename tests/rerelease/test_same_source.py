@@ -99,6 +99,7 @@ def test_a_file_of_the_table_is_compared_with_it(folder: Path, ending: str) -> N
         assert len(released(folder, "third", query)) == 2
 
 
+@pytest.mark.full
 def test_columns_of_other_names_hold_the_same_records(folder: Path) -> None:
     change(
         folder,

@@ -76,6 +76,7 @@ def unique(folder: Path, columns: tuple[str, ...]) -> int:
         return int(con.execute(query).fetchall()[0][0])
 
 
+@pytest.mark.full
 def test_uniqueness_is_what_the_engine_counts(looked: Looked) -> None:
     folder, found = looked
     told, names = found["uniqueness"], ("age", "sex", "region")
@@ -96,6 +97,7 @@ def test_subjects_count_where_they_are_declared(tmp_path: Path) -> None:
     assert found["uniqueness"]["unique_records"] == found["risk"]["unique_records"]
 
 
+@pytest.mark.full
 def test_a_run_has_the_transformation_whose_costs_were_told_and_is_remembered(
     tmp_path: Path, looked: Looked
 ) -> None:
@@ -142,6 +144,7 @@ def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     assert "unique by it alone" in text
 
 
+@pytest.mark.full
 def test_a_column_that_singles_everybody_out_is_named_though_another_does_too(
     tmp_path: Path,
 ) -> None:
@@ -158,6 +161,7 @@ def test_a_column_that_singles_everybody_out_is_named_though_another_does_too(
     assert advised[1].startswith("chart: 100% of the records are unique by it alone")
 
 
+@pytest.mark.full
 def test_a_level_that_is_there_is_not_advised(tmp_path: Path) -> None:
     columns = spec(tmp_path)["columns"]
     columns["age"] |= {"min_level": 1}
@@ -243,6 +247,7 @@ def test_a_model_costs_what_all_transformations_lose_with_it_and_without(
         assert one["proven_optimal"]
 
 
+@pytest.mark.full
 def test_the_model_that_costs_most_is_advised_on_by_its_name(tmp_path: Path) -> None:
     privacy = [
         {"model": "k_anonymity", "k": 2},

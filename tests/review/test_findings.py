@@ -62,6 +62,7 @@ def test_columns_that_ask(name: str, role: str, answer: dict[str, str], words: s
     assert f"not {name}" in warnings[-1]
 
 
+@pytest.mark.full
 def test_a_sensitive_column_that_tells_people_apart_needs_a_reason() -> None:
     with pytest.raises(SpecError, match="sensitive column 'note' is nearly unique"):
         checked({"note": {"role": "sensitive", "accept": "homogeneity"}})
@@ -83,7 +84,7 @@ def test_promises_that_promise_nothing_are_named() -> None:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -102,6 +103,7 @@ def test_check_refuses_what_a_run_would_refuse() -> None:
         checked({}, privacy=[{"model": "k_anonymity", "k": 21}])
 
 
+@pytest.mark.full
 def test_an_identifier_that_repeats() -> None:
     with pytest.raises(SpecError, match=r"columns\.who: identifier 'who' repeats \(10 of 20"):
         checked({"who": "identifier"})

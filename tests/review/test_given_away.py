@@ -52,6 +52,7 @@ def about(words: str, warnings: Sequence[str]) -> list[str]:
     return [w for w in warnings if words in w]
 
 
+@pytest.mark.full
 def test_a_drug_gives_the_illness_away_in_a_check_and_in_a_run() -> None:
     asked = spec({"drug": OPEN, "illness": ACCEPTED, "ward": OPEN})
     (told,) = about(" gives illness away", warned(asked))
@@ -71,6 +72,7 @@ def test_a_sensitive_column_gives_another_away(many: list[str]) -> None:
     assert "certain for 360 of 360 records" in told[0]
 
 
+@pytest.mark.full
 def test_people_are_counted_where_they_are_declared() -> None:
     asked = spec({"person": "identifier", "drug": ACCEPTED, "illness": ACCEPTED}, subject="person")
     del asked["accept"]
@@ -78,6 +80,7 @@ def test_people_are_counted_where_they_are_declared() -> None:
     assert "certain for 180 of 180 people" in told
 
 
+@pytest.mark.full
 def test_a_quasi_identifier_is_told_of_before_it_is_generalized() -> None:
     told = about("nearly determines", warned(spec({"drug": QI, "illness": ACCEPTED})))
     assert [w.split(" nearly")[0] for w in told] == ["drug"]
@@ -89,6 +92,7 @@ def test_independent_columns_are_not_told_of() -> None:
     assert not about("determines", warnings)
 
 
+@pytest.mark.full
 def test_of_a_large_table_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dependence, "LOOKED_AT", 100)
     (told,) = about(" gives drug away", warned(spec({"drug": ACCEPTED, "illness": ACCEPTED})))
@@ -96,6 +100,7 @@ def test_of_a_large_table_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     assert "measured on a sample of 360 records" in told
 
 
+@pytest.mark.full
 def test_columns_may_have_any_name() -> None:
     with duckdb.connect() as con:
         con.execute(PEOPLE)
@@ -118,6 +123,7 @@ def test_a_value_that_nearly_all_have(many: list[str]) -> None:
     assert "yes" not in told.replace("says", "")
 
 
+@pytest.mark.full
 def test_what_a_skewed_column_is_said_to_keep_is_so() -> None:
     """An l just above what is told is out of reach, and one below it is not."""
     for least, possible in ((1.1, True), (1.13, False)):

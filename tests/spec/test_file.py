@@ -128,6 +128,7 @@ def test_any_text_is_a_spec_or_a_spec_error(text: str) -> None:
         read(text)
 
 
+@pytest.mark.full
 def test_yaml_json_and_dict_say_the_same(tmp_path: Path) -> None:
     path = tmp_path / "r.yml"
     with path.open("w") as file:

@@ -92,12 +92,14 @@ def test_a_reason_is_words_of_the_owner(reason: str, con: Any) -> None:
         run(spec(given), con)
 
 
+@pytest.mark.full
 def test_any_words_of_the_owner_are_a_reason(con: Any) -> None:
     columns = {"age": AGE, "ward, town, colour": "drop"}
     stay = {"role": "insensitive", "reason": "the ward alone knows it"}
     assert run(spec({**columns, "stay": stay}), con).verified
 
 
+@pytest.mark.full
 def test_an_accepted_homogeneity_with_an_empty_reason_is_a_question(con: Any) -> None:
     columns = {"age": AGE, "ward, town, colour": "drop"}
     accepted = {"role": "sensitive", "accept": "homogeneity"}
@@ -185,6 +187,7 @@ def test_accept_rows_belongs_to_the_whole_release(con: Any) -> None:
     assert "top level, beside `columns`" in str(refused.value)
 
 
+@pytest.mark.full
 def test_a_draft_in_which_nothing_is_a_quasi_identifier_is_listed(con: Any) -> None:
     given = spec({"age, ward, town, colour, stay": "undecided"})
     found = dbdeid.check(given, con)

@@ -164,6 +164,7 @@ def test_inputs_are_found_beside_the_spec_then_in_the_project(tmp_path: Path) ->
     assert located(read(path), "nowhere.csv", "columns") == path.parent / "nowhere.csv"
 
 
+@pytest.mark.full
 def test_queries_are_found_so_too(tmp_path: Path) -> None:
     path = lay_out(tmp_path, evaluate={"queries": "asked/*.sql"})
     for folder in (tmp_path / "queries" / "asked", tmp_path / "asked", path.parent / "asked"):

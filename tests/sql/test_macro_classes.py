@@ -38,6 +38,7 @@ def record(con: Con, query: str) -> dict[str, Any]:
 # -- facts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_adult_has_the_risk_that_arx_reports(adult: Con) -> None:
     risk = record(adult, f"FROM deid.risk('adult', {list(ADULT)})")
     assert risk["records"] == 30162
@@ -105,6 +106,7 @@ def shelf() -> Any:
         yield connection
 
 
+@pytest.mark.full
 @settings(max_examples=examples(60), deadline=None)
 @given(records=tables, k=st.integers(1, 6), names=st.sampled_from([["a"], ["b", "a"], ["k", "b"]]))
 def test_macros_agree_with_a_counter(

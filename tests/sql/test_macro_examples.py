@@ -40,6 +40,7 @@ def given(statement: str, con: duckdb.DuckDBPyConnection) -> list[tuple[object, 
     return con.execute(statement).fetchall()
 
 
+@pytest.mark.full
 def test_each_macro_does_what_its_example_says(con: duckdb.DuckDBPyConnection) -> None:
     for macro in {macro.name: macro for macro in MACROS}.values():
         assert f"{macro.name}" in macro.example

@@ -131,6 +131,7 @@ def test_wrong_arguments_are_errors(con: Con, call: str, message: str) -> None:
         value(con, call)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(100), deadline=None)
 @given(
     number=st.decimals(-1000, 1000, places=2),

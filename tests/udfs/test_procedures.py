@@ -64,6 +64,7 @@ def test_a_release_from_sql(con: duckdb.DuckDBPyConnection, form: str, target: s
     assert databases == ["owner"]
 
 
+@pytest.mark.full
 def test_many_runs_inside_queries_do_not_lock_up(con: duckdb.DuckDBPyConnection) -> None:
     made = con.execute(
         "SELECT deid_run(spec) FROM (VALUES (?), (?)) AS v(spec)",

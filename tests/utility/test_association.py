@@ -37,6 +37,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=examples(12), deadline=None)
 @given(rows, rows)
 def test_of_values_it_is_scipys(source: list[Any], released: list[Any]) -> None:
@@ -71,6 +72,7 @@ def test_what_is_unchanged_has_the_same_associations() -> None:
 pairs = st.tuples(st.sampled_from(["ab", "c", "abc"]), st.sampled_from(["u", "uv"]))
 
 
+@pytest.mark.full
 @settings(max_examples=10, deadline=None)
 @given(st.lists(pairs, min_size=1, max_size=20))
 def test_a_record_is_each_of_its_combinations_in_part(labels: list[Any]) -> None:

@@ -36,6 +36,7 @@ def people(number: int, seed: int = 1) -> Ints:
     return np.column_stack((one, other, rng.integers(0, 2, number)))
 
 
+@pytest.mark.full
 def test_the_source_itself_loses_nothing() -> None:
     source = people(3000)
     found = classification(sides(source, source), ALL)
@@ -62,6 +63,7 @@ def test_what_is_shuffled_is_lost() -> None:
     assert found.lost == found.source.balanced - found.release.balanced > 0.4
 
 
+@pytest.mark.full
 def test_labels_are_drawn_and_counterfeit_records_left_out() -> None:
     source = people(900)
     blank = np.vstack((np.eye(32), [*[1 / 30] * 30, 0, 0]))
@@ -94,6 +96,7 @@ def test_a_release_without_a_known_class_tells_nothing() -> None:
     assert found.release == Learned(0, 0)
 
 
+@pytest.mark.full
 def test_rare_and_missing_classes_are_not_asked_about() -> None:
     source = people(600)
     source[:19, 1] = 3  # the level of other values

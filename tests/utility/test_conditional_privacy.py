@@ -121,6 +121,7 @@ def test_a_cluster_for_each_value_tells_all() -> None:
     assert found.relative == pytest.approx(2**-bits)
 
 
+@pytest.mark.full
 def test_the_unit_of_a_column_rules_only_the_absolute_one() -> None:
     clusters, source, released = random_clusters(3)
 

@@ -24,6 +24,7 @@ def distance(both: Both) -> float:
 values = st.lists(st.integers(-20, 40), min_size=2, max_size=30).filter(lambda v: len(set(v)) > 1)
 
 
+@pytest.mark.full
 @settings(max_examples=10, deadline=None)
 @given(values, values, st.booleans(), st.sampled_from([1, 0.37]))
 def test_of_numbers_it_is_scipys(
@@ -57,6 +58,7 @@ def test_intervals_of_whole_numbers_are_spread_over_their_members(
     assert found == pytest.approx(min(moved / (max(source) - min(source)), 1), abs=1e-12)
 
 
+@pytest.mark.full
 @settings(max_examples=10, deadline=None)
 @given(values, intervals, st.data())
 def test_intervals_of_other_numbers_are_spread_evenly(
@@ -92,6 +94,7 @@ def test_narrow_intervals_on_a_long_range_leave_no_trace() -> None:
 words = st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=1, max_size=25)
 
 
+@pytest.mark.full
 @settings(max_examples=10, deadline=None)
 @given(words, words)
 def test_of_categories_it_is_the_total_variation(source: list[Any], released: list[Any]) -> None:

@@ -141,6 +141,7 @@ slow = settings(
 )
 
 
+@pytest.mark.full
 @given(LOCAL)
 @slow
 def test_levels_that_differ(session: Session, pairs: list[tuple[tuple[int, int], Cells]]) -> None:
@@ -169,6 +170,7 @@ def test_levels_that_differ(session: Session, pairs: list[tuple[tuple[int, int],
     assert found == pytest.approx(share, abs=1e-9)
 
 
+@pytest.mark.full
 @given(st.lists(CODES, min_size=1, max_size=25), st.sets(st.integers(0, 24)), st.booleans())
 @slow
 def test_one_transformation_with_removed_records(
@@ -209,6 +211,7 @@ def test_one_transformation_with_removed_records(
         assert found == pytest.approx(same, abs=1e-12)
 
 
+@pytest.mark.full
 def test_they_are_what_a_search_says_of_its_blocks(session: Session) -> None:
     lattice, units = random_problem(seed=3, width=4, rows=2000)
     taxonomy = Taxonomy(lattice, units)

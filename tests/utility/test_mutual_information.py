@@ -87,6 +87,7 @@ CELLS = st.sampled_from(["a", "b", "c", None])
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=25)
 
 
+@pytest.mark.full
 @given(ROWS, st.sets(st.integers(0, 24)), st.booleans())
 @settings(
     max_examples=examples(60),

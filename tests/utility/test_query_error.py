@@ -161,6 +161,7 @@ def test_what_is_no_number_has_shares_only(
 KEYS = st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([1, 2, None]))
 
 
+@pytest.mark.full
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     truth=st.dictionaries(KEYS, st.integers(1, 50)),

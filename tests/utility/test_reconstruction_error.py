@@ -121,6 +121,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(
     deadline=None,
     max_examples=examples(60),
@@ -156,6 +157,7 @@ def test_equals_its_definition(session: Session, records: list[Record], removed:
 ADULT = ["age", "sex", "race", "marital_status", "education", "native_country", "workclass"]
 
 
+@pytest.mark.full
 def test_k_anonymity_of_adult(shared: Path) -> None:
     """The best of all transformations without suppression, k = 5. A prototype in numpy that shares
     no code says loss .6333 and reconstruction error of the quasi-identifiers .6340."""

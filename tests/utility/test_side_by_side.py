@@ -92,6 +92,7 @@ def test_what_lies_beyond_the_source_counts_with_the_last_bin() -> None:
 numbers = st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=30)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(40), deadline=None)
 @given(source=numbers, released=numbers, data=st.data())
 def test_shares_of_each_side_are_one_together(

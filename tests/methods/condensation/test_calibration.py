@@ -81,7 +81,7 @@ def columns(table: Table, values: Floats) -> Floats:
     return np.column_stack(found)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", TABLES)
 def test_models_are_those_of_the_originals(shared: Path, name: str, seed: int) -> None:
@@ -196,6 +196,7 @@ def moved(models: tuple[Model, ...], places: tuple[Ints, ...]) -> tuple[Model, .
     )
 
 
+@pytest.mark.full
 def test_the_deviation_is_that_of_the_swapped_records() -> None:
     case = small(3, 600, 40)
     frozen = frozenset({4})

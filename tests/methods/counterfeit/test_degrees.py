@@ -28,6 +28,7 @@ def degree(lattice: Lattice, tuples: Tuples, index: int) -> float:
     return float(np.max(of_records, initial=0.0))
 
 
+@pytest.mark.full
 @given(problems())
 @settings(max_examples=examples(150), deadline=None)
 def test_the_degree_of_every_node_is_that_of_its_worst_record(problem):

@@ -31,6 +31,7 @@ def same(found: Need, expected: Need) -> bool:
     return exact == expected and floats[0] == pytest.approx(floats[1], rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.full
 @given(padded_problems())
 @settings(max_examples=examples(150), deadline=None)
 def test_a_node_needs_what_its_records_need(problem):
@@ -39,6 +40,7 @@ def test_a_node_needs_what_its_records_need(problem):
         assert same(padding.need(padding.count(node)), need(problem, node))
 
 
+@pytest.mark.full
 @given(padded_problems())
 @settings(max_examples=examples(100), deadline=None)
 def test_what_is_claimed_of_other_nodes_is_so(problem):
@@ -162,6 +164,7 @@ def test_all_ways_to_count_find_the_same(path, monkeypatch):
         assert found.below == one.below
 
 
+@pytest.mark.full
 def test_conditions_are_of_the_first_values_and_the_catalog_may_be_of_another():
     lattice, tuples = random_problem(seed=4, width=3, rows=200)
     first, second = (random_values(tuples, size) for size in (3, 5))

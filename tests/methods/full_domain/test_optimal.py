@@ -123,7 +123,7 @@ def test_the_search_is_right_under_every_rule(name, problem, share):
     assert found.checked <= lattice.size
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("name", OBJECTIVES)
 @given(ruled_problems())
 @settings(max_examples=examples(60), deadline=None)

@@ -128,6 +128,7 @@ def test_ola_is_optimal_where_quality_is_monotone(seed, objective):
     same_node(problem, SEARCHES["ola"])
 
 
+@pytest.mark.full
 def test_ola_tells_what_is_proven_where_it_is_not():
     lattice, tuples = random_problem(1, width=4, rows=300)
     problem = Problem(
@@ -212,7 +213,7 @@ def test_nothing_satisfies_a_k_larger_than_the_data(name):
         assert found == Found(None, inf, None, lattice.size, steps.get(name, 1), True, inf)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("name", SEARCHES)
 def test_progress_tells_every_check(name):
     lattice, tuples = random_problem(seed=2, width=4, rows=300)

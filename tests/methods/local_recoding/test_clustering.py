@@ -250,6 +250,7 @@ def test_records_alike_in_all_quasi_identifiers_are_equally_near_to_equation_8_a
     assert pairs == {"literal": {(0, 0), (0, 1)}, "block_entropy": {(0, 1)}}
 
 
+@pytest.mark.full
 def test_equals_are_drawn_by_record() -> None:
     # of 100 twins 90 have the first value: pairs of two different ones are about 9 in 50
     problem = Problem(Lattice((flat("a", 1),)), table([(0, 0)] * 90 + [(0, 1)] * 10), 2)

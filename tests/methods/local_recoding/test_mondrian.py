@@ -164,6 +164,7 @@ def by_block(blocks: Blocks) -> dict[int, Counter[int]]:
     return found
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(problems(), st.booleans())
 def test_blocks_hold_and_all_records_are_placed_that_can_be(
@@ -191,6 +192,7 @@ def test_blocks_hold_and_all_records_are_placed_that_can_be(
     assert left == sum(failing, Counter())
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(problems())
 def test_no_strict_cut_is_left_over(problem: Problem) -> None:
@@ -202,6 +204,7 @@ def test_no_strict_cut_is_left_over(problem: Problem) -> None:
         assert not any(problem.parts_hold(parts) for parts in problem.strict_cuts(part))
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(problems())
 def test_relaxed_blocks_are_parts_of_strict_ones(problem: Problem) -> None:
@@ -214,6 +217,7 @@ def test_relaxed_blocks_are_parts_of_strict_ones(problem: Problem) -> None:
         assert (block == -1) == (wholes == {-1})
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(problems())
 def test_relaxed_blocks_of_k_alone_have_fewer_than_two_k_records_or_one_value(

@@ -71,6 +71,7 @@ def test_what_cannot_hold_is_said(problem: Problem) -> None:
         settle(problem.taxonomy, problem.demands, deal(problem.taxonomy, problem.demands))
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(problem=problems(most_rows=4))
 def test_no_blocks_lose_less_than_the_best_partition(problem: Problem) -> None:

@@ -61,6 +61,7 @@ def test_the_second_phase_makes_groups_more_alike() -> None:
     assert len(second) < len(first)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "algorithm", "within"),
     [("Tarragona", "mdav", 0.005), ("Census", "mdav", 0.005), ("Census", "tfrp", 0.02)],

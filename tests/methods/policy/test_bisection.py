@@ -14,6 +14,7 @@ from dbdeid.methods.policy.search.frontier import Log, explore
 from dbdeid.methods.policy.search.policies import Cells, Gauge
 
 
+@pytest.mark.full
 @given(cells(), st.integers(0, 10_000), st.data())
 @settings(deadline=None, max_examples=examples(150))
 def test_it_is_the_best_of_all_the_chain(found: Cells, seed: int, data: st.DataObject) -> None:

@@ -35,6 +35,7 @@ def hypervolume(points: list[tuple[float, float]]) -> float:
     return found
 
 
+@pytest.mark.full
 @given(POINTS)
 @settings(deadline=None, max_examples=examples(300))
 def test_what_is_kept_is_what_nothing_dominates(points: list[tuple[float, float, int]]) -> None:
@@ -49,6 +50,7 @@ def test_what_is_kept_is_what_nothing_dominates(points: list[tuple[float, float,
     assert len(frontier) == len({point[:2] for point in kept})
 
 
+@pytest.mark.full
 @given(POINTS)
 @settings(deadline=None, max_examples=examples(300))
 def test_it_is_an_antichain_that_covers_all(points: list[tuple[float, float, int]]) -> None:
@@ -63,6 +65,7 @@ def test_it_is_an_antichain_that_covers_all(points: list[tuple[float, float, int
         assert frontier.least_loss(risk) == min(u for r, u, _ in points if r <= risk)
 
 
+@pytest.mark.full
 @given(POINTS, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=examples(200))
 def test_the_order_does_not_matter(points: list[tuple[float, float, int]], random: object) -> None:
@@ -74,6 +77,7 @@ def test_the_order_does_not_matter(points: list[tuple[float, float, int]], rando
     assert set(again) == set(found)
 
 
+@pytest.mark.full
 @given(POINTS)
 @settings(deadline=None, max_examples=examples(300))
 def test_add_says_whether_the_policy_is_kept(points: list[tuple[float, float, int]]) -> None:
@@ -83,6 +87,7 @@ def test_add_says_whether_the_policy_is_kept(points: list[tuple[float, float, in
         assert kept == any(p == (risk, loss, bytes([policy])) for p in frontier)
 
 
+@pytest.mark.full
 @given(POINTS)
 @settings(deadline=None, max_examples=examples(200))
 def test_the_area_is_one_less_the_hypervolume(points: list[tuple[float, float, int]]) -> None:

@@ -74,6 +74,7 @@ def test_it_draws_nothing():
     assert (one.policies, one.risks, one.losses) == (other.policies, other.risks, other.losses)
 
 
+@pytest.mark.full
 @given(gauges())
 @settings(deadline=None, max_examples=examples(40))
 def test_a_guess_is_an_order_of_all_bits(gauge):

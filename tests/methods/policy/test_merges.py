@@ -67,6 +67,7 @@ def test_neighbours_are_what_merges_lead_to(gauge, density, seed):
             assert other.point == pytest.approx(gauge(other.bits), abs=CLOSE)
 
 
+@pytest.mark.full
 @given(gauges(), st.integers(0, 9))
 @settings(deadline=None, max_examples=examples(150))
 def test_no_merge_raises_the_risk_or_lowers_the_loss(gauge, seed):
@@ -102,6 +103,7 @@ def test_a_copy_goes_its_own_way(gauge, seed):
     assert walk.point == pytest.approx(other.point, abs=CLOSE)
 
 
+@pytest.mark.full
 def test_long_walks_do_not_drift():
     gauge = Gauge(cells_of(1, (400, 60, 2), population=True, count=5000))
     walk, rng = Walk(gauge), np.random.default_rng(0)

@@ -14,6 +14,7 @@ from dbdeid.methods.policy.search.monotone import violations
 from dbdeid.methods.policy.search.policies import Cells, Gauge
 
 
+@pytest.mark.full
 @given(
     cells(),
     st.sampled_from([*RISKS.values()]),

@@ -25,6 +25,7 @@ def test_every_evaluation_is_in_the_log_until_the_budget_is_spent() -> None:
         assert GAUGE(GAUGE.space.unpack(policy)) == (risk, loss)
 
 
+@pytest.mark.full
 def test_the_seed_says_what_is_found_and_more_budget_is_no_worse() -> None:
     log = found(1, 200)
     assert found(1, 200).policies == log.policies

@@ -11,6 +11,7 @@ from dbdeid.methods.policy.search.programme import divide, tabulate
 from dbdeid.methods.policy.search.surrogate import units
 
 
+@pytest.mark.full
 @given(gauges(sparse=False, most=7), st.data())
 @settings(deadline=None, max_examples=examples(80))
 def test_no_division_of_the_attribute_is_better(gauge, data):

@@ -81,6 +81,7 @@ def judged(cells: Cells, bits: Bits) -> dict[str, float]:
     return found
 
 
+@pytest.mark.full
 @settings(deadline=None, derandomize=True, max_examples=examples(40))
 @given(cells=problems(), seed=st.integers(0, 1000))
 def test_all_measures_add_up_to_the_same(cells: Cells, seed: int, session: Session) -> None:
@@ -105,7 +106,7 @@ def test_risk_and_loss_are_those_on_arrays(
         assert gauge(bits) == pytest.approx(on_arrays(bits), abs=CLOSE)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)

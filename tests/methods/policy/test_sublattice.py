@@ -58,6 +58,7 @@ def test_without_a_frontier_all_is_promised() -> None:
     assert promise(Frontier(), (0.0, 1.0), (1.0, 0.0)) == 1
 
 
+@pytest.mark.full
 @given(cells(), st.integers(0, 10_000))
 @settings(deadline=None, max_examples=examples(150))
 def test_every_policy_of_a_sublattice_is_in_its_box(found: Cells, seed: int) -> None:
