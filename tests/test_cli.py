@@ -463,6 +463,7 @@ def test_a_release_answers_what_its_source_was_asked(released: Path) -> None:
     assert now.keys() - before.keys() == {"asked.sql", "moved.yml"}
 
 
+@pytest.mark.full
 def test_a_workload_of_which_nothing_was_answered_is_a_mistake(released: Path) -> None:
     for query in Path("queries").glob("*.sql"):
         query.write_text("SELECT median(age) FROM people")

@@ -181,6 +181,7 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(place: Path, answer: str
     assert prints() == before
 
 
+@pytest.mark.full
 def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
     write("numpy")
     before = prints()
@@ -194,7 +195,7 @@ def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
     assert prints() == before
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ["sql", "numpy"])
 def test_a_deep_check_tells_what_it_has(place: Path, engine: str) -> None:
     write(engine)

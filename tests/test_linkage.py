@@ -166,7 +166,7 @@ def adult(
     return link(people[list(SEVEN)], *tables, "occupation"), people, result.metrics
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(("algorithm", "k"), [("dealing", 3), ("dealing", 5), ("mondrian", 4)])
 def test_on_adult_nobody_is_left_with_fewer_than_k(algorithm: str, k: int, shared: Path) -> None:
     found, *_ = adult(shared, algorithm, k, 3)

@@ -222,6 +222,7 @@ def test_a_view_of_a_file_of_others_reaches_no_other_file(tmp_path: Path) -> Non
     assert "Permission Error" in ended.stderr
 
 
+@pytest.mark.full
 def test_a_file_that_grows_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "theirs.parquet"
     row = "repeat('x', 100000) AS a"

@@ -65,7 +65,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.full
 @root
 @pytest.mark.parametrize(
     ("words", "before"),

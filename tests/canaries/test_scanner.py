@@ -136,6 +136,7 @@ def made(released: Callable[[str, str, int], Release]) -> Release:
     return released("adult", METHODS[0].name, SEEDS[0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FILES)
 def test_the_release_itself_leaks_nothing(
     name: str, made: Release, scan: Callable[..., Scanner]

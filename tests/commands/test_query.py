@@ -96,6 +96,7 @@ def test_another_database_may_be_named() -> None:
     assert query(spec(), BY_SEX, database=Path("moved.duckdb")).rows == rows
 
 
+@pytest.mark.full
 def test_suppressed_records_are_told_of_and_spread_on_request() -> None:
     made_of = spec(method=LOSSY, privacy=FOUR, target="out.duckdb")
     result = dbdeid.run(made_of)
@@ -268,6 +269,7 @@ def test_a_release_that_is_not_there_or_not_of_the_spec_is_refused() -> None:
 # -- the rewritten query -----------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_what_was_run_can_be_run_by_anybody() -> None:
     made_of = spec(**AWAY)
     zoo.run(made_of)

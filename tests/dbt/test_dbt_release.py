@@ -159,6 +159,7 @@ def ran(built: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Proje
     return project, project.run("build", "--select", "+wards_public", "measured", *REFUSED, code=1)
 
 
+@pytest.mark.full
 def test_a_first_release_that_fails_leaves_nothing(ran: tuple[Project, Done]) -> None:
     project, done = ran
     message = done.message("wards_public")

@@ -121,6 +121,7 @@ def outcomes(rows: list[Key], case: Case) -> dict[Key, Outcome]:
     return found
 
 
+@pytest.mark.full
 @settings(max_examples=12 if tiers.full else 3, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=16), cases())
 def test_a_release_is_the_best_that_its_rule_allows(rows: list[Key], case: Case) -> None:

@@ -129,7 +129,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_counts_as_modified(what: str, home: Path) -> None:
     change, wanted = CHANGES[what]

@@ -75,6 +75,7 @@ def test_a_changed_source_is_told_first_and_breaks_no_promise(
     assert "run it again: dbdeid run out.yml" in error
 
 
+@pytest.mark.full
 def test_the_document_says_what_was_not_compared() -> None:
     assert verified(0, "--json")["source_changed"] is None
     patients([*PATIENTS, *NEW])

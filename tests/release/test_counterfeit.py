@@ -412,6 +412,7 @@ def test_any_sensitive_column_can_be_drawn(values: str) -> None:
         assert set(of(con, "SELECT sensitive_value FROM people_public_catalog")) <= texts
 
 
+@pytest.mark.full
 def test_without_a_sensitive_column_all_records_count_alike() -> None:
     made = spec()
     made["columns"]["illness"] = "drop"
@@ -545,6 +546,7 @@ def test_numbers_that_no_class_had_to_generalize_can_be_borrowed() -> None:
 # -- again ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_without_a_seed_a_release_is_drawn_once() -> None:
     """Two releases with different draws would tell what is real: it is in both."""
     people_with(illness="['asthma', 'flu'][1 + i % 2]")

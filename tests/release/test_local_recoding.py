@@ -292,7 +292,7 @@ def test_a_limited_risk_is_within_its_threshold(attacker: str) -> None:
     assert (len(sizes) / 200 if attacker == "marketer" else 1 / min(sizes)) <= 0.15
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "method",
     [{}, {"algorithm": "paper"}, {"algorithm": "mondrian"}],

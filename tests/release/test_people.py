@@ -123,6 +123,7 @@ def test_an_identifier_that_repeats_asks_whose_records_they_are(con: Any) -> Non
     assert "beside `columns`: `subject: patient` if it tells whose row it is" in str(refused.value)
 
 
+@pytest.mark.full
 def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
     told = dbdeid.run(spec(subject="visit", columns=columns(visit="identifier")), con).warnings
     assert sum("belong to several values of visit" in warning for warning in told) == 2

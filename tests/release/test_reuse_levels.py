@@ -106,6 +106,7 @@ def test_the_command_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert CliRunner().invoke(app, ["run", str(path), "--reuse"]).exit_code == 0
 
 
+@pytest.mark.full
 def test_the_last_run_is_the_last_one_booked_whatever_the_clock_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def of(folder: Path, kept: str, **more: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 def test_three_releases_leave_three_people_where_each_two_leave_nine(tmp_path: Path) -> None:
     def inside(kept: str, **more: Any) -> dict[str, Any]:
         """The same in the database, which no process of its own has to write."""

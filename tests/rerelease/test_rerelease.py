@@ -426,7 +426,7 @@ def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(
     assert 0 < exposed["exposed"] <= exposed["counterfeits"] == other.counterfeit_rows
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [2**70, None])
 def test_the_same_counterfeits_again_are_no_news(
     con: duckdb.DuckDBPyConnection, seed: int | None

@@ -380,6 +380,7 @@ def test_record_numbers_do_not_leave_as_quasi_identifiers(method: str, stays: An
     assert run({**given, "columns": {**STAYS["columns"], "mrn": known}}, stays).verified
 
 
+@pytest.mark.full
 def test_shortened_record_numbers_do_not_leave_as_quasi_identifiers(stays: Any) -> None:
     stays.execute("ALTER TABLE stays ALTER mrn TYPE VARCHAR USING printf('%05d', mrn % 40000)")
     short = {"role": "quasi_identifier", "hierarchy": {"prefix": [2, 1]}, "min_level": 1}

@@ -414,6 +414,7 @@ def test_cells_of_a_bare_text_file_are_in_order_as_numbers_or_as_text(
     assert detail(verify_bare(path, ("a",), 1), "order") == (told if misplaced else "")
 
 
+@pytest.mark.full
 def test_the_order_of_a_wide_file_takes_no_long_statement(tmp_path: Path) -> None:
     path, wide = tmp_path / "wide.csv", 1100  # expressions may be a thousand deep
     lines = [",".join(f"c{i}" for i in range(wide))]

@@ -197,6 +197,7 @@ def test_dealing_loses_less_than_mondrian(
     assert (lost(deal(taxonomy, demands)) < lost(cut)).all()
 
 
+@pytest.mark.full
 def test_an_eligible_tail_leaves_less_than_a_block(shared: Path) -> None:
     problem = adult(shared, 3, *diverse(2, "entropy"))
     blocks = deal(problem.taxonomy, problem.demands, tail="eligible")
