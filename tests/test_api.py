@@ -45,7 +45,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.full
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("setting", "form"),
     [*((setting, "dict") for setting in SETTINGS), ("file", "path"), ("in memory", "text")],

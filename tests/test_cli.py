@@ -791,7 +791,6 @@ def reads_only(file: str) -> None:
     assert "a release has no deid.hierarchies" in kept.stderr
 
 
-@pytest.mark.full
 def test_macros_are_not_installed_in_a_published_release(released: Path) -> None:
     before = prints()
     done = process("macros", "install", "a.duckdb")

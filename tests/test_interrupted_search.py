@@ -181,7 +181,6 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(place: Path, answer: str
     assert prints() == before
 
 
-@pytest.mark.full
 def test_a_search_without_a_release_tells_what_it_has(place: Path) -> None:
     write("numpy")
     before = prints()

@@ -128,7 +128,7 @@ def answered(spec: Path) -> dict[str, Any]:
 HEIGHTS = {"age": 3, "bmi": 2, "born": 2, "at": 2, ODD: 3, "kind": 2, "smokes": 1}
 
 
-@pytest.mark.full
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", [1, 0, 3])
 def test_whatever_the_levels_every_query_is_answered(place: Path, level: int) -> None:
     levels = {name: min(level, height) for name, height in HEIGHTS.items()}

@@ -99,7 +99,6 @@ def test_the_written_table_scores_what_the_search_promised(
     assert result.metrics[objective] == pytest.approx(promised, rel=1e-9, abs=1e-11)
 
 
-@pytest.mark.full
 def test_what_applies_is_measured(con: Any) -> None:
     result = dbdeid.run(spec("loss"), con)
     named = {name.partition(".")[0] for name in result.metrics}
@@ -128,7 +127,6 @@ def test_what_applies_is_measured(con: Any) -> None:
     assert metrics[only[0]] == metrics["reconstruction_error"]
 
 
-@pytest.mark.full
 def test_only_what_is_asked_for_is_kept(con: Any) -> None:
     asked = ["class_entropy_change", "ambiguity"]
     result = dbdeid.run(spec("kl_divergence", evaluate={"metrics": asked}), con)

@@ -130,7 +130,6 @@ def test_one_mean_of_all_is_nothing() -> None:
     assert "All records are one group" in told
 
 
-@pytest.mark.full
 def test_a_column_that_the_workload_asks_about_is_missed_alone() -> None:
     evaluate = queries(
         "SELECT count(*) FROM people WHERE zip = 'z3' AND sex = 's0'",

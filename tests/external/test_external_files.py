@@ -130,7 +130,6 @@ def test_a_release_of_ours_is_asked_as_one_of_others(name: str) -> None:
             assert [*found_rows] == [pytest.approx(row) for row in rows], file
 
 
-@pytest.mark.full
 def test_metrics_are_those_of_the_run_that_made_it() -> None:
     shared = ["discernibility", "average_class_size", "ambiguity", "reconstruction_error"]
     shared += ["attacker_gain", "distribution", "association"]

@@ -185,7 +185,6 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order() -> None:
     assert written(spec(more={"seed": 2, **EXPORTED}, strata=["died"])) != files[0]
 
 
-@pytest.mark.full
 def test_without_a_seed_the_next_run_draws_the_same() -> None:
     made = spec(more=EXPORTED)
     del made["seed"]

@@ -546,7 +546,6 @@ def test_numbers_that_no_class_had_to_generalize_can_be_borrowed() -> None:
 # -- again ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.full
 def test_without_a_seed_a_release_is_drawn_once() -> None:
     """Two releases with different draws would tell what is real: it is in both."""
     people_with(illness="['asthma', 'flu'][1 + i % 2]")
@@ -612,7 +611,6 @@ def test_an_automatic_ceiling_is_the_lowest_that_the_budget_allows() -> None:
         dbdeid.run(spec(enough | {"h": found["h"] - 1e-6}))
 
 
-@pytest.mark.full
 def test_a_budget_that_nothing_could_need_is_not_advised() -> None:
     """Under this ceiling every record would need another one, and more."""
     with pytest.raises(dbdeid.Unsatisfiable) as error:

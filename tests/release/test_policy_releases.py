@@ -216,7 +216,6 @@ def test_risk_and_loss_are_those_counted_by_hand(made: Made) -> None:
     counted_by_hand(made.con, made.frontier, population=True)
 
 
-@pytest.mark.full
 def test_risk_and_loss_without_a_population_are_those_counted_by_hand(con: Any) -> None:
     counted_by_hand(con, dbdeid.frontier(alone(con), con), population=False)
 
@@ -660,7 +659,6 @@ def test_bounds_and_dictionary_are_those_of_the_intervals(made: Made) -> None:
             assert (lower, upper) == (None, None)
 
 
-@pytest.mark.full
 def test_exports_are_reopened_and_hold_the_release_alone(place: Path) -> None:
     given = in_files()
     result = zoo.run(given)

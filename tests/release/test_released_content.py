@@ -78,7 +78,7 @@ FROM given, (
 )"""
 
 
-@pytest.mark.full
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", [SWAPPED, "SELECT * REPLACE ('flu' AS illness) FROM given"])
 def test_false_diagnoses_in_an_exported_file(change: str) -> None:
     given = made()

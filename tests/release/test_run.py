@@ -159,7 +159,6 @@ def test_the_dictionary_explains_every_released_value(people: Path) -> None:
     assert all(row[5] is None for row in listed)  # no domain was declared
 
 
-@pytest.mark.full
 def test_bounds_come_from_the_hierarchy(people: Path) -> None:
     spec = unmeasured(database="owner.duckdb", output={"bounds": True})
     spec["method"]["transformation"] = {"age": 2, "zip": 3, "sex": 1}

@@ -60,7 +60,6 @@ def add(number: int) -> None:
 # -- trials --------------------------------------------------------------------------------------
 
 
-@pytest.mark.full
 def test_a_trial_says_so_first_wherever_it_is_told() -> None:
     result = zoo.run("out.yml", trial=True)
     assert result.trial

@@ -121,7 +121,6 @@ def test_sizes_of_joint_classes_tell_what_trying_everybody_tells(
     assert same_classes(pairs[:, 0], pairs[:, 1]) == (everybody and alike)
 
 
-@pytest.mark.full
 def test_the_same_release_again_tells_nothing_and_is_kept_once(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -135,7 +134,6 @@ def test_the_same_release_again_tells_nothing_and_is_kept_once(
     assert con.execute("SELECT count(DISTINCT run) FROM deid.published").fetchone() == (1,)
 
 
-@pytest.mark.full
 def test_people_who_read_alike_are_as_many_as_they_are(con: duckdb.DuckDBPyConnection) -> None:
     """Nothing tells records apart that equal each other: each is one person's all the same."""
     before = [(number, age % 3, place % 2, "flu") for number, age, place, _ in some(40, 7)]
@@ -426,7 +424,7 @@ def test_counterfeits_drawn_anew_are_told_and_those_of_the_same_seed_are_not(
     assert 0 < exposed["exposed"] <= exposed["counterfeits"] == other.counterfeit_rows
 
 
-@pytest.mark.full
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [2**70, None])
 def test_the_same_counterfeits_again_are_no_news(
     con: duckdb.DuckDBPyConnection, seed: int | None

@@ -106,7 +106,6 @@ def shelf() -> Any:
         yield connection
 
 
-@pytest.mark.full
 @settings(max_examples=examples(60), deadline=None)
 @given(records=tables, k=st.integers(1, 6), names=st.sampled_from([["a"], ["b", "a"], ["k", "b"]]))
 def test_macros_agree_with_a_counter(

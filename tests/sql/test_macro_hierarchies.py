@@ -299,7 +299,6 @@ def names(transformation: dict[str, int]) -> str:
     return "[" + ", ".join(f"'{name}'" for name in transformation) + "]"
 
 
-@pytest.mark.full
 def test_a_release_from_sql_alone_has_the_loss_that_arx_reports(adult: Con, shared: Path) -> None:
     cases = [
         case

@@ -80,7 +80,6 @@ def test_records_that_nobody_went_into_tell_nothing() -> None:
     assert (found.people_at_risk, found.outliers_at_risk) == (0, 0)
 
 
-@pytest.mark.full
 def test_planted_outliers_are_found_and_the_others_are_not() -> None:
     found = attacked(people(2, 1_500, far=60), 200)
     assert found.outlying == 75

@@ -106,7 +106,7 @@ def test_risk_and_loss_are_those_on_arrays(
         assert gauge(bits) == pytest.approx(on_arrays(bits), abs=CLOSE)
 
 
-@pytest.mark.full
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
