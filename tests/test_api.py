@@ -81,6 +81,7 @@ def test_a_release_on_a_connection(setting: str, form: str) -> None:
             assert min(n for (n,) in con.execute(sizes).fetchall()) == result.smallest_class
 
 
+@pytest.mark.full
 def test_without_a_connection_a_release_stays_in_memory(place: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")

@@ -177,7 +177,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_only_regular_files_are_read(place: Path, case: str) -> None:
     for name in ("zero.yml", "zero.sql", "zero.csv"):
@@ -199,7 +199,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("view", ENDLESS)
 def test_a_view_without_an_end(tmp_path: Path, view: str) -> None:
     with duckdb.connect(tmp_path / "theirs.duckdb") as con:

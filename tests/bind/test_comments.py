@@ -148,6 +148,7 @@ def test_roles_go_into_comments_and_come_back() -> None:
     assert found["without"] == []
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("folder")
 def test_a_specification_of_comments_releases_what_one_of_columns_does() -> None:
     call("roles", "export", "listed.yml")

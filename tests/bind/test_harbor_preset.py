@@ -253,6 +253,7 @@ def test_bands_of_ages_may_stay_as_they_are(con: duckdb.DuckDBPyConnection) -> N
     assert any("withheld: " in w and "patient_age (C, ages)" in w for w in result.warnings)
 
 
+@pytest.mark.full
 def test_models_and_methods_go_on_top_of_it(con: duckdb.DuckDBPyConnection) -> None:
     for method in tiers.some(("local_recoding", "full_domain"), 2):
         given = spec() | {"privacy": [{"model": "k_anonymity", "k": 5}], "method": method}

@@ -163,6 +163,7 @@ def test_queries_count_about_what_is_asked_for(place: Path) -> None:
             assert count / 600 == pytest.approx(float(told[1]), abs=0.08)
 
 
+@pytest.mark.full
 def test_a_seed_fixes_every_file(place: Path) -> None:
     made = spec()
     first = drawn(made, "first", queries=30)

@@ -192,7 +192,7 @@ def test_a_draft_without_quasi_identifiers_says_what_to_do(tmp_path: Path) -> No
     assert "No column looked like" not in drafted_of(source, None).text
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("columns", "asked"),
     [

@@ -359,7 +359,7 @@ def test_a_search_whose_time_is_up_tells_how_far_the_optimum_may_be(engine: str)
     assert best.search["gap"] == 0
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", sorted(SEARCHES))
 def test_every_search_makes_releases_and_claims_no_more_than_is_so(name: str, engine: str) -> None:
@@ -375,6 +375,7 @@ def test_every_search_makes_releases_and_claims_no_more_than_is_so(name: str, en
 # -- pages -------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_page_is_drawn_beside_the_spec_or_where_it_is_asked_for(people: Path) -> None:
     assert search(spec(), page=True)["page"] == str(Path.cwd() / "people_public_search.html")
     found = search(spec(), grid=Grid(ks=(2, 3)), page=Path("grid.html"))
@@ -387,6 +388,7 @@ def test_a_page_is_drawn_beside_the_spec_or_where_it_is_asked_for(people: Path) 
         search(spec(), page=Path("nowhere/page.html"))
 
 
+@pytest.mark.full
 def test_a_page_replaces_no_file_of_its_spec(people: Path) -> None:
     Path("spec.yml").write_text(json.dumps(spec(target="out.duckdb")))
     dbdeid.run("spec.yml")

@@ -30,6 +30,7 @@ def test_names_of_a_source(source: str, names: tuple[str, ...]) -> None:
     assert source_names(source) == names
 
 
+@pytest.mark.full
 def test_a_query_may_call_a_file_by_its_stem_and_is_told_every_name(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     people = "sex\n" + "".join(f"{'mf'[i % 2]}\n" for i in range(20))

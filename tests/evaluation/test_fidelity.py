@@ -142,7 +142,7 @@ def test_counterfeit_records_count_by_what_the_catalog_tells(con: Con) -> None:
     assert distance(of_rows) != pytest.approx(distance(of_weights))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["condensation", "microaggregation"])
 def test_values_that_stand_for_themselves_are_compared_as_they_are(con: Con, method: str) -> None:
     found = dbdeid.run(METHODS[method] | UNCHANGED, con).metrics
@@ -194,6 +194,7 @@ def test_only_distances_of_distributions_are_measured_unasked(con: Con) -> None:
     assert not measured & {*ON_REQUEST}
 
 
+@pytest.mark.full
 def test_pseudonyms_and_bounds_are_not_compared(con: Con, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", "ab" * 32)
     made = at({"age": 2, "fee": 2}, output={"bounds": True}, subject="name") | UNCHANGED
@@ -217,6 +218,7 @@ def test_a_view_is_previewed_without_them(con: Con) -> None:
     assert "distribution" not in found
 
 
+@pytest.mark.full
 def test_the_owner_sees_them_and_the_public_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -256,6 +256,7 @@ def test_entropies_of_the_written_table(con: Any, more: dict[str, Any]) -> None:
     assert result.metrics["node_entropy"] == pytest.approx(below / len(people), abs=1e-9)
 
 
+@pytest.mark.full
 def test_a_crosswalk_tells_what_a_transformation_does(
     con: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

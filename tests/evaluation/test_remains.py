@@ -307,7 +307,7 @@ def vars_of(told: Sentences) -> tuple[tuple[str, ...], ...]:
     return told.promised, told.not_promised, told.use
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.full
 @pytest.mark.parametrize("name", MODELS)
 def test_the_figures_under_each_model_are_those_of_the_released_file(name: str) -> None:
     models, method, words = MODELS[name]
@@ -332,6 +332,7 @@ def test_the_figures_under_each_model_are_those_of_the_released_file(name: str) 
     )
 
 
+@pytest.mark.full
 def test_people_are_singled_out_where_they_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBDEID_PSEUDONYM_KEY", "5a5ef3c0f09b4cd18ba27aa8d7b11de5" * 2)
     asked = spec(subject="pid", method={"name": "full_domain", "suppression_limit": 0.2})
@@ -385,6 +386,7 @@ def test_a_view_promises_nothing_that_was_verified() -> None:
     assert "  promises      not verified: internal preview" in released(result)
 
 
+@pytest.mark.full
 def test_a_release_made_elsewhere_is_counted_as_it_is() -> None:
     zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))
     if not tiers.full:
@@ -403,6 +405,7 @@ def test_a_release_made_elsewhere_is_counted_as_it_is() -> None:
     assert "✗</span> promises not verified" in render(record)
 
 
+@pytest.mark.full
 def test_the_use_is_told_with_what_was_not_answered(place: Path) -> None:
     asked = spec(method={"name": "full_domain", "suppression_limit": 0.1})
     none = sentences(zoo.run(asked).record).use

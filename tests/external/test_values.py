@@ -92,7 +92,7 @@ def kind_of(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return declared
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_hierarchy_explains_values(con: Any, kind_of: Any, kind: str) -> None:
     declared = kind_of(kind)

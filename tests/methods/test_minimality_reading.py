@@ -297,6 +297,7 @@ def visits(method: Any, **more: Any) -> Any:
         return dbdeid.run(spec, con)
 
 
+@pytest.mark.full
 def test_a_run_says_how_many_people_are_read() -> None:
     result = visits("local_recoding")
     read = result.metrics["minimality.illness"]

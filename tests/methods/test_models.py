@@ -187,6 +187,7 @@ def test_a_release_is_the_best_that_its_models_allow(rows: list[Key], case: Case
     _judge_release(rows, case)
 
 
+@pytest.mark.full
 @settings(max_examples=12 if tiers.full else 3, deadline=None)
 @given(
     st.lists(ROW, min_size=4, max_size=14),

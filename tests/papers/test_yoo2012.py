@@ -54,7 +54,7 @@ def test_diversity_that_ignores_what_it_costs_loses_four_times_as_much(
     assert drawn(shared, "paper, entropy l = 3", size, columns=columns) <= 1.35 * paper
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("size", [500, 2000, 5000])
 def test_closeness_loses_three_times_as_much(shared: Path, size: int) -> None:
     paper, close = (drawn(shared, way, size) for way in ("paper, λ = 1", "closeness, t = .15"))
@@ -101,7 +101,7 @@ def test_dealing_loses_less_than_conditional_entropy(shared: Path, size: int) ->
         assert drawn(shared, "dealing", size, figure) <= drawn(shared, "CE", size, figure)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("columns", "k", "condition"),
     [

@@ -104,6 +104,7 @@ def test_where_parts_that_hold_make_a_whole_that_holds(
 # -- releases -----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_who_fits_no_released_class_is_known_not_to_be_in_the_table() -> None:
     """Nergiz et al. 2007, definition 3: of every person of the population, in the table or not."""
     given = spec(1, 0.0)

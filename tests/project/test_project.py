@@ -74,6 +74,7 @@ def test_a_failure_keeps_the_old_release_and_is_mended(home: Path) -> None:
     assert statuses(call("test")) == dict.fromkeys("abc", "success")
 
 
+@pytest.mark.full
 def test_one_release_is_made_from_another(home: Path) -> None:
     second: dict[str, Any] = {
         "database": "../out/a.duckdb",
@@ -363,6 +364,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_an_interrupt_is_told_in_the_results(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {}, "c": {}})
     with subprocess.Popen(

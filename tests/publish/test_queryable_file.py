@@ -126,7 +126,7 @@ def test_every_file_answers_as_the_spec_does(release: Release) -> None:
         assert found.suppressed is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("file", KINDS)
 def test_an_open_connection_and_what_is_in_it_stay_as_they_are(release: Release, file: str) -> None:
     release("plain")

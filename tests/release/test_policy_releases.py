@@ -212,6 +212,7 @@ def tables(con: Any) -> set[str]:
 # -- what is told and what is written -------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_risk_and_loss_are_those_counted_by_hand(made: Made) -> None:
     counted_by_hand(made.con, made.frontier, population=True)
 
@@ -438,7 +439,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("model", "population"),
     [(m, True) for m in (*KS, *OTHERS)]
@@ -748,6 +749,7 @@ def test_the_frontier_is_kept_beside_the_database(place: Path, command: Any) -> 
     assert Path("out.private.duckdb").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.full
 def test_the_next_one_takes_its_place(con: Any) -> None:
     dbdeid.frontier(spec(), con)
     dbdeid.run(spec(method={"budget": 37}), con)

@@ -95,6 +95,7 @@ def test_levels_that_mean_something_else_now_are_refused(tmp_path: Path) -> None
         dbdeid.run(asked, con, reuse=True)
 
 
+@pytest.mark.full
 def test_the_command_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with duckdb.connect("hospital.duckdb") as con:

@@ -432,6 +432,7 @@ def test_only_what_counts_as_published_is_withdrawn() -> None:
         dbdeid.withdraw("patients_public", "x", "out.yml", run=run.entry.run)
 
 
+@pytest.mark.full
 def test_a_run_inside_the_database_is_withdrawn_there() -> None:
     inside = write("inside", target=None)
     del inside["target"]

@@ -118,6 +118,7 @@ def test_says_what_is_chosen_what_beats_safe_harbor_and_how_it_was_found() -> No
     assert "least loss at risk ≤ 0.1; least loss that dominates Safe Harbor" in page
 
 
+@pytest.mark.full
 def test_what_is_not_there_is_not_spoken_of() -> None:
     page = without_scripts(render(document(**WITHOUT_SAFE_HARBOR, **WITHOUT_CHOICE, **SAMPLE)))
     assert "Safe Harbor" not in page

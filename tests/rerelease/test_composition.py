@@ -238,7 +238,7 @@ METHODS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("several", [False, True])
 def test_people_of_all_methods_are_counted_as_by_trying_everybody(several: bool) -> None:
     draw = random.Random(3)

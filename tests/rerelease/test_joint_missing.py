@@ -154,6 +154,7 @@ def test_the_verifier_sees_that_nobody_has_a_value(con: Any, name: str) -> None:
         assert promise.found == 1
 
 
+@pytest.mark.full
 def test_people_without_a_value_are_counted_once(con: Any) -> None:
     """Each of four people has a visit without `d` and another without `t`: four of eight."""
     rows = [(p, 1, *part) for p in range(4) for part in ((None, f"p{p}"), (f"q{p}", None))]

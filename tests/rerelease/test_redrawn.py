@@ -76,6 +76,7 @@ def fits(one: Row, other: Row) -> bool:
     return one[2] == other[2] and all(max(a[0], b[0]) < min(a[1], b[1]) for a, b in pairs)
 
 
+@pytest.mark.full
 def test_counterfeits_of_another_k_are_told_by_who_has_both_and_refused(
     released_once: tuple[duckdb.DuckDBPyConnection, RunResult],
 ) -> None:

@@ -388,7 +388,7 @@ def test_values_that_both_releases_leave_alone_are_told(con: duckdb.DuckDBPyConn
     assert first["values"] is None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("values", ["normalized", "as_written"])
 def test_spellings_of_a_value_are_one_in_joint_classes(
     con: duckdb.DuckDBPyConnection, values: str
@@ -476,6 +476,7 @@ def once() -> None:
         dbdeid.run(spec((1, 1)), con)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", ["places", "columns", "person", "by", "k", "run"])
 def test_a_record_that_lost_a_part_is_refused_and_never_left_out_of_the_comparison(
     place: Path, part: str

@@ -133,6 +133,7 @@ def test_strangers_with_the_same_numbers_are_not_taken_for_them(folder: Path) ->
     assert released(folder, "second", "staff") == []
 
 
+@pytest.mark.full
 def test_numbers_that_are_not_serial_tell_who_it_is_alone(tmp_path: Path) -> None:
     """As those of an insurance do: whatever else the two tables hold, people are the same."""
     with duckdb.connect(str(tmp_path / "hospital.duckdb")) as con:

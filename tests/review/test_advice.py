@@ -305,6 +305,7 @@ def wide(folder: Path, rows: int = 3_000) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 def test_another_method_that_loses_much_less_is_told(tmp_path: Path) -> None:
     given = wide(tmp_path)
     before = Path(given["database"]).read_bytes()

@@ -160,6 +160,7 @@ def test_costs_start_at_the_least_level_that_leaves(con: Any) -> None:
     assert (found["unique_now"], found["undecided"][0]["unique"]) == (0.0, 0.0)
 
 
+@pytest.mark.full
 def test_check_asks_whose_rows_repeat(con: Any) -> None:
     con.execute(
         "CREATE TABLE sales AS SELECT i % 40 AS age, 'K' || i % 300 AS klant, i % 7 AS kleur "

@@ -100,6 +100,7 @@ def test_kept_suppressed_records_must_form_a_class_themselves() -> None:
     )
 
 
+@pytest.mark.full
 def test_levels_stay_within_their_limits() -> None:
     rows = [(i % 8, "abc"[i % 3], i % 4) for i in range(40)]
     given = spec(2, 0.2)

@@ -42,6 +42,7 @@ def test_outliers_join_the_nearest_and_then_the_largest_class() -> None:
     assert result.loss == 0.0  # that of the records where they are now
 
 
+@pytest.mark.full
 def test_the_dictionary_says_that_values_may_be_those_of_others() -> None:
     with duckdb.connect() as con:
         dbdeid.run(spec(), con)

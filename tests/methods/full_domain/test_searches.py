@@ -171,7 +171,7 @@ def test_the_optimum_is_that_of_arx(name, key, shared):
         assert list(found.node) in [OF_SECONDS[key]["optimum"], *ties]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.full
 @pytest.mark.parametrize("key", OF_SECONDS, ids=lambda key: OF_SECONDS[key]["id"])
 @pytest.mark.parametrize("name", ["datafly", "igreedy"])
 def test_no_guess_is_better(name, key, shared):
