@@ -54,7 +54,17 @@ def answerable(
         weight=weight,
         truthful=_truthful(bound),
         tables=joinable(bound, session),
+        also=(bound.spec.release,),
+        catalogs=tuple({session.catalog, *([released.catalog] if released.catalog else [])}),
+        schema=_schema(bound, session),
     )
+
+
+def _schema(bound: Bound, session: Session) -> str:
+    """Where the source is, if it is a table by a plain name."""
+    if not isinstance(bound.spec.source, str) or bound.on_file:
+        return "main"
+    return find_table(session, bound.spec.source_name, "source").schema or "main"
 
 
 def source_names(source: str) -> tuple[str, ...]:

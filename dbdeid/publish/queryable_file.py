@@ -38,7 +38,7 @@ from dbdeid.errors import DataError
 from dbdeid.publish.queryable import tables_of
 from dbdeid.publish.tables import weighted_name
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.statement import plain_names
+from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.spec.names import catalog_name, dictionary_name
 from dbdeid.verify.base import file_kinds, hygiene
 from dbdeid.verify.base.declaration import CLASS_ID
@@ -112,9 +112,10 @@ def _asked(
     session: Session, path: Path, text: str, releases: list[_Held], tables: tuple[Relation, ...]
 ) -> QueryableFile:
     """The release that a question means, under the name that the question gives it."""
-    named = plain_names(text)
+    named = names_of_tables(text, path.stem)
     own = {held.release.name.lower(): held for held in releases}
-    known = {table.name.lower() for table in tables if table.schema is None}
+    known = {table.name.lower() for table in tables if table.schema in (None, "main")}
+    known |= {f"{table.schema}.{table.name}".lower() for table in tables}
     known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
     meant = [own[name.lower()] for name in named if name.lower() in own]
     others = [name for name in named if name.lower() not in known]
@@ -143,7 +144,8 @@ def _asked(
         for other in taken
     ]
     target = _answerable(session, held, (name, *taken), tables)
-    target = replace(target, told=file_kinds.kind(path) != file_kinds.TEXT)
+    told = file_kinds.kind(path) != file_kinds.TEXT
+    target = replace(target, told=told, catalogs=(path.stem,))
     notes += _notes(held, target)
     return QueryableFile(target, tuple(held.views), tuple(notes))
 

@@ -16,7 +16,7 @@ B = "SELECT COUNT(*) FROM people"
 REFUSED = [
     ("SELECT COUNT(*)", "no FROM"),
     ("SELECT COUNT(*) FROM others", "FROM others is not the source"),
-    ("SELECT COUNT(*) FROM main.people", "FROM main.people is not the source"),
+    ("SELECT COUNT(*) FROM other.people", "FROM other.people is not the source"),
     ("SELECT COUNT(*) FROM deid.hierarchies", "a table of a private schema in FROM"),
     ("SELECT COUNT(*) FROM read_csv('/etc/passwd')", "a function in FROM"),
     ("SELECT COUNT(*) FROM '/etc/passwd'", "FROM /etc/passwd is not the source"),
@@ -144,6 +144,26 @@ def test_the_source_is_named_as_the_spec_spells_it(source: str) -> None:
     target = replace(PEOPLE, source_names=("visits.csv", "visits", "data.main.visits"))
     assert parse(f"SELECT COUNT(*) FROM {source}", target).keys == ()
     assert parse(f"SELECT visits.age, COUNT(*) FROM {source} GROUP BY 1", target).keys
+
+
+@pytest.mark.parametrize(
+    "source", ["main.people", "h.main.people", "H.People", '"h"."MAIN"."people"']
+)
+def test_the_source_may_be_called_with_its_place(source: str) -> None:
+    target = replace(PEOPLE, catalogs=("h",), also=("people_public",))
+    assert parse(f"SELECT COUNT(*) FROM {source}", target) == parse(B, target)
+    asked = f"SELECT {source}.age, COUNT(*) FROM {source} GROUP BY 1"
+    assert parse(asked, target) == parse("SELECT age, COUNT(*) FROM people GROUP BY 1", target)
+    parse("SELECT p.age, COUNT(*) FROM h.main.people_public AS p GROUP BY 1", target)
+    for other in ("x.main.people", "other.people", "h.other.people", "main.h.people"):
+        with pytest.raises(DataError, match="is not the source"):
+            parse(f"SELECT COUNT(*) FROM {other}", target)
+    elsewhere = replace(target, schema="clinic")
+    with pytest.raises(DataError, match="is not the source"):
+        parse("SELECT COUNT(*) FROM main.people", elsewhere)
+    assert parse("SELECT COUNT(*) FROM h.clinic.people", elsewhere) == parse(B, target)
+    with pytest.raises(DataError, match="joined with itself"):
+        parse(f"{B} JOIN main.people AS q USING (age)", target)
 
 
 JOINS = [

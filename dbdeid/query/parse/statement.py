@@ -102,17 +102,30 @@ def _refuse_large(root: exp.Expr) -> None:
             pending.append((child, depth + (not chained), length + chained))
 
 
-def plain_names(text: str) -> list[str]:
-    """The plain names of tables that a query reads, each once, in the order of the text.
+def names_of_tables(text: str, catalog: str) -> list[str]:
+    """The names of tables that a query reads, each once, in the order of the text.
+
+    Args:
+        text: of the query.
+        catalog: how its database is called. A table of its schema `main` has a plain name, others
+            a dotted one.
 
     Raises:
         DataError: as for `statement`.
     """
     found: dict[str, str] = {}
     for table in statement(text).find_all(exp.Table, bfs=False):
-        plain = len(table.parts) == 1 and isinstance(table.this, exp.Identifier)
-        if plain and not _is_common(table):
-            found.setdefault(table.name.lower(), table.name)
+        if not all(isinstance(part, exp.Identifier) for part in table.parts):
+            continue
+        if len(table.parts) == 1 and _is_common(table):
+            continue
+        parts = [part.name for part in table.parts]
+        if len(parts) > 1 and parts[0].lower() == catalog.lower():
+            parts = parts[1:]
+        if len(parts) == 2 and parts[0].lower() == "main":
+            parts = parts[1:]
+        name = ".".join(parts)
+        found.setdefault(name.lower(), name)
     return list(found.values())
 
 

@@ -133,7 +133,7 @@ class _Reader:
         alias = _alias(table, where)
         if view := self._named_view(table, views):
             return _read(view, alias or name)
-        if name.lower() not in {known.lower() for known in self.target.source_names}:
+        if not self.target.is_source(_parts(table)):
             raise refused(f"FROM {name} is not the source{where}", self._source_hint)
         qualifiers = [alias] if alias else [*self.target.source_names, *_suffixes(table)]
         columns = [Named(c.name, typed(c)) for c in self.target.columns]
@@ -192,7 +192,7 @@ class _Reader:
         name = _name(node, "JOIN", where, self._joinable)
         if self._named_view(node, views) is not None:
             raise refused(f"JOIN of WITH {name}{where}", self._joinable)
-        if name.lower() in {known.lower() for known in self.target.source_names}:
+        if self.target.is_source(_parts(node)):
             raise refused(f"the source is joined with itself{where}")
         found = [table for table in self.target.tables if _is_called(table, node)]
         if not found:
@@ -314,14 +314,18 @@ def _alias(table: exp.Expr, where: str) -> str:
     return table.alias
 
 
+def _parts(table: exp.Expr) -> list[str]:
+    return [part.name for part in table.parts] if isinstance(table, exp.Table) else []
+
+
 def _suffixes(table: exp.Expr) -> list[str]:
     """The qualifiers that a table without alias gives its columns."""
-    parts = [part.name for part in table.parts] if isinstance(table, exp.Table) else []
+    parts = _parts(table)
     return [".".join(parts[start:]) for start in range(len(parts))]
 
 
 def _is_called(table: Relation, node: exp.Expr) -> bool:
-    parts = [part.name.lower() for part in node.parts] if isinstance(node, exp.Table) else []
+    parts = [part.lower() for part in _parts(node)]
     schema, catalog = (table.schema or "main").lower(), (table.catalog or "").lower()
     full = [catalog, schema, table.name.lower()]
     return parts == full[-len(parts) :] or (schema == "main" and parts == [catalog, full[-1]])
