@@ -198,10 +198,8 @@ def meaning(question: Question) -> str:
         if output.key is not None:
             whole = whole.select(_named(column(key_name(output.key)), output.name))
             continue
-        assert output.aggregate is not None
-        value = column(aggregate_name(output.aggregate))
-        shown = value if output.shown is None else replaced(output.shown, lambda _, v=value: v)
-        whole = whole.select(_named(shown, output.name))
+        assert output.shown is not None
+        whole = whole.select(_named(output.shown, output.name))
     if question.having is not None:
         whole = whole.where(question.having)
     for order in question.order:

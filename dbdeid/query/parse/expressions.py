@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from sqlglot import exp
 
@@ -102,6 +103,16 @@ def bare(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def constant(node: exp.Expr) -> float | None:
+    """The value of a number as it is written; None for anything else."""
+    node = bare(node)
+    if isinstance(node, exp.Neg):
+        inner = constant(node.this)
+        return None if inner is None else -inner
+    plain = isinstance(node, exp.Literal) and not node.is_string
+    return value if plain and isfinite(value := float(node.name)) else None
 
 
 def substituted(found: Sequence[tuple[exp.Column, exp.Expr]], clause: str) -> None:

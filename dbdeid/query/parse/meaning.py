@@ -42,6 +42,25 @@ def require_meaning(aggregate: Aggregate, question: Question, target: Answerable
     )
 
 
+def require_numbers(question: Question, target: Answerable) -> None:
+    """Refuse arithmetic of several aggregates that are not all numbers.
+
+    Raises:
+        DataError: the aggregate that is none.
+    """
+    for output in question.outputs:
+        places = output.aggregates
+        for one in (question.aggregates[place] for place in places if len(places) > 1):
+            if one.kind not in ("min", "max") or one.argument is None:
+                continue
+            if not is_number(one.argument, question, target):
+                raise DataError(
+                    "the query cannot be answered from the release: arithmetic of "
+                    f"{one.kind.upper()}, which is no number here",
+                    hint="select the aggregates themselves",
+                )
+
+
 _ORDERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Greatest, exp.Least)
 
 

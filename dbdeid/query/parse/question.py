@@ -35,20 +35,29 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer: a key, or what is shown of an aggregate.
+    """One column of the answer: a key, or what is shown of aggregates.
 
     Attributes:
         name: the column's name.
-        key: the key's place; None for an aggregate.
-        aggregate: the aggregate's place; None for a key.
-        shown: monotone expression of `column("value")`, as in ROUND(AVG(x), 1) * 100; None: the
-            aggregate itself.
+        key: the key's place; None for aggregates.
+        shown: an expression of `column(aggregate_name(place))`, as of ROUND(AVG(x), 1) * 100 or
+            SUM(x) / SUM(y); None for a key.
     """
 
     name: str
     key: int | None = None
-    aggregate: int | None = None
     shown: exp.Expr | None = None
+
+    @classmethod
+    def of(cls, name: str, place: int) -> Output:
+        """An aggregate itself."""
+        return cls(name, shown=column(aggregate_name(place)))
+
+    @property
+    def aggregates(self) -> list[int]:
+        """The places of the aggregates that are shown."""
+        named = self.shown.find_all(exp.Column) if self.shown is not None else ()
+        return [aggregate_place(reference.name) for reference in named]
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,11 @@ def key_name(place: int) -> str:
 def aggregate_name(place: int) -> str:
     """The placeholder of an aggregate."""
     return f"aggregate_{place}"
+
+
+def aggregate_place(name: str) -> int:
+    """The place of an aggregate's placeholder."""
+    return int(name.removeprefix("aggregate_"))
 
 
 def replaced(node: exp.Expr, reference: Callable[[exp.Column], exp.Expr]) -> exp.Expr:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 
 from sqlglot import exp
 
@@ -15,13 +14,14 @@ from dbdeid.engine.expressions import column
 from dbdeid.query.parse.aliases import AGGREGATES, Item, expanded, has_aggregate, read_item
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import (
-    NUMERIC_TYPES,
     Scope,
     bare,
+    constant,
     named,
     refuse_strange,
     refused,
 )
+from dbdeid.query.parse.outputs import as_mean, operands
 from dbdeid.query.parse.question import (
     Aggregate,
     Kind,
@@ -29,6 +29,7 @@ from dbdeid.query.parse.question import (
     Output,
     Question,
     aggregate_name,
+    aggregate_place,
     key_name,
 )
 from dbdeid.query.parse.statement import only, statement
@@ -61,7 +62,7 @@ def _read(select: exp.Select, target: Answerable) -> Question:
         where.append(read.scope.scalar(given, "WHERE"))
     groups = _Groups(read.scope, _keys(select, items, read.scope))
     outputs = tuple(_output(item, groups) for item in items)
-    if all(output.aggregate is None for output in outputs):
+    if all(output.shown is None for output in outputs):
         raise refused("SELECT without an aggregate", "add COUNT(*)")
     _refuse_alike(outputs)
     having = None
@@ -100,10 +101,7 @@ def _items(select: exp.Select, scope: Scope) -> list[Item]:
 
 def _output(made: Item, groups: _Groups) -> Output:
     if made.aggregates:
-        found, shown = _monotone(made.expression)
-        shown = bare(shown)
-        place = groups.place(found)
-        return Output(made.name, aggregate=place, shown=None if shown == VALUE else shown)
+        return Output(made.name, shown=bare(groups.shown(made.expression)))
     key = groups.scope.scalar(made.expression, "SELECT")
     if key not in groups.keys:
         names = ", ".join(sorted({c.name for c in key.find_all(exp.Column)}))
@@ -117,59 +115,12 @@ def _refuse_alike(outputs: Sequence[Output]) -> None:
     """Refuse names that the answer, with its bounds, would hold twice."""
     taken: dict[str, int] = {}
     for place, output in enumerate(outputs, start=1):
-        bounds = ("_lower", "_upper") if output.aggregate is not None else ()
+        bounds = ("_lower", "_upper") if output.shown is not None else ()
         for name in (output.name, *(output.name + bound for bound in bounds)):
             other = taken.setdefault(name.lower(), place)
             if other != place:
                 hint = "name them apart: … AS name; an aggregate x has bounds x_lower and x_upper"
                 raise refused(f"columns {other} and {place} of SELECT share a name", hint)
-
-
-# -- what is shown of an aggregate ---------------------------------------------------------------
-
-VALUE = column("value")
-
-
-def _monotone(node: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    """The one aggregate of an output, and what is shown of it as an expression of VALUE."""
-    if isinstance(node, AGGREGATES):
-        return node, VALUE.copy()
-    operands = [n for n in node.iter_expressions() if has_aggregate(n)]
-    if len(operands) > 1:
-        raise refused("two aggregates in one output", "select both, each under its own name")
-    if not operands or not _keeps_order(node, operands[0]):
-        raise refused(f"{named(node)} of an aggregate", "select the aggregate itself")
-    found, shown = _monotone(operands[0])
-    copy = node.copy()
-    copy.set(operands[0].arg_key or "this", shown)
-    return found, copy
-
-
-def _keeps_order(node: exp.Expr, operand: exp.Expr) -> bool:
-    """Whether the node rises, or falls, with its operand, everything else in it a constant."""
-    if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)):
-        return {clause for clause, value in node.args.items() if value} == {"this"}
-    if isinstance(node, exp.Round):
-        decimals = node.args.get("decimals")
-        return node.this is operand and (decimals is None or _constant(decimals) is not None)
-    if isinstance(node, exp.Cast):
-        return node.to.this in NUMERIC_TYPES
-    if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
-        other = node.expression if node.this is operand else node.this
-        return _constant(other) is not None
-    if isinstance(node, exp.Div):
-        return node.this is operand and bool(_constant(node.expression))
-    return False
-
-
-def _constant(node: exp.Expr) -> float | None:
-    """The value of a number as it is written; None for anything else."""
-    node = bare(node)
-    if isinstance(node, exp.Neg):
-        inner = _constant(node.this)
-        return None if inner is None else -inner
-    plain = isinstance(node, exp.Literal) and not node.is_string
-    return value if plain and isfinite(value := float(node.name)) else None
 
 
 # -- groups -----------------------------------------------------------------------------------
@@ -264,16 +215,66 @@ class _Groups:
 
     def place(self, node: exp.Expr) -> int:
         """The place of an aggregate, which is added unless it is there."""
-        found = self._aggregate(node)
+        return self._add(self._aggregate(node))
+
+    def _add(self, found: Aggregate) -> int:
         if found not in self.aggregates:
             self.aggregates.append(found)
         return self.aggregates.index(found)
+
+    def shown(self, node: exp.Expr) -> exp.Expr:
+        """What an output shows of aggregates, over their placeholders."""
+        if isinstance(node, AGGREGATES):
+            return column(aggregate_name(self.place(node)))
+        if not has_aggregate(node):
+            return node.copy()
+        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
+            return self.shown(mean)
+        made = node.copy()
+        for old, part in zip(operands(made), operands(node), strict=True):
+            if not has_aggregate(part) and constant(part) is None:
+                raise refused(f"{named(node)} of an aggregate and of what is no number")
+            old.replace(self.shown(part))
+        if isinstance(made, exp.Div) and self._divides_none(made):
+            zero = exp.Literal.number(0)
+            made.set("expression", exp.Nullif(this=made.expression, expression=zero))
+        if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
+            for one in self._named(made.this):
+                self._add(Aggregate("count", one.argument, one.condition))
+        return made
+
+    def _divides_none(self, quotient: exp.Div) -> bool:
+        """Whether a quotient is NULL wherever its divisor is a count of 0."""
+        divisor = bare(quotient.expression)
+        if not isinstance(divisor, exp.Column):
+            return False
+        (count,) = self._named(divisor)
+        if count == Aggregate("count"):
+            if self.keys:  # no group without a record
+                return True
+        elif count.kind not in ("count", "distinct"):
+            return False
+        strict = exp.paren(quotient.this.copy())
+        for known in list(strict.find_all(exp.Coalesce)):
+            known.replace(exp.null())
+        return any(
+            one.kind not in ("count", "distinct")
+            and one.condition == count.condition
+            and count.argument in (None, one.argument)
+            for one in self._named(strict)
+        )
+
+    def _named(self, node: exp.Expr) -> list[Aggregate]:
+        """The aggregates whose placeholders stand in an expression."""
+        return [self.aggregates[aggregate_place(c.name)] for c in node.find_all(exp.Column)]
 
     def term(self, node: exp.Expr, clause: str) -> exp.Expr:
         """An expression of aggregates and keys over their placeholders."""
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         refuse_strange(node, clause)
+        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
+            return self.term(mean, clause)
         if not has_aggregate(node):
             value = self.scope.scalar(node, clause)
             if value in self.keys:

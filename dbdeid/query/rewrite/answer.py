@@ -92,7 +92,7 @@ def columns(question: Question) -> tuple[str, ...]:
     found: list[str] = []
     for output in question.outputs:
         found.append(output.name)
-        if output.aggregate is not None:
+        if output.shown is not None:
             found += [f"{output.name}_lower", f"{output.name}_upper"]
     return tuple(found)
 

@@ -22,8 +22,14 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
-from dbdeid.query.parse.meaning import is_number, require_meaning, require_order
+from dbdeid.query.parse.meaning import (
+    is_number,
+    require_meaning,
+    require_numbers,
+    require_order,
+)
 from dbdeid.query.parse.question import Aggregate, Kind, Question, aggregate_name, key_name
+from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
 
@@ -76,6 +82,7 @@ def estimate(
             a table is joined on several generalized columns.
     """
     require_order(question, target)
+    require_numbers(question, target)
     return _Rewriting(question, target, missing, _tables(question, target)).query()
 
 
@@ -221,14 +228,17 @@ class _Rewriting:
     # -- the answer --------------------------------------------------------------------------
 
     def _answered(self, select: exp.Select) -> exp.Select:
+        places = range(len(self.question.aggregates))
+        held = {aggregate_name(place): self._interval(place) for place in places}
         for output in self.question.outputs:
             if output.key is not None:
                 key = column(key_name(output.key), "groups")
                 select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
                 continue
-            assert output.aggregate is not None
-            shown = self._shown(output.aggregate, output.shown)
-            for ending, node in zip(("", "_lower", "_upper"), shown, strict=True):
+            assert output.shown is not None
+            shown = interval(output.shown, held)
+            nodes = (shown.value, shown.lower, shown.upper)
+            for ending, node in zip(("", "_lower", "_upper"), nodes, strict=True):
                 named = exp.alias_(node, identifier(f"{output.name}{ending}"))
                 select = select.select(named, copy=False)
         if self.question.having is not None:
@@ -291,49 +301,17 @@ class _Rewriting:
             return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
         return value, exp.null(), exp.null()
 
-    def _shown(self, place: int, shown: exp.Expr | None) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+    def _interval(self, place: int) -> Interval:
+        """An aggregate between its bounds, with how many records it is of, if that is asked."""
         value, lower, upper = self._values(place)
-        if shown is None:
-            return value, lower, upper
-        if _falls(shown):
-            lower, upper = upper, lower
-        value, lower, upper = (_put(shown, node) for node in (value, lower, upper))
-        return value, lower, upper
-
-
-def _put(shown: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """An output's expression of one aggregate, with that in its place."""
-    if isinstance(node, exp.Null):
-        return node
-    whole = exp.paren(shown.copy())
-    for place in list(whole.find_all(exp.Column)):
-        place.replace(exp.paren(node.copy()))
-    inside = whole.this
-    assert isinstance(inside, exp.Expr)
-    return inside.copy()
-
-
-def _falls(shown: exp.Expr) -> bool:
-    """Whether a monotone expression falls where its value rises."""
-    falls = False
-    node: exp.Expr | None = next(iter(exp.paren(shown.copy()).find_all(exp.Column)), None)
-    while node is not None and node.parent is not None:
-        parent = node.parent
-        if isinstance(parent, exp.Neg) or (
-            isinstance(parent, exp.Sub) and parent.expression is node
-        ):
-            falls = not falls
-        elif isinstance(parent, exp.Mul | exp.Div | exp.IntDiv):
-            other = parent.expression if parent.this is node else parent.this
-            falls = falls != _negative(other)
-        node = parent
-    return falls
-
-
-def _negative(constant: exp.Expr) -> bool:
-    while isinstance(constant, exp.Paren):
-        constant = constant.this
-    return isinstance(constant, exp.Neg) and not _negative(constant.this)
+        one = self.question.aggregates[place]
+        if one.kind in _COUNTS:
+            return Interval(value, lower, upper, counts=True)
+        among = Aggregate("count", one.argument, one.condition)
+        if among not in self.question.aggregates:
+            return Interval(value, lower, upper)
+        _, certain, possible = self._values(self.question.aggregates.index(among))
+        return Interval(value, lower, upper, records=(certain, possible))
 
 
 def _step(name: str, tables: dict[str, Relation], keys: dict[str, list[str]]) -> exp.Expr:

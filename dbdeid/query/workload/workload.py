@@ -148,11 +148,11 @@ def _all_groups(question: Question) -> tuple[Question, list[AggregateColumn]]:
     """The question with all its keys and the aggregates it shows, and what those are called."""
     shown: dict[int, str] = {}
     for output in question.outputs:
-        if output.aggregate is not None:
-            shown.setdefault(output.aggregate, output.name)
+        for place in output.aggregates:
+            shown.setdefault(place, output.name)
     aggregates = tuple(question.aggregates[place] for place in shown)
     keys = [Output(key_name(i), key=i) for i in range(len(question.keys))]
-    values = [Output(aggregate_name(i), aggregate=i) for i in range(len(aggregates))]
+    values = [Output.of(aggregate_name(i), i) for i in range(len(aggregates))]
     whole = replace(
         question,
         aggregates=aggregates,

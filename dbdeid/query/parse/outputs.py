@@ -1,0 +1,124 @@
+"""What of aggregates an output may show, and which ratios of aggregates are means."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant, named, refused
+
+# Nodes whose bounds follow from those of their operands; see `rewrite.intervals`.
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+
+
+def operands(node: exp.Expr) -> list[exp.Expr]:
+    """What an expression of aggregates is computed from.
+
+    Raises:
+        DataError: it is none whose bounds would be known.
+    """
+    given = {clause for clause, value in node.args.items() if value}
+    if isinstance(node, exp.Round) and _is_constant(node.args.get("decimals")):
+        return [node.this]
+    if isinstance(node, exp.Cast) and node.to.this in NUMERIC_TYPES:
+        return [node.this]
+    if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
+        return [node.this]
+    if isinstance(node, exp.Div) and constant(node.expression) == 0:
+        raise refused("/ of an aggregate by 0")
+    if isinstance(node, _ARITHMETIC):
+        return [node.this, node.expression]
+    if isinstance(node, exp.Coalesce):
+        return [node.this, *node.expressions]
+    if isinstance(node, exp.Nullif) and constant(node.expression) is not None:
+        return [node.this]
+    raise refused(f"{named(node)} of an aggregate", "select the aggregate itself")
+
+
+def _is_constant(node: exp.Expr | None) -> bool:
+    return node is None or constant(node) is not None
+
+
+# -- means ---------------------------------------------------------------------------------------
+
+
+def as_mean(quotient: exp.Div) -> exp.Expr | None:
+    """A ratio of aggregates as the mean that it is, whose bounds are known better; else None.
+
+    A sum of values over their number, and the number of records under a condition over that of
+    all: each record counts in both, so that not every sum goes with every number.
+    """
+    count = _without_filter(_unless_zero(bare(quotient.expression)))
+    if count is None:
+        return None
+    return _over(bare(quotient.this), *count)
+
+
+def _over(node: exp.Expr, count: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:
+    """What is divided by a count, over it."""
+    if isinstance(node, exp.Mul):
+        for factor, other in ((node.this, node.expression), (node.expression, node.this)):
+            if constant(factor) is not None:
+                mean = _over(bare(other), count, condition)
+                return exp.Mul(this=factor.copy(), expression=mean) if mean else None
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE:
+        return _over(bare(node.this), count, condition)
+    found = _without_filter(node)
+    value = _averaged(*found, count, condition) if found else None
+    if value is None:
+        return None
+    mean = exp.Avg(this=value)
+    if condition is None:
+        return mean
+    return exp.Filter(this=mean, expression=exp.Where(this=condition.copy()))
+
+
+def _averaged(
+    one: exp.Expr, own: exp.Expr | None, count: exp.Expr, condition: exp.Expr | None
+) -> exp.Expr | None:
+    """What has the mean that an aggregate over a count is."""
+    if not isinstance(count, exp.Count):
+        return None
+    of_all = count.this is None or isinstance(count.this, exp.Star)
+    if isinstance(one, exp.Sum) and own == condition:
+        if one.this == count.this or (of_all and _is_known(one.this)):
+            value: exp.Expr = one.this.copy()
+            return value
+        return None
+    if not of_all:
+        return None
+    if isinstance(one, exp.CountIf) and own == condition:
+        return _one_where(one.this)
+    if not isinstance(one, exp.Count) or isinstance(one.this, exp.Distinct):
+        return None
+    among_all = one.this is None or isinstance(one.this, exp.Star)
+    if among_all and own is not None and condition is None:
+        return _one_where(own)
+    if not among_all and own == condition:
+        return _one_where(one.this.copy().is_(exp.null()).not_())
+    return None
+
+
+def _one_where(condition: exp.Expr) -> exp.Expr:
+    one, none = exp.Literal.number(1), exp.Literal.number(0)
+    return exp.case().when(condition.copy(), one).else_(none)
+
+
+def _is_known(value: exp.Expr) -> bool:
+    """Whether a value is never NULL: one of several numbers."""
+    if not isinstance(value, exp.Case):
+        return constant(value) is not None
+    default = value.args.get("default")
+    results = [branch.args["true"] for branch in value.args["ifs"]]
+    return default is not None and all(constant(r) is not None for r in (default, *results))
+
+
+def _without_filter(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None] | None:
+    """An aggregate, and the condition of its FILTER."""
+    if isinstance(node, exp.Filter):
+        return node.this, node.expression.this
+    return (node, None) if isinstance(node, exp.AggFunc) else None
+
+
+def _unless_zero(node: exp.Expr) -> exp.Expr:
+    zero = isinstance(node, exp.Nullif) and constant(node.expression) == 0
+    return bare(node.this) if zero else node

@@ -1,0 +1,219 @@
+"""What is shown of aggregates, as an expected value and bounds: arithmetic of intervals.
+
+Each aggregate of an output is an expected value between two bounds. The expected value of an
+expression is that of the expected values; its bounds are the least and the greatest that it takes
+anywhere between those of its parts (Moore 1966, Interval Analysis). They hold whatever lies behind
+the release. Where each aggregate stands once they are the tightest that the bounds of the
+aggregates give; the truth may be known better where the same records count in two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from sqlglot import exp
+
+from dbdeid.query.parse.expressions import constant
+
+_ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An expected value and its bounds, as expressions; a bound is NULL where none is known.
+
+    Attributes:
+        value: what is expected.
+        lower: no possible value is less.
+        upper: no possible value is greater.
+        counts: whether it is a number of records or values, so never NULL.
+        records: bounds of how many records it is computed from, without which it is NULL; None:
+            not known.
+    """
+
+    value: exp.Expr
+    lower: exp.Expr
+    upper: exp.Expr
+    counts: bool = False
+    records: tuple[exp.Expr, exp.Expr] | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether no bounds are known anywhere."""
+        return isinstance(self.lower, exp.Null) and isinstance(self.upper, exp.Null)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a constant of the query."""
+        return not self.value.find(exp.Column)
+
+    def map(self, change: Callable[[exp.Expr], exp.Expr], *, falls: bool = False) -> Interval:
+        """The interval of a function that never falls, or never rises."""
+        ends = (self.upper, self.lower) if falls else (self.lower, self.upper)
+        lower, upper = (end if isinstance(end, exp.Null) else change(end.copy()) for end in ends)
+        return Interval(change(self.value.copy()), lower, upper, records=self.records)
+
+
+def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
+    """What is shown, of the intervals of the aggregates that it names.
+
+    Args:
+        node: as a question holds it; `parse.outputs` takes no other nodes than those here.
+        of: the interval of each name.
+    """
+    if isinstance(node, exp.Column):
+        return of[node.name]
+    if not node.find(exp.Column):
+        return Interval(node, node, node)
+    if isinstance(node, exp.Coalesce):
+        return _first_known([interval(part, of) for part in (node.this, *node.expressions)])
+    inner = interval(node.this, of)
+    if isinstance(node, exp.Paren):
+        return replace(inner.map(lambda end: exp.paren(end, copy=False)), counts=inner.counts)
+    if isinstance(node, exp.Neg):
+        return inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
+    if isinstance(node, exp.Nullif):
+        return _unless(inner, node.expression)
+    if isinstance(node, exp.Binary):
+        return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
+    return inner.map(lambda end: _of(node, end))  # rounding and casts never fall
+
+
+def _of(node: exp.Expr, operand: exp.Expr) -> exp.Expr:
+    """A node with another first operand."""
+    copy = node.copy()
+    copy.set("this", exp.paren(operand, copy=False))
+    return copy
+
+
+def _binary(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:
+    sides = (exp.paren(one.copy(), copy=False), exp.paren(two.copy(), copy=False))
+    return kind(this=sides[0], expression=sides[1])
+
+
+# -- arithmetic ----------------------------------------------------------------------------------
+
+
+def _sum(one: Interval, two: Interval) -> Interval:
+    return _together([one, two], lambda ends: _binary(exp.Add, *ends))
+
+
+def _difference(one: Interval, two: Interval) -> Interval:
+    less = Interval(two.value, two.upper, two.lower)
+    return _together([one, less], lambda ends: _binary(exp.Sub, *ends))
+
+
+def _product(one: Interval, two: Interval) -> Interval:
+    for factor, other in ((one, two), (two, one)):
+        if factor.fixed:
+            first = factor is one
+
+            def times(
+                end: exp.Expr, factor: exp.Expr = factor.value, first: bool = first
+            ) -> exp.Expr:
+                return _binary(exp.Mul, *((factor, end) if first else (end, factor)))
+
+            return other.map(times, falls=(constant(factor.value) or 0) < 0)
+    return _of_corners(exp.Mul, one, two)
+
+
+def _quotient(one: Interval, two: Interval) -> Interval:
+    if two.fixed:
+        by = two.value
+        falls = (constant(by) or 0) < 0
+        return one.map(lambda end: _binary(exp.Div, end, by), falls=falls)
+    return _of_corners(exp.Div, one, two)
+
+
+def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interval:
+    """A product, or a quotient, of two intervals: it is least and greatest at their ends."""
+    divides = kind is exp.Div
+    by = _unless(two, _ZERO).value if divides else two.value  # not beyond all bounds
+    value = _binary(kind, _double(one.value), by)
+    if one.unknown or two.unknown:
+        return Interval(value, exp.null(), exp.null())
+    firsts, seconds = (one.lower, one.upper), (two.lower, two.upper)
+    corners = [_corner(kind, a, b) for a, b in product(firsts, seconds)]
+    known: list[exp.Expr] = [end.copy().is_(exp.null()).not_() for end in (*firsts, *seconds)]
+    if divides:
+        positive, negative = two.lower.copy() > _ZERO, two.upper.copy() < _ZERO
+        known.append(exp.paren(exp.or_(positive, negative)))
+    ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
+    lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
+    return Interval(value, lower, upper)
+
+
+def _corner(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:
+    """0 times what is beyond all bounds is 0: whatever it is, it is a number."""
+    nothing: exp.Expr = one.copy().eq(_ZERO)
+    if kind is exp.Mul:
+        nothing = exp.or_(nothing, two.copy().eq(_ZERO))
+    return exp.case().when(nothing, _double(_ZERO)).else_(_binary(kind, _double(one), two))
+
+
+def _double(node: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.paren(node.copy(), copy=False), "DOUBLE")
+
+
+_ARITHMETIC: Mapping[type[exp.Expr], Callable[[Interval, Interval], Interval]] = {
+    exp.Add: _sum,
+    exp.Sub: _difference,
+    exp.Mul: _product,
+    exp.Div: _quotient,
+}
+
+
+# -- NULL ----------------------------------------------------------------------------------------
+
+
+def _unless(one: Interval, other: exp.Expr) -> Interval:
+    """NULLIF: where it is not NULL, it is what it was; a count that is not 0 is 1 or more."""
+    value = exp.Nullif(this=one.value.copy(), expression=other.copy())
+    if one.counts and constant(other) == 0 and not one.unknown:
+        lower, upper = (_call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
+        return Interval(value, lower, upper)
+    return Interval(value, one.lower, one.upper)
+
+
+def _first_known(parts: Sequence[Interval]) -> Interval:
+    """COALESCE of two or more."""
+    first, *others = parts
+    if first.counts or not others:
+        return first
+    other = _first_known(others)
+    value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
+    if first.unknown or other.unknown:
+        return Interval(value, exp.null(), exp.null())
+    ends = []
+    for pick, one, two in (
+        (exp.Least, first.lower, other.lower),
+        (exp.Greatest, first.upper, other.upper),
+    ):
+        either = exp.case()
+        if first.records is not None:
+            certain, possible = first.records
+            either = either.when(possible.copy().eq(_ZERO), two.copy())
+            either = either.when(certain.copy() > _ZERO, one.copy())
+        known = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
+        ends.append(either.when(known, _call(pick, [one, two])))
+    return Interval(value, ends[0], ends[1])
+
+
+# -- several at once -----------------------------------------------------------------------------
+
+
+def _together(
+    parts: Sequence[Interval], made: Callable[[Sequence[exp.Expr]], exp.Expr]
+) -> Interval:
+    """Of a function that never falls in any of its parts."""
+    value = made([part.value for part in parts])
+    if any(part.unknown for part in parts):
+        return Interval(value, exp.null(), exp.null())
+    return Interval(value, made([p.lower for p in parts]), made([p.upper for p in parts]))
+
+
+def _call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
+    first, *others = (part.copy() for part in parts)
+    return kind(this=first, expressions=others)

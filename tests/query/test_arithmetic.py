@@ -1,0 +1,244 @@
+"""Ratios, differences and other arithmetic of aggregates: expected values, and bounds that hold."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+from asking import bounded
+from expansion import write_out
+from judging import NEAR, opened, write_worlds
+from question_pieces import Aggregate
+from random_questions import Questioner
+from random_releases import RandomRelease, random_release
+
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.answer import answer
+
+MakeRelease = Callable[..., Answerable]
+RELEASES = 60
+QUERIES = 10
+WORLDS = 6
+
+SHOWN = (
+    "{a} / {b}",
+    "{a} / NULLIF({b}, 0)",
+    "ROUND(100.0 * {a} / {b}, 1)",
+    "{a} - {b}",
+    "{a} + 2 * {b}",
+    "{a} * {b}",
+    "COALESCE({a}, 0)",
+    "COALESCE({a}, 0) / NULLIF({b}, 0)",
+    "COALESCE({a}, {b}, -1)",
+    "1 - {a} / ({b} + 1)",
+    "-({a} - {b}) / 2",
+    "CAST({a} AS DOUBLE) / (0 - {b})",
+)
+MEANS = (
+    "SUM({x}) / COUNT({x})",
+    "SUM({x}) / COUNT(*)",
+    "100.0 * COUNT(*) FILTER (WHERE {c}) / COUNT(*)",
+    "SUM(CASE WHEN {c} THEN 1 ELSE 0 END) / NULLIF(COUNT(*), 0)",
+    "ROUND(100 * (COUNT_IF({c}) / COUNT(*)), 2)",
+    "COUNT({x}) * 1.0 / COUNT(*)",
+    "SUM({x}) FILTER (WHERE {c}) / COUNT({x}) FILTER (WHERE {c})",
+    "SUM({x}) FILTER (WHERE {c}) / COUNT(*) FILTER (WHERE {c})",
+)
+
+
+def questions(release: RandomRelease, random: Random) -> Iterator[tuple[str, str]]:
+    """Queries with one expression of aggregates, and the SELECT list of its aggregates alone."""
+    drawer = Questioner(release, random)
+    names = {a.name: a.name for a in release.attributes}
+    while True:
+        drawer.extra, drawer.computed = {}, ()
+        key = drawer.key().written(names) if random.random() < 0.6 else ""
+        where = f" WHERE {drawer.condition(2).written(names)}" if random.random() < 0.5 else ""
+        grouped = f" GROUP BY {key}" if key else ""
+        head, tail = f"SELECT {key}, " if key else "SELECT ", f" FROM people{where}{grouped}"
+        if random.random() < 0.6:
+            a, b = (number(drawer).written(names) for _ in range(2))
+            shown = random.choice(SHOWN).format(a=a, b=b)
+        else:
+            x, c = drawer.number(), drawer.condition(1)
+            value = x.written(names) if x is not None else "1"
+            shown = random.choice(MEANS).format(x=value, c=c.written(names))
+        yield f"{head}{shown} AS shown{tail}", shown
+
+
+def number(drawer: Questioner) -> Aggregate:
+    """An aggregate that is a number."""
+    while True:
+        found = drawer.aggregate()
+        if found.argument is None or found.kind not in ("min", "max"):
+            return found
+        if found.argument.family == "number":
+            return found
+
+
+def judged(session: Session, release: RandomRelease, text: str, target: Answerable) -> Counter[str]:
+    """Count what worlds say of an answer; it must lie between its bounds in each."""
+    seen: Counter[str] = Counter()
+    try:
+        found = answer(session, text, target)
+    except DataError:
+        return Counter(refused=1)
+    answered = {row[:-3]: row[-3:] for row in found.rows}
+    for value, lower, upper in answered.values():
+        known = [float(end) for end in (lower, upper) if end is not None]
+        seen["bounded" if len(known) == 2 else "unbounded"] += 1
+        if value is not None and len(known) == 2:
+            slack = NEAR * max(1, *(abs(n) for n in known if math.isfinite(n)), 1)
+            assert known[0] <= known[1] + slack, (text, value, lower, upper)
+    for world in range(WORLDS + 1):
+        session.execute(f"SET VARIABLE world = {world}")
+        for *key, found_there in session.rows(text):
+            _, lower, upper = answered.get(tuple(key), (None, None, None))
+            if found_there is None or lower is None or upper is None:
+                continue
+            true, lower, upper = (float(n) for n in (found_there, lower, upper))
+            if not math.isfinite(true):  # where nothing is divided by nothing
+                continue
+            slack = NEAR * max(1.0, abs(true))
+            assert lower - slack <= true <= upper + slack, (world, text, key, true, lower, upper)
+            seen["worlds"] += 1
+    return seen
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("tenth", range(10))
+def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
+    seen: Counter[str] = Counter()
+    with opened() as session:
+        for seed in range(tenth, RELEASES, 10):
+            random = Random(f"arithmetic {seed}")
+            release = random_release(random)
+            if not release.truthful:
+                continue
+            target = release.write(session)
+            write_out(session, release)
+            write_worlds(session, release, WORLDS, random)
+            drawn = questions(release, random)
+            for text, _ in (next(drawn) for _ in range(QUERIES)):
+                seen += judged(session, release, text, target)
+    assert seen["worlds"] > 50
+    assert seen["bounded"] > seen["unbounded"]
+
+
+# -- what is known by hand -----------------------------------------------------------------------
+
+WORDS = [("age", "[20, 40)", 1, "20", "39", None), ("age", "[40, 60)", 1, "40", "59", None)]
+PEOPLE = {"age": ("INTEGER", "VARCHAR"), "sex": ("VARCHAR", "VARCHAR"), "cost": ("INTEGER",) * 2}
+ROWS = [
+    ("[20, 40)", "F", 10),
+    ("[20, 40)", "F", None),
+    ("[40, 60)", "F", 30),
+    ("[40, 60)", "M", 50),
+]
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        # by what is released as it is: no doubt
+        ("SUM(cost) / COUNT(*)", (22.5, 22.5, 22.5)),
+        ("SUM(cost) / COUNT(cost)", (30, 30, 30)),
+        ("ROUND(100.0 * COUNT(*) FILTER (sex = 'F') / COUNT(*), 1)", (75, 75, 75)),
+        ("COALESCE(SUM(cost) FILTER (sex = 'X'), 0)", (0, 0, 0)),
+        ("COALESCE(SUM(cost), 0) - MIN(cost)", (80, 80, 80)),
+        ("MAX(cost) - MIN(cost)", (40, 40, 40)),
+        # two records are under 40; of one of them half of the ages are under 30
+        ("COUNT(*) FILTER (age < 30) / COUNT(*)", (0.25, 0, 0.5)),
+        ("COUNT_IF(age < 30) * 100.0 / COUNT(*)", (25, 0, 50)),
+        ("SUM(CASE WHEN age < 30 THEN 1 ELSE 0 END) / NULLIF(COUNT(*), 0)", (0.25, 0, 0.5)),
+        ("COUNT(*) - COUNT(*) FILTER (age < 30)", (3, 2, 4)),
+        ("1 - COUNT(*) FILTER (age < 30) / COUNT(*)", (0.75, 0.5, 1)),
+        ("-COUNT(*) FILTER (age < 30) / 2", (-0.5, -1, 0)),
+        # at least one of those counted is there, or it is NULL
+        ("SUM(cost) / NULLIF(COUNT(*) FILTER (age < 30), 0)", (90, 45, 90)),
+        ("SUM(cost) / COUNT(*) FILTER (age < 30)", (90, None, None)),
+        ("COUNT(*) FILTER (age < 30) * COUNT(*) FILTER (age >= 50)", (1, 0, 4)),
+        ("MIN(cost) / (COUNT(*) FILTER (age < 30) - 1)", (None, None, None)),
+    ],
+)
+def test_arithmetic_by_hand(
+    shown: str, expected: tuple[float, ...], session: Session, make_release: MakeRelease
+) -> None:
+    target = make_release(PEOPLE, ROWS, WORDS)
+    ((value, lower, upper),) = bounded(session, f"SELECT {shown} AS x FROM people", target)
+    assert (value, lower, upper) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_count_of_a_group_is_not_0(session: Session, make_release: MakeRelease) -> None:
+    target = make_release(PEOPLE, ROWS, WORDS)
+    text = "SELECT age < 30 AS young, COUNT(DISTINCT sex) / COUNT(*) AS x FROM people GROUP BY 1"
+    found = {young: (lower, upper) for young, _, lower, upper in bounded(session, text, target)}
+    assert found == {True: (0, 1), False: (0.5, 1)}
+
+
+def test_without_bounds_there_are_none_of_arithmetic(
+    session: Session, make_release: MakeRelease
+) -> None:
+    target = replace(make_release(PEOPLE, ROWS, WORDS), truthful=False)
+    for shown in ("SUM(cost) / SUM(age)", "COALESCE(SUM(cost), 0)", "SUM(cost) - COUNT(*)"):
+        ((value, *ends),) = bounded(session, f"SELECT {shown} AS x FROM people", target)
+        assert value is not None
+        assert ends == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"),
+    [
+        ("SUM(age) / COUNT(age)", "AVG(age)"),
+        ("SUM(age) / NULLIF(COUNT(age), 0)", "AVG(age)"),
+        ("100.0 * SUM(age) / COUNT(age)", "100.0 * AVG(age)"),
+        ("CAST(SUM(age) AS DOUBLE) / COUNT(age)", "AVG(age)"),
+        (
+            "SUM(age) FILTER (sex = 'F') / COUNT(age) FILTER (sex = 'F')",
+            "AVG(age) FILTER (sex = 'F')",
+        ),
+        ("COUNT(age) / COUNT(*)", "AVG(CASE WHEN NOT age IS NULL THEN 1 ELSE 0 END)"),
+    ],
+)
+def test_a_ratio_that_is_a_mean_is_read_as_one(shown: str, same: str) -> None:
+    one, two = (parse(f"SELECT {text} AS x FROM people", TARGET) for text in (shown, same))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "SUM(age) / COUNT(*)",  # those without an age count there
+        "SUM(age) / COUNT(cost)",
+        "SUM(DISTINCT age) / COUNT(age)",
+        "SUM(age) FILTER (sex = 'F') / COUNT(age)",
+        "SUM(age) / COUNT(age) FILTER (sex = 'F')",
+        "COUNT(DISTINCT age) / COUNT(*)",
+        "SUM(CASE WHEN age < 30 THEN 1 END) / COUNT(*)",
+        "SUM(age) / SUM(cost)",
+    ],
+)
+def test_other_ratios_are_none(shown: str) -> None:
+    try:
+        question = parse(f"SELECT {shown} AS x FROM people", TARGET)
+    except DataError:
+        return  # no aggregate of distinct values but COUNT
+    assert "avg" not in {one.kind for one in question.aggregates}
+    assert len(question.aggregates) == 2
+
+
+TARGET = Answerable(
+    ("people",),
+    tuple(Column(name, kind) for name, (kind, _) in PEOPLE.items()),
+    (),
+    Relation("release"),
+    None,
+)
