@@ -102,6 +102,8 @@ SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING NOT AVG(age) < 30 OR sex IN
     BY AVG(age);
 SELECT age // 10, COUNT(*) FROM people GROUP BY 1 HAVING age // 10 > 3 ORDER BY age // 10 +
     1 DESC;
+SELECT sex, COUNT(*) FROM people GROUP BY 1 ORDER BY 1 LIMIT 1 OFFSET 1;
+SELECT age, SUM(bmi) FROM people GROUP BY 1 ORDER BY 1 OFFSET 2;
 SELECT age < 30 AS young, COUNT(*) FROM people GROUP BY young HAVING young OR COUNT(*) > 3
     ORDER BY 1;
 
@@ -205,7 +207,9 @@ def meaning(question: Question) -> str:
     for order in question.order:
         direction = {"desc": order.descending, "nulls_first": order.nulls_first}
         whole = whole.order_by(exp.Ordered(this=order.term, **direction))
-    return sql(whole if question.limit is None else whole.limit(question.limit))
+    if question.limit is not None:
+        whole = whole.limit(question.limit)
+    return sql(whole if question.offset is None else whole.offset(question.offset))
 
 
 def answered(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[list[str], list[Any]]:

@@ -17,7 +17,7 @@ B = "SELECT COUNT(*) FROM people"
 REFUSED = [
     ("SELECT DISTINCT COUNT(*) FROM people", "SELECT DISTINCT"),
     ("SELECT DISTINCT ON (age) age, COUNT(*) FROM people GROUP BY age", "SELECT DISTINCT"),
-    (f"{B} LIMIT 3 OFFSET 2", "OFFSET"),
+    (f"{B} OFFSET 1 + 1", "OFFSET that is not a whole number"),
     (f"{B} LIMIT 50%", "LIMIT that is not a whole number"),
     (f"{B} LIMIT 1 + 1", "LIMIT that is not a whole number"),
     (f"{B} LIMIT '3'", "LIMIT that is not a whole number"),

@@ -75,7 +75,8 @@ def require_order(question: Question, target: Answerable) -> None:
     if not any(source.family == "enum" for source in target.columns):
         return
     keys = {key_name(i) for i, key in enumerate(question.keys) if _is_enum(key, question, target)}
-    for order in question.order if question.limit is not None else ():
+    part = question.limit is not None or question.offset is not None
+    for order in question.order if part else ():
         if any(c.name in keys for c in order.term.find_all(exp.Column)):
             raise _unordered("ORDER BY")
     if question.having is not None:

@@ -99,6 +99,7 @@ class Question:
         having: the condition on groups, over `column("key_0")`, …, `column("aggregate_0")`, …
         order: how the answer is sorted.
         limit: how many rows are wanted.
+        offset: how many rows come before them.
     """
 
     keys: tuple[exp.Expr, ...]
@@ -109,6 +110,7 @@ class Question:
     having: exp.Expr | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int | None = None
 
 
 def key_name(place: int) -> str:

@@ -35,7 +35,18 @@ from dbdeid.query.parse.question import (
 from dbdeid.query.parse.statement import only, statement
 from dbdeid.query.parse.tables import tables
 
-_CLAUSES = {"expressions", "with_", "from_", "joins", "where", "group", "having", "order", "limit"}
+_CLAUSES = {
+    "expressions",
+    "with_",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+}
 
 
 def parse(text: str, target: Answerable) -> Question:
@@ -81,7 +92,8 @@ def _read(select: exp.Select, target: Answerable) -> Question:
         where=_all(where),
         having=having,
         order=order,
-        limit=_limit(select),
+        limit=_number(select, "limit"),
+        offset=_number(select, "offset"),
     )
 
 
@@ -358,12 +370,13 @@ def _ordered(term: exp.Expr, items: Sequence[Item], scope: Scope) -> list[exp.Ex
     return [expanded(term, items, None if isinstance(term, exp.Column) else scope.knows)]
 
 
-def _limit(select: exp.Select) -> int | None:
-    limit = select.args.get("limit")
-    if limit is None:
+def _number(select: exp.Select, clause: str) -> int | None:
+    """The number of rows after LIMIT or OFFSET."""
+    given = select.args.get(clause)
+    if given is None:
         return None
-    count = limit.args.get("expression")
-    plain = {clause for clause, value in limit.args.items() if value} == {"expression"}
+    count = given.args.get("expression")
+    plain = {name for name, value in given.args.items() if value} == {"expression"}
     if not plain or not isinstance(count, exp.Literal) or not count.is_int:
-        raise refused("LIMIT that is not a whole number")
+        raise refused(f"{clause.upper()} that is not a whole number")
     return int(count.name)

@@ -250,7 +250,11 @@ class _Rewriting:
                 nulls_first=order.nulls_first,
             )
             select = select.order_by(term)
-        return select if self.question.limit is None else select.limit(self.question.limit)
+        if self.question.limit is not None:
+            select = select.limit(self.question.limit, copy=False)
+        if self.question.offset is not None:
+            select = select.offset(self.question.offset, copy=False)
+        return select
 
     def _of_groups(self, node: exp.Expr) -> exp.Expr:
         """An expression of keys and aggregates, over the tables that hold them."""

@@ -160,6 +160,7 @@ def _all_groups(question: Question) -> tuple[Question, list[AggregateColumn]]:
         having=None,
         order=(),
         limit=None,
+        offset=None,
     )
     found = zip(shown.values(), aggregates, values, strict=True)
     return whole, [AggregateColumn(name, one.kind, output.name) for name, one, output in found]
