@@ -26,7 +26,7 @@ from dbdeid.publish.queryable import answerable
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answered, answering
+from dbdeid.query.rewrite.answer import answered, answering, hollow
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
 from dbdeid.record.border import record_of
 from dbdeid.record.release_record import ReleaseRecord
@@ -128,10 +128,16 @@ def query(
             found = answered(asked.session, question, asked.target, missing)
         statements = [text_of(view, pretty=True) for view in asked.views]
         whole = ";\n\n".join([*statements, found.sql])
+        empty = hollow(asked.session, question, asked.target)
         joined = sorted({join.table.name for join in question.joins})
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread_suppressed),
+            *(
+                f"{name} has one value in all records, which stands for several: groups by it "
+                "tell nothing about the data"
+                for name in empty
+            ),
             *(f"{name} is read as it is: no release protects it" for name in joined),
         )
         return Result(found.columns, found.rows, whole, notes, asked.suppressed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,27 @@ def columns(question: Question) -> tuple[str, ...]:
         if output.shown is not None:
             found += [f"{output.name}_lower", f"{output.name}_upper"]
     return tuple(found)
+
+
+def hollow(session: Session, question: Question, target: Answerable) -> Iterator[str]:
+    """The columns that a question groups by and of which all records have one value for several.
+
+    Groups of such a column are as likely as the hierarchy makes them, whatever the data are.
+    """
+    named = {c.name for key in question.keys for c in key.find_all(exp.Column) if not c.table}
+    spread = [name for name in target.quasi_identifiers if name in named]
+    if target.dictionary is None or not spread:
+        return
+    values = exp.Count(this=exp.Distinct(expressions=[column("released_value")]))
+    query = (
+        exp.select("column")
+        .from_(target.dictionary.table)
+        .group_by("column")
+        .having(values.eq(1))
+        .having(exp.Min(this=column("level")) > 0)
+    )
+    alone = {str(name) for (name,) in session.rows(query)}
+    yield from (name for name in spread if name in alone)
 
 
 def refuse_unanswerable(session: Session, question: Question, target: Answerable) -> None:
