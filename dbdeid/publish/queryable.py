@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -54,17 +54,47 @@ def answerable(
         weight=weight,
         truthful=_truthful(bound),
         tables=joinable(bound, session),
-        also=(bound.spec.release,),
-        catalogs=tuple({session.catalog, *([released.catalog] if released.catalog else [])}),
-        schema=_schema(bound, session),
+        places=_places(bound, session),
     )
 
 
-def _schema(bound: Bound, session: Session) -> str:
-    """Where the source is, if it is a table by a plain name."""
-    if not isinstance(bound.spec.source, str) or bound.on_file:
-        return "main"
-    return find_table(session, bound.spec.source_name, "source").schema or "main"
+def _places(bound: Bound, session: Session) -> frozenset[tuple[str, ...]]:
+    """How a query may call the source and its release with a schema, a database or both.
+
+    A name that is another table's in the owner's database means that table.
+    """
+    spec, owner = bound.spec, session.catalog.lower()
+    target = Path(spec.target).stem.lower() if spec.target else owner
+    release = ("main", spec.release.lower())
+    source = ("main", spec.source_name.lower())
+    if isinstance(spec.source, str) and not bound.on_file:
+        table = find_table(session, spec.source_name, "source")
+        source = (str(table.schema or "main").lower(), table.name.lower())
+    ours = {source} if target != owner else {source, release}
+    others = {
+        (str(table.schema).lower(), table.name.lower()) for table in tables_of(session, owner)
+    } - ours
+    return places(source, owner, others) | places(release, target, others)
+
+
+def places(
+    of: tuple[str, str], catalog: str, others: Collection[tuple[str, str]]
+) -> frozenset[tuple[str, ...]]:
+    """The dotted names of a table that are no other's, in parts.
+
+    Args:
+        of: its schema and name.
+        catalog: what its database is called.
+        others: schemas and names of other tables that can be read beside it.
+    """
+    schema, name = of
+    found: set[tuple[str, ...]] = {(catalog, schema, name)}
+    if of not in others:
+        found.add(of)
+    if schema == "main":
+        found |= {(name,)} if of not in others else set()
+        found |= {(catalog, name)} if (catalog, name) not in others else set()
+    return frozenset(found)
 
 
 def source_names(source: str) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError
-from dbdeid.publish.queryable import tables_of
+from dbdeid.publish.queryable import places, tables_of
 from dbdeid.publish.tables import weighted_name
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.statement import names_of_tables
@@ -145,7 +145,9 @@ def _asked(
     ]
     target = _answerable(session, held, (name, *taken), tables)
     told = file_kinds.kind(path) != file_kinds.TEXT
-    target = replace(target, told=told, catalogs=(path.stem,))
+    beside = {(str(table.schema or "main").lower(), table.name.lower()) for table in tables}
+    called = [places(("main", n.lower()), path.stem.lower(), beside) for n in (name, *taken)]
+    target = replace(target, told=told, places=frozenset().union(*called))
     notes += _notes(held, target)
     return QueryableFile(target, tuple(held.views), tuple(notes))
 

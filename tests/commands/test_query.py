@@ -54,6 +54,26 @@ def prints() -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
+# -- names -------------------------------------------------------------------------------------
+
+
+def test_a_name_of_another_table_is_not_the_source() -> None:
+    sql(
+        "CREATE SCHEMA s; CREATE TABLE s.people2 AS FROM people; CREATE SCHEMA out; "
+        "CREATE TABLE s.answers AS FROM people LIMIT 3; CREATE TABLE answers AS FROM s.answers; "
+        "CREATE TABLE out.people2 AS FROM s.answers"
+    )
+    asked = spec(source="s.people2", release="answers", target="out.duckdb")
+    dbdeid.run(asked)
+    ours = ("s.people2", "owner.s.people2", "out.main.answers", "out.answers", "OUT.Answers")
+    for name in ours:
+        assert query(asked, f"SELECT COUNT(*) AS n FROM {name}").rows
+    others = ("s.answers", "owner.s.answers", "answers", "main.answers", "owner.answers")
+    for name in (*others, "out.people2", "main.people2", "people2"):
+        with pytest.raises(DataError, match="is not the source"):
+            query(asked, f"SELECT COUNT(*) AS n FROM {name}")
+
+
 # -- answers -----------------------------------------------------------------------------------
 
 

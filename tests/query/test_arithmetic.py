@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from asking import bounded
@@ -155,6 +156,8 @@ ROWS = [
         ("COALESCE(SUM(cost) FILTER (sex = 'X'), 0)", (0, 0, 0)),
         ("COALESCE(SUM(cost), 0) - MIN(cost)", (80, 80, 80)),
         ("MAX(cost) - MIN(cost)", (40, 40, 40)),
+        ("COUNT(NOT cost > 20) / COUNT(*)", (0.75, 0.75, 0.75)),  # of no cost that is not known
+        ("COALESCE(COUNT_IF(cost > 20) FILTER (sex = 'X') / COUNT(*), -1)", (-1, None, None)),
         # two records are under 40; of one of them half of the ages are under 30
         ("COUNT(*) FILTER (age < 30) / COUNT(*)", (0.25, 0, 0.5)),
         ("COUNT_IF(age < 30) * 100.0 / COUNT(*)", (25, 0, 50)),
@@ -175,6 +178,67 @@ def test_arithmetic_by_hand(
     target = make_release(PEOPLE, ROWS, WORDS)
     ((value, lower, upper),) = bounded(session, f"SELECT {shown} AS x FROM people", target)
     assert (value, lower, upper) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shown", "rows"),
+    [
+        ("ROUND(100.0 * COUNT(*) FILTER (n = 1) / COUNT(*), 1)", [1] * 23 + [0] * 57),
+        ("ROUND(100.0 * COUNT(*) FILTER (n = 1) / COUNT(*))", [1] * 57 + [0] * 143),
+        ("FLOOR(100 * COUNT(*) FILTER (n = 1) / COUNT(*))", [1] * 29 + [0] * 71),
+        ("FLOOR(100.0 * SUM(n) / COUNT(n))", [1] * 29 + [0] * 71),
+        ("CEIL(100 * COUNT(n) / COUNT(*))", [1] * 7 + [None] * 18),
+        ("CAST(SUM(g) AS INTEGER)", [1.25, 1.25, 0]),
+        ("CAST(SUM(n) * 0.5 AS INTEGER)", [1]),
+        ("CEIL(SUM(g) * 10)", [0.1, 0.2]),
+        ("FLOOR(SUM(g) / 0.1)", [0.1, 0.2]),
+        ("CEIL(AVG(g) * 20)", [0.1, 0.2]),
+    ],
+)
+def test_a_step_is_within_the_bounds_however_numbers_are_computed(
+    shown: str, rows: list[Any], session: Session, make_release: MakeRelease
+) -> None:
+    types = {"n": ("INTEGER", "INTEGER"), "g": ("DECIMAL(8,2)", "DECIMAL(8,2)")}
+    whole = [n if n is None or n == int(n) else None for n in rows]
+    target = make_release(types, list(zip(whole, rows, strict=True)), [])
+    text = f"SELECT {shown} AS x FROM people"
+    ((value, lower, upper),) = bounded(session, text, target)
+    session.execute("CREATE OR REPLACE VIEW people AS FROM release")
+    ((true,),) = session.rows(text)
+    session.execute("DROP VIEW people")
+    assert lower <= true <= upper
+    assert lower <= value <= upper
+    assert upper - lower <= 1
+
+
+def test_whole_numbers_have_no_error(session: Session, make_release: MakeRelease) -> None:
+    target = make_release(PEOPLE, ROWS, WORDS)
+    text = "SELECT FLOOR((COUNT(*) - COUNT(cost)) * 3) AS x FROM people"
+    assert bounded(session, text, target) == [(3, 3, 3)]
+
+
+def test_an_expected_extreme_lies_between_its_bounds(
+    session: Session, make_release: MakeRelease
+) -> None:
+    """However small the chance is that nobody has the least value."""
+    words = [("age", "[0, 40)", 1, "0", "39", None)]
+    rows = [("[0, 40)", "F", cost / 3) for cost in range(600)]
+    types = {**PEOPLE, "cost": ("DOUBLE", "DOUBLE")}
+    target = make_release(types, [*rows, *[("[0, 40)", "F", 0.0)] * 600], words)
+    text = "SELECT MIN(cost) AS x FROM people WHERE age < 20"
+    ((value, lower, upper),) = bounded(session, text, target)
+    assert lower <= value <= upper
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["CAST(MIN(sex) AS INTEGER)", "TRY_CAST(SUM(age) AS UTINYINT)", "CAST(SUM(age) AS FLOAT)"],
+)
+def test_what_is_no_number_or_loses_some_is_refused(
+    shown: str, session: Session, make_release: MakeRelease
+) -> None:
+    with pytest.raises(DataError, match="cannot be answered"):
+        bounded(session, f"SELECT {shown} FROM people", make_release(PEOPLE, ROWS, WORDS))
 
 
 def test_a_count_of_a_group_is_not_0(session: Session, make_release: MakeRelease) -> None:
@@ -199,7 +263,7 @@ def test_without_bounds_there_are_none_of_arithmetic(
     [
         ("SUM(age) / COUNT(age)", "AVG(age)"),
         ("SUM(age) / NULLIF(COUNT(age), 0)", "AVG(age)"),
-        ("100.0 * SUM(age) / COUNT(age)", "100.0 * AVG(age)"),
+        ("100.0 * SUM(age) / COUNT(age)", "AVG(100.0 * (age))"),
         ("CAST(SUM(age) AS DOUBLE) / COUNT(age)", "AVG(age)"),
         (
             "SUM(age) FILTER (sex = 'F') / COUNT(age) FILTER (sex = 'F')",

@@ -26,9 +26,8 @@ class Answerable:
             bounds hold; not so where records are synthetic, masked or moved.
         told: whether names of columns may be told; those of a text file may be a row of data.
         tables: ordinary tables, with their columns, that a query may join the release with.
-        also: other names of the source that a query may use, and an error does not list.
-        catalogs: how its database may be called, before `schema` or in its place.
-        schema: where the source is in its database, when a query says so.
+        places: dotted names of the source, in parts and lower case, that a query may use as well,
+            and an error does not list.
     """
 
     source_names: tuple[str, ...]
@@ -40,21 +39,12 @@ class Answerable:
     truthful: bool = True
     told: bool = True
     tables: tuple[Relation, ...] = ()
-    also: tuple[str, ...] = ()
-    catalogs: tuple[str, ...] = ()
-    schema: str = "main"
+    places: frozenset[tuple[str, ...]] = frozenset()
 
     def is_source(self, parts: Sequence[str]) -> bool:
         """Whether a table's dotted name is one of the source's, compared without case."""
-        named = [part.lower() for part in parts]
-        known = {name.lower() for name in (*self.source_names, *self.also)}
-        forms = {".".join(named)}
-        if len(named) > 1 and named[0] in {catalog.lower() for catalog in self.catalogs}:
-            named = named[1:]
-            forms.add(".".join(named))
-        if len(named) > 1 and named[0] == self.schema.lower():
-            forms.add(".".join(named[1:]))
-        return bool(forms & known)
+        named = tuple(part.lower() for part in parts)
+        return named in self.places or ".".join(named) in {n.lower() for n in self.source_names}
 
     def find(self, name: str) -> Column | None:
         """The answerable column of that name, compared without case."""

@@ -43,14 +43,14 @@ def require_meaning(aggregate: Aggregate, question: Question, target: Answerable
 
 
 def require_numbers(question: Question, target: Answerable) -> None:
-    """Refuse arithmetic of several aggregates that are not all numbers.
+    """Refuse arithmetic, rounding and casts of aggregates that are no numbers.
 
     Raises:
         DataError: the aggregate that is none.
     """
     for output in question.outputs:
-        places = output.aggregates
-        for one in (question.aggregates[place] for place in places if len(places) > 1):
+        plain = isinstance(output.shown, exp.Column)
+        for one in (question.aggregates[place] for place in output.aggregates if not plain):
             if one.kind not in ("min", "max") or one.argument is None:
                 continue
             if not is_number(one.argument, question, target):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant, named, refused
@@ -19,7 +21,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     given = {clause for clause, value in node.args.items() if value}
     if isinstance(node, exp.Round) and _is_constant(node.args.get("decimals")):
         return [node.this]
-    if isinstance(node, exp.Cast) and node.to.this in NUMERIC_TYPES:
+    if isinstance(node, exp.Cast) and _is_kept(node):
         return [node.this]
     if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
         return [node.this]
@@ -32,6 +34,13 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Nullif) and constant(node.expression) is not None:
         return [node.this]
     raise refused(f"{named(node)} of an aggregate", "select the aggregate itself")
+
+
+def _is_kept(cast: exp.Cast) -> bool:
+    """Whether a cast gives a number for each, and loses no more than steps do."""
+    if isinstance(cast, exp.TryCast):
+        return bool(cast.to.this == exp.DType.DOUBLE)
+    return cast.to.this in NUMERIC_TYPES and cast.to.this != exp.DType.FLOAT
 
 
 def _is_constant(node: exp.Expr | None) -> bool:
@@ -53,19 +62,25 @@ def as_mean(quotient: exp.Div) -> exp.Expr | None:
     return _over(bare(quotient.this), *count)
 
 
-def _over(node: exp.Expr, count: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:
-    """What is divided by a count, over it."""
+def _over(
+    node: exp.Expr,
+    count: exp.Expr,
+    condition: exp.Expr | None,
+    factors: Sequence[exp.Expr] = (),
+) -> exp.Expr | None:
+    """What is divided by a count, over it; factors stay above the line, or it rounds otherwise."""
     if isinstance(node, exp.Mul):
         for factor, other in ((node.this, node.expression), (node.expression, node.this)):
             if constant(factor) is not None:
-                mean = _over(bare(other), count, condition)
-                return exp.Mul(this=factor.copy(), expression=mean) if mean else None
+                return _over(bare(other), count, condition, [*factors, factor])
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE:
-        return _over(bare(node.this), count, condition)
+        return _over(bare(node.this), count, condition, factors)
     found = _without_filter(node)
     value = _averaged(*found, count, condition) if found else None
     if value is None:
         return None
+    for factor in factors:
+        value = exp.Mul(this=factor.copy(), expression=exp.paren(value, copy=False))
     mean = exp.Avg(this=value)
     if condition is None:
         return mean
@@ -86,15 +101,13 @@ def _averaged(
         return None
     if not of_all:
         return None
-    if isinstance(one, exp.CountIf) and own == condition:
-        return _one_where(one.this)
     if not isinstance(one, exp.Count) or isinstance(one.this, exp.Distinct):
         return None
     among_all = one.this is None or isinstance(one.this, exp.Star)
     if among_all and own is not None and condition is None:
         return _one_where(own)
     if not among_all and own == condition:
-        return _one_where(one.this.copy().is_(exp.null()).not_())
+        return _one_where(exp.paren(one.this).is_(exp.null()).not_())
     return None
 
 

@@ -18,6 +18,7 @@ from sqlglot import exp
 from dbdeid.query.parse.expressions import constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
+_ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Interval:
         lower: no possible value is less.
         upper: no possible value is greater.
         counts: whether it is a number of records or values, so never NULL.
+        whole: whether it is computed from whole numbers alone, so without an error of rounding.
         records: bounds of how many records it is computed from, without which it is NULL; None:
             not known.
     """
@@ -37,6 +39,7 @@ class Interval:
     lower: exp.Expr
     upper: exp.Expr
     counts: bool = False
+    whole: bool = False
     records: tuple[exp.Expr, exp.Expr] | None = None
 
     @property
@@ -53,7 +56,36 @@ class Interval:
         """The interval of a function that never falls, or never rises."""
         ends = (self.upper, self.lower) if falls else (self.lower, self.upper)
         lower, upper = (end if isinstance(end, exp.Null) else change(end.copy()) for end in ends)
-        return Interval(change(self.value.copy()), lower, upper, records=self.records)
+        value = change(self.value.copy())
+        return Interval(value, lower, upper, whole=self.whole, records=self.records)
+
+    @property
+    def widened(self) -> Interval:
+        """Itself with ends that are no nearer than the errors of computing in DOUBLE.
+
+        The original may be computed in DECIMAL: where a step follows, as of ROUND, it can be on
+        the other side of it.
+        """
+        if self.whole or self.unknown:
+            return self
+        lower, upper = (
+            _binary(kind, end, _binary(exp.Mul, exp.Abs(this=end.copy()), _ERROR))
+            for kind, end in ((exp.Sub, _double(self.lower)), (exp.Add, _double(self.upper)))
+        )
+        return replace(self, lower=lower, upper=upper)
+
+    @property
+    def clamped(self) -> Interval:
+        """Itself with an expected value between the bounds, where they are known."""
+        if self.unknown:
+            return self
+        value = (
+            exp.case()
+            .when(self.value.copy() < self.lower.copy(), self.lower.copy())
+            .when(self.value.copy() > self.upper.copy(), self.upper.copy())
+            .else_(self.value.copy())
+        )
+        return replace(self, value=value)
 
 
 def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
@@ -66,7 +98,7 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
     if isinstance(node, exp.Column):
         return of[node.name]
     if not node.find(exp.Column):
-        return Interval(node, node, node)
+        return Interval(node, node, node, whole=_is_whole(node))
     if isinstance(node, exp.Coalesce):
         return _first_known([interval(part, of) for part in (node.this, *node.expressions)])
     inner = interval(node.this, of)
@@ -78,7 +110,12 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return _unless(inner, node.expression)
     if isinstance(node, exp.Binary):
         return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
-    return inner.map(lambda end: _of(node, end))  # rounding and casts never fall
+    return inner.widened.map(lambda end: _of(node, end))  # rounding and casts never fall
+
+
+def _is_whole(node: exp.Expr) -> bool:
+    number = constant(node)
+    return number is not None and number.is_integer()
 
 
 def _of(node: exp.Expr, operand: exp.Expr) -> exp.Expr:
@@ -101,7 +138,7 @@ def _sum(one: Interval, two: Interval) -> Interval:
 
 
 def _difference(one: Interval, two: Interval) -> Interval:
-    less = Interval(two.value, two.upper, two.lower)
+    less = Interval(two.value, two.upper, two.lower, whole=two.whole)
     return _together([one, less], lambda ends: _binary(exp.Sub, *ends))
 
 
@@ -115,7 +152,8 @@ def _product(one: Interval, two: Interval) -> Interval:
             ) -> exp.Expr:
                 return _binary(exp.Mul, *((factor, end) if first else (end, factor)))
 
-            return other.map(times, falls=(constant(factor.value) or 0) < 0)
+            found = other.map(times, falls=(constant(factor.value) or 0) < 0)
+            return replace(found, whole=one.whole and two.whole)
     return _of_corners(exp.Mul, one, two)
 
 
@@ -123,7 +161,7 @@ def _quotient(one: Interval, two: Interval) -> Interval:
     if two.fixed:
         by = two.value
         falls = (constant(by) or 0) < 0
-        return one.map(lambda end: _binary(exp.Div, end, by), falls=falls)
+        return replace(one.map(lambda end: _binary(exp.Div, end, by), falls=falls), whole=False)
     return _of_corners(exp.Div, one, two)
 
 
@@ -211,7 +249,10 @@ def _together(
     value = made([part.value for part in parts])
     if any(part.unknown for part in parts):
         return Interval(value, exp.null(), exp.null())
-    return Interval(value, made([p.lower for p in parts]), made([p.upper for p in parts]))
+    whole = all(part.whole for part in parts)
+    return Interval(
+        value, made([p.lower for p in parts]), made([p.upper for p in parts]), whole=whole
+    )
 
 
 def _call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:

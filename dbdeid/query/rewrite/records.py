@@ -199,7 +199,7 @@ class Records:
         owners = self._owners(node)
         if len(owners) == 1:
             return self._feature(owners.pop(), node)
-        for child in list(node.iter_expressions()):
+        for child in _values_in(node):
             if self._owners(child):
                 child.replace(self._taken_apart(child.copy()))
         return node
@@ -452,3 +452,12 @@ def conjuncts(condition: exp.Expr | None) -> Iterable[exp.Expr]:
     if isinstance(condition, exp.And):
         return (*conjuncts(condition.this), *conjuncts(condition.expression))
     return (condition,)
+
+
+def _values_in(node: exp.Expr) -> list[exp.Expr]:
+    """The expressions that a value is computed from; a branch of CASE is none itself."""
+    found: list[exp.Expr] = []
+    for child in node.iter_expressions():
+        branch = isinstance(node, exp.Case) and isinstance(child, exp.If)
+        found += list(child.iter_expressions()) if branch else [child]
+    return found

@@ -28,7 +28,14 @@ from dbdeid.query.parse.meaning import (
     require_numbers,
     require_order,
 )
-from dbdeid.query.parse.question import Aggregate, Kind, Question, aggregate_name, key_name
+from dbdeid.query.parse.question import (
+    Aggregate,
+    Kind,
+    Output,
+    Question,
+    aggregate_name,
+    key_name,
+)
 from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
@@ -237,6 +244,8 @@ class _Rewriting:
                 continue
             assert output.shown is not None
             shown = interval(output.shown, held)
+            if self._may_be_beyond(output):
+                shown = shown.clamped
             nodes = (shown.value, shown.lower, shown.upper)
             for ending, node in zip(("", "_lower", "_upper"), nodes, strict=True):
                 named = exp.alias_(node, identifier(f"{output.name}{ending}"))
@@ -305,12 +314,22 @@ class _Rewriting:
             return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
         return value, exp.null(), exp.null()
 
+    def _may_be_beyond(self, output: Output) -> bool:
+        """Whether what is expected may be computed to be beyond what is possible."""
+        kinds = [self.question.aggregates[place] for place in output.aggregates]
+        if len(kinds) > 1:
+            return True
+        return kinds[0].argument is not None and (
+            kinds[0].kind in ("min", "max")
+            and is_number(kinds[0].argument, self.question, self.target)
+        )
+
     def _interval(self, place: int) -> Interval:
         """An aggregate between its bounds, with how many records it is of, if that is asked."""
         value, lower, upper = self._values(place)
         one = self.question.aggregates[place]
         if one.kind in _COUNTS:
-            return Interval(value, lower, upper, counts=True)
+            return Interval(value, lower, upper, counts=True, whole=True)
         among = Aggregate("count", one.argument, one.condition)
         if among not in self.question.aggregates:
             return Interval(value, lower, upper)
