@@ -137,6 +137,11 @@ def test_hints_say_what_helps() -> None:
     assert hint("SELECT MEDIAN(age) FROM people") == SUPPORTED
     assert hint("SELECT DISTINCT sex FROM people") == "GROUP BY the columns and COUNT(*) them"
     assert hint("SELECT SUM(age) % 2 FROM people") == "select the aggregate itself"
+    guarded = "CASE WHEN COUNT(*) = 0 THEN 0 ELSE SUM(age) / COUNT(*) END"
+    assert "NULLIF(…, 0)" in hint(f"SELECT {guarded} AS x FROM people")
+    assert "FILTER" in hint("SELECT SUM(COUNT(*)) OVER () FROM people")
+    for asked in ("(SELECT 1) AS x, COUNT(*)", "COUNT(*) FILTER (age IN (SELECT 1))"):
+        assert "JOIN the table" in hint(f"SELECT {asked} FROM people")
 
 
 @pytest.mark.parametrize(

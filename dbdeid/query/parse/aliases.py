@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.query.parse.expressions import Scope, bare, refused, substituted
+from dbdeid.query.parse.expressions import Scope, bare, instead_of, refused, substituted
 from dbdeid.query.parse.naming import shown_name
 
 AGGREGATES = (exp.Filter, exp.Window, exp.AggFunc)
@@ -44,7 +44,7 @@ def read_item(node: exp.Expr, earlier: Sequence[Item], scope: Scope, clause: str
     """
     inner = bare(node.unalias())
     if inner.find(exp.Query):
-        raise refused(f"a subquery in {clause}")
+        raise refused(f"a subquery in {clause}", instead_of(exp.Subquery()))
     name = node.alias
     if not name and isinstance(inner, exp.Column):
         known = inner.table or scope.knows(inner)

@@ -64,6 +64,23 @@ def refused(what: str, hint: str = SUPPORTED) -> DataError:
     return DataError(f"the query cannot be answered from the release: {what}", hint=hint)
 
 
+def instead_of(node: exp.Expr, otherwise: str = SUPPORTED) -> str:
+    """What to ask in place of a node that is refused."""
+    return _INSTEAD.get(node.key, otherwise)
+
+
+_INSTEAD = {
+    "window": "ask for the total in a query of its own; a part of all is COUNT(*) FILTER (WHERE …) "
+    "/ COUNT(*), or SUM(x) FILTER (WHERE …) / SUM(x)",
+    **dict.fromkeys(
+        ("select", "subquery", "exists", "in"),
+        "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",
+    ),
+    "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
+    "star": "name columns, or read the released table itself in place of asking for the source",
+}
+
+
 def named(node: exp.Expr) -> str:
     """What a refused node is called; never its text."""
     if isinstance(node, exp.IgnoreNulls):
@@ -247,12 +264,12 @@ def refuse_strange(part: exp.Expr, clause: str) -> None:
         DataError: what it is.
     """
     if not is_scalar(part):
-        raise refused(f"{named(part)} in {clause}")
+        raise refused(f"{named(part)} in {clause}", instead_of(part))
     if isinstance(part, exp.DataType) and part.this not in _TYPES:
         raise refused(f"a type other than numbers, text, BOOLEAN, dates and times in {clause}")
     if isinstance(part, exp.In) and any(part.args.get(k) for k in ("query", "unnest", "field")):
         what = "a subquery" if part.args.get("query") else "IN with something else than a list"
-        raise refused(f"{what} in {clause}")
+        raise refused(f"{what} in {clause}", instead_of(part))
 
 
 NUMERIC_TYPES = frozenset(

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant, named, refused
+from dbdeid.query.parse.expressions import (
+    NUMERIC_TYPES,
+    bare,
+    constant,
+    instead_of,
+    named,
+    refused,
+)
 
 # Nodes whose bounds follow from those of their operands; see `rewrite.intervals`.
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
@@ -33,7 +40,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
         return [node.this, *node.expressions]
     if isinstance(node, exp.Nullif) and constant(node.expression) is not None:
         return [node.this]
-    raise refused(f"{named(node)} of an aggregate", "select the aggregate itself")
+    raise refused(f"{named(node)} of an aggregate", instead_of(node, "select the aggregate itself"))
 
 
 def _is_kept(cast: exp.Cast) -> bool:

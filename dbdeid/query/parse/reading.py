@@ -17,6 +17,7 @@ from dbdeid.query.parse.expressions import (
     Scope,
     bare,
     constant,
+    instead_of,
     named,
     refuse_strange,
     refused,
@@ -312,7 +313,7 @@ class _Groups:
             return Aggregate("sum", exp.cast(counted, "INTEGER"), condition)
         kind = _KINDS.get(type(node))
         if kind is None:
-            raise refused(named(node))
+            raise refused(named(node), instead_of(node))
         name = node.sql_name() if isinstance(node, exp.Func) else kind.upper()
         if any(value for clause, value in node.args.items() if clause not in ("this", "big_int")):
             raise refused(f"{name} of more than one argument")
