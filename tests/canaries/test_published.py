@@ -207,6 +207,7 @@ def test_an_export_made_later_is_the_same(released: Released, tmp_path: Path) ->
 LOSSES = ("loss", "column_loss")
 
 
+@pytest.mark.full
 def test_fewer_values_in_a_class_change_nothing_but_the_rounded_loss(
     tmp_path: Path, shared: Path
 ) -> None:

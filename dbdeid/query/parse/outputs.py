@@ -28,7 +28,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     given = {clause for clause, value in node.args.items() if value}
     if isinstance(node, exp.Round) and _is_constant(node.args.get("decimals")):
         return [node.this]
-    if isinstance(node, exp.Cast) and _is_kept(node):
+    if isinstance(node, exp.Cast) and node.to.this in NUMERIC_TYPES:
         return [node.this]
     if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
         return [node.this]
@@ -41,13 +41,6 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Nullif) and constant(node.expression) is not None:
         return [node.this]
     raise refused(f"{named(node)} of an aggregate", instead_of(node, "select the aggregate itself"))
-
-
-def _is_kept(cast: exp.Cast) -> bool:
-    """Whether a cast gives a number for each, and loses no more than steps do."""
-    if isinstance(cast, exp.TryCast):
-        return bool(cast.to.this == exp.DType.DOUBLE)
-    return cast.to.this in NUMERIC_TYPES and cast.to.this != exp.DType.FLOAT
 
 
 def _is_constant(node: exp.Expr | None) -> bool:
@@ -82,6 +75,9 @@ def _over(
                 return _over(bare(other), count, condition, [*factors, factor])
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE:
         return _over(bare(node.this), count, condition, factors)
+    if type(node) is exp.Cast and node.to.this == exp.DType.FLOAT:
+        mean = _over(bare(node.this), count, condition, factors)
+        return exp.cast(mean, "FLOAT") if mean else None
     found = _without_filter(node)
     value = _averaged(*found, count, condition) if found else None
     if value is None:

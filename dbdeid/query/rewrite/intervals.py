@@ -19,6 +19,7 @@ from dbdeid.query.parse.expressions import constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
+_OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,16 @@ class Interval:
         value = change(self.value.copy())
         return Interval(value, lower, upper, whole=self.whole, records=self.records)
 
-    @property
-    def widened(self) -> Interval:
-        """Itself with ends that are no nearer than the errors of computing in DOUBLE.
+    def widened(self, error: exp.Expr) -> Interval:
+        """Itself with ends that are no nearer than the relative errors of what is computed.
 
-        The original may be computed in DECIMAL: where a step follows, as of ROUND, it can be on
-        the other side of it.
+        The original may be computed in DECIMAL or FLOAT: where a step follows, as of ROUND, it can
+        be on the other side of it.
         """
-        if self.whole or self.unknown:
+        if self.unknown or (self.whole and error is _ERROR):
             return self
         lower, upper = (
-            _binary(kind, end, _binary(exp.Mul, exp.Abs(this=end.copy()), _ERROR))
+            _binary(kind, end, _binary(exp.Mul, exp.Abs(this=end.copy()), error))
             for kind, end in ((exp.Sub, _double(self.lower)), (exp.Add, _double(self.upper)))
         )
         return replace(self, lower=lower, upper=upper)
@@ -110,7 +110,10 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return _unless(inner, node.expression)
     if isinstance(node, exp.Binary):
         return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
-    return inner.widened.map(lambda end: _of(node, end))  # rounding and casts never fall
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
+        return replace(inner.widened(_OF_FLOAT), value=_of(node, inner.value), records=None)
+    found = inner.widened(_ERROR).map(lambda end: _of(node, end))  # rounding never falls
+    return replace(found, records=None) if isinstance(node, exp.TryCast) else found
 
 
 def _is_whole(node: exp.Expr) -> bool:
