@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -66,34 +66,35 @@ def _places(bound: Bound, session: Session) -> frozenset[tuple[str, ...]]:
     spec, owner = bound.spec, session.catalog.lower()
     target = Path(spec.target).stem.lower() if spec.target else owner
     release = ("main", spec.release.lower())
-    source = ("main", spec.source_name.lower())
-    if isinstance(spec.source, str) and not bound.on_file:
-        table = find_table(session, spec.source_name, "source")
-        source = (str(table.schema or "main").lower(), table.name.lower())
+    *_, source = _of_source(bound, session)
     ours = {source} if target != owner else {source, release}
-    others = {
-        (str(table.schema).lower(), table.name.lower()) for table in tables_of(session, owner)
-    } - ours
-    return places(source, owner, others) | places(release, target, others)
+
+    def is_anothers(place: Place) -> bool:
+        schema, name = place
+        return place not in ours and session.exists(name, schema) is not None
+
+    return places(source, owner, is_anothers) | places(release, target, is_anothers)
 
 
 def places(
-    of: tuple[str, str], catalog: str, others: Collection[tuple[str, str]]
+    of: Place, catalog: str, is_anothers: Callable[[Place], bool]
 ) -> frozenset[tuple[str, ...]]:
     """The dotted names of a table that are no other's, in parts.
 
     Args:
         of: its schema and name.
         catalog: what its database is called.
-        others: schemas and names of other tables that can be read beside it.
+        is_anothers: whether another table or view has a schema and name.
     """
     schema, name = of
     found: set[tuple[str, ...]] = {(catalog, schema, name)}
-    if of not in others:
+    own = not is_anothers(of)
+    if own:
         found.add(of)
-    if schema == "main":
-        found |= {(name,)} if of not in others else set()
-        found |= {(catalog, name)} if (catalog, name) not in others else set()
+    if own and schema == "main":
+        found.add((name,))
+    if schema == "main" and not is_anothers((catalog, name)):
+        found.add((catalog, name))
     return frozenset(found)
 
 

@@ -114,8 +114,8 @@ def _asked(
     """The release that a question means, under the name that the question gives it."""
     named = names_of_tables(text, path.stem)
     own = {held.release.name.lower(): held for held in releases}
-    known = {table.name.lower() for table in tables if table.schema in (None, "main")}
-    known |= {f"{table.schema}.{table.name}".lower() for table in tables}
+    beside = {((table.schema or "main").lower(), table.name.lower()) for table in tables}
+    known = {table if schema == "main" else f"{schema}.{table}" for schema, table in beside}
     known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
     meant = [own[name.lower()] for name in named if name.lower() in own]
     others = [name for name in named if name.lower() not in known]
@@ -145,8 +145,8 @@ def _asked(
     ]
     target = _answerable(session, held, (name, *taken), tables)
     told = file_kinds.kind(path) != file_kinds.TEXT
-    beside = {(str(table.schema or "main").lower(), table.name.lower()) for table in tables}
-    called = [places(("main", n.lower()), path.stem.lower(), beside) for n in (name, *taken)]
+    stem = path.stem.lower()
+    called = [places(("main", n.lower()), stem, beside.__contains__) for n in (name, *taken)]
     target = replace(target, told=told, places=frozenset().union(*called))
     notes += _notes(held, target)
     return QueryableFile(target, tuple(held.views), tuple(notes))

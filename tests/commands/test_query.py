@@ -61,7 +61,7 @@ def test_a_name_of_another_table_is_not_the_source() -> None:
     sql(
         "CREATE SCHEMA s; CREATE TABLE s.people2 AS FROM people; CREATE SCHEMA out; "
         "CREATE TABLE s.answers AS FROM people LIMIT 3; CREATE TABLE answers AS FROM s.answers; "
-        "CREATE TABLE out.people2 AS FROM s.answers"
+        "CREATE VIEW out.people2 AS FROM s.answers"
     )
     asked = spec(source="s.people2", release="answers", target="out.duckdb")
     dbdeid.run(asked)

@@ -151,7 +151,7 @@ def test_the_source_is_named_as_the_spec_spells_it(source: str) -> None:
     "source", ["main.people", "h.main.people", "H.People", '"h"."MAIN"."people"']
 )
 def test_the_source_may_be_called_with_its_place(source: str) -> None:
-    target = replace(PEOPLE, places=places(("main", "people"), "h", ()))
+    target = replace(PEOPLE, places=places(("main", "people"), "h", lambda _: False))
     assert parse(f"SELECT COUNT(*) FROM {source}", target) == parse(B, target)
     asked = f"SELECT {source}.age, COUNT(*) FROM {source} GROUP BY 1"
     assert parse(asked, target) == parse("SELECT age, COUNT(*) FROM people GROUP BY 1", target)
