@@ -25,8 +25,9 @@ from dbdeid.publish import queryable_file
 from dbdeid.publish.queryable import answerable
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answered, answering, hollow
+from dbdeid.query.parse.as_written import chooses
+from dbdeid.query.parse.statement import names_of_tables
+from dbdeid.query.rewrite.answer import Plan, answered, hollow, planned
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
 from dbdeid.record.border import record_of
 from dbdeid.record.release_record import ReleaseRecord
@@ -123,22 +124,16 @@ def query(
         DataError: there is no such release, or it cannot answer that.
     """
     with _asked(source, sql, connection, database, settings, trial=trial) as asked:
-        question, missing = parse(sql, asked.target), asked.missing(spread=spread_suppressed)
+        missing = asked.missing(spread=spread_suppressed)
         with _refusing():
-            found = answered(asked.session, question, asked.target, missing)
+            plan = planned(asked.session, sql, asked.target, missing)
+            found = answered(asked.session, plan)
         statements = [text_of(view, pretty=True) for view in asked.views]
         whole = ";\n\n".join([*statements, found.sql])
-        empty = hollow(asked.session, question, asked.target)
-        joined = sorted({join.table.name for join in question.joins})
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread_suppressed),
-            *(
-                f"{name} has one value in all records, which stands for several: groups by it "
-                "tell nothing about the data"
-                for name in empty
-            ),
-            *(f"{name} is read as it is: no release protects it" for name in joined),
+            *_of_plan(plan, sql, asked),
         )
         return Result(found.columns, found.rows, whole, notes, asked.suppressed)
 
@@ -162,12 +157,39 @@ def rewritten(
         DataError: there is no such release, or it cannot answer that.
     """
     with _asked(source, sql, connection, database, settings, trial=trial) as asked:
-        question, missing = parse(sql, asked.target), asked.missing(spread=spread_suppressed)
+        missing = asked.missing(spread=spread_suppressed)
         with _refusing():
-            found = answering(asked.session, question, asked.target, missing)
+            plan = planned(asked.session, sql, asked.target, missing)
         if dialect == "duckdb":
-            return ";\n\n".join(text_of(query, pretty=True) for query in (*asked.views, found))
-        return transpiled(unplaced(found), dialect)
+            queries = (*asked.views, plan.query)
+            return ";\n\n".join(text_of(query, pretty=True) for query in queries)
+        if plan.question is None:
+            raise DataError(
+                "the query is run as it is written, which is known to be right in DuckDB only",
+                hint="run it on the released table, all of whose columns it names hold the "
+                "values of the source",
+            )
+        return transpiled(unplaced(plan.query), dialect)
+
+
+def _of_plan(plan: Plan, sql: str, asked: _Asked) -> Iterator[str]:
+    """What a reader should know of how the numbers came about."""
+    if plan.question is not None:
+        for name in hollow(asked.session, plan.question, asked.target):
+            yield (
+                f"{name} has one value in all records, which stands for several: groups by it "
+                "tell nothing about the data"
+            )
+        joined = {join.table.name for join in plan.question.joins}
+    else:
+        read = {name.lower() for name in names_of_tables(sql, asked.session.catalog)}
+        joined = {t.name for t in asked.target.tables if t.name.lower() in read}
+        if asked.target.truthful:
+            yield "exact of the records released: all columns asked for are released as they are"
+        if chooses(plan.query):
+            yield "records have another order than in the source: of equals, another may come first"
+    for name in sorted(joined):
+        yield f"{name} is read as it is: no release protects it"
 
 
 @dataclass(frozen=True, slots=True)

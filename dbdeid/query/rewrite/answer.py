@@ -10,11 +10,13 @@ from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.as_written import Changed, as_written, exact_columns
 from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse
@@ -31,7 +33,8 @@ class Answer:
     """The expected answer of the source with its bounds, and the SQL on the release that gave it.
 
     Attributes:
-        columns: names, each aggregate followed by its `_lower` and `_upper`.
+        columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
+            where it is run as it is written.
         rows: values; a bound is None where none is known.
         sql: the statement on the release.
     """
@@ -46,31 +49,97 @@ class Answer:
         return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How a query is answered.
+
+    Attributes:
+        query: on the release.
+        columns: names of the answer's columns.
+        question: what is asked, as an expected value with bounds; None where the query is run as
+            it is written, so that its answer is exact of the records that were released.
+    """
+
+    query: exp.Query
+    columns: tuple[str, ...]
+    question: Question | None
+
+
 def answer(
     session: Session, text: str, target: Answerable, missing: SuppressedRecords | None = None
 ) -> Answer:
     """Answer an analyst query that was written for the source.
 
     Raises:
-        DataError: the query is not of the supported form, or the dictionary does not tell what
-            a value that it needs stands for.
+        DataError: as for `planned`.
     """
-    return answered(session, parse(text, target), target, missing)
+    return answered(session, planned(session, text, target, missing))
 
 
-def answered(
-    session: Session,
-    question: Question,
-    target: Answerable,
-    missing: SuppressedRecords | None = None,
-) -> Answer:
-    """Answer a question that has been read.
+def answered(session: Session, plan: Plan) -> Answer:
+    """The answer to a query that is known to have one."""
+    return Answer(plan.columns, tuple(session.rows(plan.query)), sql(plan.query, pretty=True))
+
+
+def planned(
+    session: Session, text: str, target: Answerable, missing: SuppressedRecords | None = None
+) -> Plan:
+    """How a query is answered, once it is known that it can be.
 
     Raises:
-        DataError: the dictionary does not tell what a value that it needs stands for.
+        DataError: the query is not of the supported form, or the dictionary does not tell what
+            a value that it needs stands for; and it cannot be run as it is written.
     """
-    query = answering(session, question, target, missing)
-    return Answer(columns(question), tuple(session.rows(query)), sql(query, pretty=True))
+    try:
+        question = parse(text, target)
+    except DataError as refusal:
+        return _as_written(session, text, target, missing, refusal)
+    try:
+        return Plan(answering(session, question, target, missing), columns(question), question)
+    except DataError as refusal:
+        return _as_written(session, text, target, missing, refusal, of_form=False)
+
+
+def _as_written(
+    session: Session,
+    text: str,
+    target: Answerable,
+    missing: SuppressedRecords | None,
+    refusal: DataError,
+    *,
+    of_form: bool = True,
+) -> Plan:
+    """A query that is run as it is written, or else why it was refused.
+
+    `of_form`: whether another form of the query is what would help.
+    """
+    if missing is not None and missing.suppressed:
+        raise refusal
+    unchanged = _unchanged(session, target)
+    try:
+        query = as_written(text, target, unchanged)
+        return Plan(query, tuple(c.name for c in session.describe(query)), None)
+    except Changed:
+        names = ", ".join(c.name for c in exact_columns(target, unchanged))
+        if not of_form or not names or not target.told:
+            raise refusal from None
+        also = f"or ask in any form of columns that are released as they are: {names}"
+        raise DataError(refusal.message, hint=f"{refusal.hint}; {also}") from None
+    except (DataError, EngineError):  # the engine may know no such column or function
+        raise refusal from None
+
+
+def _unchanged(session: Session, target: Answerable) -> list[str]:
+    """The quasi-identifiers of which no released value stands for others."""
+    if target.dictionary is None:
+        return []
+    kept = (
+        exp.select("column")
+        .from_(target.dictionary.table)
+        .group_by("column")
+        .having(exp.Max(this=column("level")).eq(0))
+    )
+    return [str(name) for (name,) in session.rows(kept)]
 
 
 def answering(
