@@ -84,7 +84,7 @@ SELECT ward, stay, COUNT(*) FROM visits GROUP BY ROLLUP (ward, stay);
 SELECT ward, well, COUNT(*), GROUPING(ward) FROM visits GROUP BY CUBE (ward, well);
 SELECT ward, well, SUM(cost) FROM visits GROUP BY GROUPING SETS ((ward), (well), ());
 SELECT ward, COUNT(*), RANK() OVER (ORDER BY SUM(cost) DESC) FROM visits GROUP BY ward;
-SELECT ward, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward;
+SELECT ward, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), MEDIAN(cost) FROM visits GROUP BY ward;
 SELECT ward, stay, COUNT(*) AS n FROM visits GROUP BY ward, stay QUALIFY ROW_NUMBER() OVER
   (PARTITION BY ward ORDER BY n DESC, stay) <= 2;
 SELECT date_trunc('month', came) AS m, SUM(cost), LAG(SUM(cost)) OVER (ORDER BY
@@ -94,8 +94,8 @@ SELECT came, AVG(SUM(cost)) OVER (ORDER BY came ROWS BETWEEN 6 PRECEDING AND CUR
 SELECT AVG(n), MAX(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t;
 WITH w AS (SELECT ward, SUM(cost) AS c FROM visits GROUP BY ward) SELECT * FROM w WHERE c >
   (SELECT AVG(c) FROM w);
-SELECT * FROM (SELECT ward AS w, COUNT(*) AS n FROM visits GROUP BY 1) ORDER BY n DESC, w LIMIT
-  3;
+SELECT * FROM (SELECT ward AS w, MEDIAN(cost) AS n FROM visits GROUP BY 1) ORDER BY n DESC, w
+  LIMIT 3;
 SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits);
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE floor = 1);
 SELECT COUNT(*) FROM visits AS v WHERE EXISTS (SELECT * FROM wards AS w WHERE w.ward = v.ward

@@ -180,7 +180,7 @@ def _of_plan(plan: Plan, sql: str, asked: _Asked) -> Iterator[str]:
                 f"{name} has one value in all records, which stands for several: groups by it "
                 "tell nothing about the data"
             )
-        joined = {join.table.name for join in plan.question.joins}
+        joined = {join.table.name for join in plan.question.every_join}
     else:
         read = {name.lower() for name in names_of_tables(sql, asked.session.catalog)}
         joined = {t.name for t in asked.target.tables if t.name.lower() in read}

@@ -17,7 +17,7 @@ from dbdeid.errors import DataError, did_you_mean
 SUPPORTED = (
     "supported: SELECT keys, COUNT, SUM, AVG, MIN, MAX [FILTER] FROM <source> "
     "[JOIN table ON …] [WHERE …] [GROUP BY keys] [HAVING …] [ORDER BY …] [LIMIT n] over released "
-    "columns; WITH and subqueries in FROM may rename, compute and filter"
+    "columns; WITH and subqueries in FROM may rename, compute, filter and group"
 )
 
 # No more nodes take the place of names in one expression: each link of a chain of subqueries may
@@ -70,8 +70,7 @@ def instead_of(node: exp.Expr, otherwise: str = SUPPORTED) -> str:
 
 
 _INSTEAD = {
-    "window": "ask for the total in a query of its own; a part of all is COUNT(*) FILTER (WHERE …) "
-    "/ COUNT(*), or SUM(x) FILTER (WHERE …) / SUM(x)",
+    "window": "a part of all is COUNT(*) / SUM(COUNT(*)) OVER (), or SUM(x) FILTER (WHERE …) / SUM(x)",
     **dict.fromkeys(
         ("select", "subquery", "exists", "in"),
         "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",

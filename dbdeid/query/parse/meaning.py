@@ -53,7 +53,7 @@ def require_numbers(question: Question, target: Answerable) -> None:
         for one in (question.aggregates[place] for place in output.aggregates if not plain):
             if one.kind not in ("min", "max") or one.argument is None:
                 continue
-            if not is_number(one.argument, question, target):
+            if not is_number(one.argument, question.of(one), target):
                 raise DataError(
                     "the query cannot be answered from the release: arithmetic of "
                     f"{one.kind.upper()}, which is no number here",
@@ -86,13 +86,17 @@ def require_order(question: Question, target: Answerable) -> None:
     for aggregate in question.aggregates:
         argument = aggregate.argument
         ordered = aggregate.kind in ("min", "max") and argument is not None
-        if ordered and argument is not None and _is_enum(argument, question, target):
+        if ordered and argument is not None and _is_enum(argument, question.of(aggregate), target):
             raise _unordered(aggregate.kind.upper())
-    used = [*question.keys, question.where]
-    used += [part for a in question.aggregates for part in (a.argument, a.condition)]
-    for node in (n for part in used if part is not None for n in part.find_all(*_ORDERS)):
-        if any(_is_enum(operand, question, target) for operand in _operands(node)):
-            raise _unordered("a comparison")
+    of: list[tuple[exp.Expr | None, Question]]
+    of = [(clause, question) for clause in (*question.keys, question.where)]
+    for one in question.aggregates:
+        own = question.of(one)
+        of += [(clause, own) for clause in (one.argument, one.condition, own.where)]
+    for used, own in of:
+        for node in used.find_all(*_ORDERS) if used is not None else ():
+            if any(_is_enum(operand, own, target) for operand in _operands(node)):
+                raise _unordered("a comparison")
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:

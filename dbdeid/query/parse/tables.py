@@ -8,8 +8,8 @@ table expression hides a table of the same name, but not inside its own body.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 from sqlglot import exp
@@ -50,19 +50,24 @@ class _View:
     conditions: tuple[exp.Expr, ...]
 
 
-def tables(select: exp.Select, target: Answerable) -> Tables:
+def tables(select: exp.Select, target: Answerable, numbers: Iterator[int] | None = None) -> Tables:
     """What a SELECT reads.
+
+    Args:
+        select: the SELECT.
+        target: the release.
+        numbers: for the joined tables, no two of which are to be called alike.
 
     Raises:
         DataError: FROM, WITH or JOIN is not of the supported form; what of it is named.
     """
-    return _Reader(target).tables(select, {}, "")
+    return _Reader(target, numbers or count(1)).tables(select, {}, "")
 
 
 @dataclass
 class _Reader:
     target: Answerable
-    numbers: count[int] = field(default_factory=lambda: count(1))
+    numbers: Iterator[int]
 
     def tables(self, select: exp.Select, known: Mapping[str, _View], where: str) -> Tables:
         """What a SELECT reads where common table expressions are known."""

@@ -194,7 +194,7 @@ def refuse_unanswerable(session: Session, question: Question, target: Answerable
     Raises:
         DataError: which column, why, and what could help.
     """
-    for join in question.joins:
+    for join in question.every_join:
         _refuse_repeated(session, join)
     if target.dictionary is None:
         return

@@ -13,7 +13,7 @@ probability that it is real, and only one that is real for sure can be certain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -100,14 +100,14 @@ def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
 
 
 def _tables(question: Question, target: Answerable) -> CommonTables:
-    joined = [join.table for join in question.joins]
+    joined = [join.table for join in question.every_join]
     known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
     return CommonTables.beside(known)
 
 
 def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
     return Records.of(
-        question,
+        question.of(aggregate),
         target,
         aggregate.argument,
         aggregate.condition,
@@ -124,7 +124,6 @@ class _Rewriting:
 
     def query(self) -> exp.Select:
         """The groups, each aggregate beside them, and what is asked of both."""
-        keys = key_names(self.question)
         groups = self._aggregated(Aggregate("count"))
         whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
         table = aliased(groups, "groups") if self.question.keys else whole
@@ -134,15 +133,20 @@ class _Rewriting:
                 continue
             answer, alias = self._aggregated(aggregate), aggregate_name(place)
             same = [
-                exp.NullSafeEQ(this=column(key, "groups"), expression=column(key, alias))
-                for key in keys
+                exp.NullSafeEQ(this=column(key, "groups"), expression=column(own, alias))
+                for key, own in self._keys(aggregate)
             ]
-            select = select.join(
-                aliased(answer, alias), on=exp.and_(*same), join_type="LEFT", copy=False
-            )
+            on = exp.and_(*same) if same else exp.true()
+            select = select.join(aliased(answer, alias), on=on, join_type="LEFT", copy=False)
         if self.question.keys:  # where nothing is expected, nothing is said
             select = select.where(column("mass", "groups") > 0)
         return self.tables.before(self._answered(select))
+
+    def _keys(self, aggregate: Aggregate) -> list[tuple[str, str]]:
+        """The names of an aggregate's keys among the groups, and in its own table."""
+        if aggregate.among is None:
+            return [(name, name) for name in key_names(self.question)]
+        return [(key_name(at), key_name(own)) for own, at in enumerate(aggregate.among.keys)]
 
     def _holder(self, place: int) -> str:
         """The table that holds an aggregate: COUNT(*) stands beside the keys already."""
@@ -153,13 +157,13 @@ class _Rewriting:
 
     def _aggregated(self, aggregate: Aggregate) -> Relation:
         """A table of the keys with `estimate`, `lower` and `upper`."""
-        require_meaning(aggregate, self.question, self.target)
+        require_meaning(aggregate, self.question.of(aggregate), self.target)
         return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
 
     def _made(self, aggregate: Aggregate) -> exp.Expr:
         records = _records(self.question, self.target, aggregate)
         outcomes = records.outcomes(self.tables)
-        keys = {"key": key_names(self.question)}
+        keys = {"key": key_names(records.question)}
         single = not records.needs_values
         step_of = "query/single_items" if single else "query/items"
         items = self.tables.named(
@@ -208,7 +212,7 @@ class _Rewriting:
         )
         x = column("x")
         assert aggregate.argument is not None
-        if is_number(aggregate.argument, self.question, self.target):
+        if is_number(aggregate.argument, records.question, self.target):
             guess: exp.Expr = exp.Sum(this=exp.cast(x, "DOUBLE") * column("chance"))
         else:
             half = column("reached") >= exp.Literal.number("0.499999999999")
@@ -321,7 +325,7 @@ class _Rewriting:
             return True
         return kinds[0].argument is not None and (
             kinds[0].kind in ("min", "max")
-            and is_number(kinds[0].argument, self.question, self.target)
+            and is_number(kinds[0].argument, self.question.of(kinds[0]), self.target)
         )
 
     def _interval(self, place: int) -> Interval:
@@ -330,7 +334,7 @@ class _Rewriting:
         one = self.question.aggregates[place]
         if one.kind in _COUNTS:
             return Interval(value, lower, upper, counts=True, whole=True)
-        among = Aggregate("count", one.argument, one.condition)
+        among = replace(one, kind="count")
         if among not in self.question.aggregates:
             return Interval(value, lower, upper)
         _, certain, possible = self._values(self.question.aggregates.index(among))
