@@ -71,10 +71,9 @@ def session() -> Iterator[Session]:
 FORMS = """
 SELECT DISTINCT ward FROM visits;
 SELECT ward, cost FROM visits;
-SELECT ward, MEDIAN(cost), QUANTILE_CONT(cost, 0.9), QUANTILE_DISC(cost, 0.5) FROM visits GROUP
-  BY ward;
 SELECT QUANTILE_CONT(cost, [0.25, 0.5, 0.75]) FROM visits;
-SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY cost) FROM visits;
+SELECT ward, QUANTILE_CONT(cost, [0.5]), PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY cost)
+  FROM visits GROUP BY ward;
 SELECT STDDEV(cost), STDDEV_POP(stay), VARIANCE(cost), VAR_POP(cost), CORR(cost, stay) FROM
   visits;
 SELECT ward, MODE(stay % 2), BOOL_OR(well), BOOL_AND(well), ARG_MAX(ward, cost) FROM visits
@@ -84,7 +83,7 @@ SELECT ward, stay, COUNT(*) FROM visits GROUP BY ROLLUP (ward, stay);
 SELECT ward, well, COUNT(*), GROUPING(ward) FROM visits GROUP BY CUBE (ward, well);
 SELECT ward, well, SUM(cost) FROM visits GROUP BY GROUPING SETS ((ward), (well), ());
 SELECT ward, COUNT(*), RANK() OVER (ORDER BY SUM(cost) DESC) FROM visits GROUP BY ward;
-SELECT ward, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), MEDIAN(cost) FROM visits GROUP BY ward;
+SELECT ward, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), KURTOSIS(cost) FROM visits GROUP BY ward;
 SELECT ward, stay, COUNT(*) AS n FROM visits GROUP BY ward, stay QUALIFY ROW_NUMBER() OVER
   (PARTITION BY ward ORDER BY n DESC, stay) <= 2;
 SELECT date_trunc('month', came) AS m, SUM(cost), LAG(SUM(cost)) OVER (ORDER BY
@@ -94,7 +93,7 @@ SELECT came, AVG(SUM(cost)) OVER (ORDER BY came ROWS BETWEEN 6 PRECEDING AND CUR
 SELECT AVG(n), MAX(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t;
 WITH w AS (SELECT ward, SUM(cost) AS c FROM visits GROUP BY ward) SELECT * FROM w WHERE c >
   (SELECT AVG(c) FROM w);
-SELECT * FROM (SELECT ward AS w, MEDIAN(cost) AS n FROM visits GROUP BY 1) ORDER BY n DESC, w
+SELECT * FROM (SELECT ward AS w, KURTOSIS(cost) AS n FROM visits GROUP BY 1) ORDER BY n DESC, w
   LIMIT 3;
 SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits);
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE floor = 1);
@@ -108,9 +107,9 @@ SELECT ward, 'a' AS kind, COUNT(*) FROM visits GROUP BY ward UNION ALL SELECT wa
 SELECT ward FROM visits EXCEPT SELECT ward FROM wards;
 SELECT main.visits.ward, MODE(stay % 2) FROM memory.main.visits GROUP BY 1 HAVING MAX(cost) >
   90;
-SELECT "visits"."ward" AS "ward", MEDIAN("visits"."cost") AS "n" FROM "main"."visits" GROUP BY
+SELECT "visits"."ward" AS "ward", KURTOSIS("visits"."cost") AS "n" FROM "main"."visits" GROUP BY
   1;
-SELECT CASE WHEN stay > 5 THEN 'long' ELSE 'short' END AS kind, MEDIAN(cost) FROM visits GROUP
+SELECT CASE WHEN stay > 5 THEN 'long' ELSE 'short' END AS kind, KURTOSIS(cost) FROM visits GROUP
   BY 1;
 SELECT NTILE(4) OVER (ORDER BY cost, stay, ward, came) AS q, cost FROM visits;
 SELECT ward, cost FROM (VALUES ('A'), ('B')) AS k(w) JOIN visits ON ward = w;
@@ -132,8 +131,8 @@ def seen(rows: list[tuple[Any, ...]]) -> Counter[str]:
 
 
 def test_a_column_counts_as_unchanged_by_its_dictionary(session: Session) -> None:
-    text = "SELECT sex, MEDIAN(cost) FROM visits WHERE stay > 3 GROUP BY sex"
-    with pytest.raises(DataError, match="MEDIAN"):  # a value of it is generalized
+    text = "SELECT sex, KURTOSIS(cost) FROM visits WHERE stay > 3 GROUP BY sex"
+    with pytest.raises(DataError, match="KURTOSIS"):  # a value of it is generalized
         answer(session, text, TARGET)
     session.execute("UPDATE out_dictionary SET \"column\" = 'age' WHERE len(leaves) > 0")
     try:
@@ -152,7 +151,7 @@ def test_answers_are_those_of_the_source(text: str, session: Session) -> None:
 
 
 def test_named_columns_keep_their_names(session: Session) -> None:
-    text = "SELECT ward AS place, MEDIAN(cost) AS middle FROM visits GROUP BY ward"
+    text = "SELECT ward AS place, KURTOSIS(cost) AS middle FROM visits GROUP BY ward"
     assert answer(session, text, TARGET).columns == ("place", "middle")
 
 
@@ -164,10 +163,10 @@ def test_order_and_limit_are_kept(session: Session) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("SELECT MEDIAN(age) FROM visits", "MEDIAN"),
-        ("SELECT ward, MEDIAN(cost) AS age FROM visits GROUP BY ward", "MEDIAN"),
-        ("SELECT MEDIAN(cost) FROM visits WHERE ward IN (SELECT age FROM wards)", "subquery"),
-        ("SELECT ward, MEDIAN(cost) FROM visits AS age GROUP BY ward", "MEDIAN"),
+        ("SELECT KURTOSIS(age) FROM visits", "KURTOSIS"),
+        ("SELECT ward, KURTOSIS(cost) AS age FROM visits GROUP BY ward", "KURTOSIS"),
+        ("SELECT KURTOSIS(cost) FROM visits WHERE ward IN (SELECT age FROM wards)", "subquery"),
+        ("SELECT ward, KURTOSIS(cost) FROM visits AS age GROUP BY ward", "KURTOSIS"),
     ],
 )
 def test_names_that_are_not_released_as_they_are_are_refused_with_those_that_are(
@@ -182,13 +181,13 @@ def test_names_that_are_not_released_as_they_are_are_refused_with_those_that_are
     "text",
     [
         "SELECT DISTINCT * FROM visits",
-        "SELECT MEDIAN(cost) FROM (SELECT * FROM visits)",
+        "SELECT KURTOSIS(cost) FROM (SELECT * FROM visits)",
         "SELECT v.* FROM visits v JOIN wards USING (ward)",
         "SELECT DISTINCT visits FROM visits",
         "SELECT COUNT(DISTINCT v) FROM visits AS v",
-        "SELECT MEDIAN(cost) FROM visits NATURAL JOIN wards",
-        "SELECT MEDIAN(cost * random()) FROM visits",
-        "SELECT MEDIAN(cost), current_date FROM visits",
+        "SELECT KURTOSIS(cost) FROM visits NATURAL JOIN wards",
+        "SELECT KURTOSIS(cost * random()) FROM visits",
+        "SELECT KURTOSIS(cost), current_date FROM visits",
         "SELECT DISTINCT getenv('HOME') FROM visits",
         "SELECT DISTINCT ward FROM visits, read_csv('/etc/passwd')",
         "SELECT DISTINCT ward FROM visits, '/etc/passwd'",
@@ -198,9 +197,9 @@ def test_names_that_are_not_released_as_they_are_are_refused_with_those_that_are
         "SELECT DISTINCT floor FROM wards",
         "SELECT DISTINCT ward FROM visits USING SAMPLE 10",
         "SELECT DISTINCT COLUMNS('.*') FROM visits",
-        "SELECT FIRST(ward), MEDIAN(cost) FROM visits",
+        "SELECT FIRST(ward), KURTOSIS(cost) FROM visits",
         "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) SELECT i FROM r, visits",
-        "SELECT MEDIAN(cost) AS surname FROM visits",
+        "SELECT KURTOSIS(cost) AS surname FROM visits",
         "SELECT 1",
         "VALUES (1)",
         "PIVOT visits ON ward USING SUM(cost)",
@@ -222,13 +221,13 @@ def test_what_reads_anything_else_is_refused(text: str, session: Session) -> Non
 def test_what_stands_for_something_else_is_not_run_as_written(
     target: Answerable, session: Session
 ) -> None:
-    with pytest.raises(DataError, match="MEDIAN"):
-        answer(session, "SELECT ward, MEDIAN(cost) FROM visits GROUP BY ward", target)
+    with pytest.raises(DataError, match="KURTOSIS"):
+        answer(session, "SELECT ward, KURTOSIS(cost) FROM visits GROUP BY ward", target)
 
 
 def test_suppressed_records_are_not_spread_over_what_is_run_as_written(session: Session) -> None:
-    with pytest.raises(DataError, match="MEDIAN"):
-        answer(session, "SELECT MEDIAN(cost) FROM visits", TARGET, SuppressedRecords(1, 301))
+    with pytest.raises(DataError, match="KURTOSIS"):
+        answer(session, "SELECT KURTOSIS(cost) FROM visits", TARGET, SuppressedRecords(1, 301))
 
 
 def test_synthetic_records_are_asked_anything(session: Session) -> None:

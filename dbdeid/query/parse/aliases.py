@@ -10,7 +10,7 @@ from sqlglot import exp
 from dbdeid.query.parse.expressions import Scope, bare, instead_of, refused, substituted
 from dbdeid.query.parse.naming import shown_name
 
-AGGREGATES = (exp.Filter, exp.Window, exp.AggFunc, exp.Placeholder)
+AGGREGATES = (exp.Filter, exp.Window, exp.WithinGroup, exp.AggFunc, exp.Placeholder)
 
 
 @dataclass(frozen=True)

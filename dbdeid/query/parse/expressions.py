@@ -70,7 +70,8 @@ def instead_of(node: exp.Expr, otherwise: str = SUPPORTED) -> str:
 
 
 _INSTEAD = {
-    "window": "a part of all is COUNT(*) / SUM(COUNT(*)) OVER (), or SUM(x) FILTER (WHERE …) / SUM(x)",
+    "window": "a part of all is COUNT(*) / SUM(COUNT(*)) OVER (), or SUM(x) FILTER (WHERE …) "
+    "/ SUM(x)",
     **dict.fromkeys(
         ("select", "subquery", "exists", "in"),
         "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -115,6 +116,8 @@ class Groups:
         """What an output shows of aggregates, over their placeholders."""
         if isinstance(node, exp.Placeholder):
             return self._total(self.totals[node.name])
+        if (variance := _squared(node)) is not None:
+            return exp.Sqrt(this=self.shown(variance))
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):
@@ -131,7 +134,7 @@ class Groups:
             made.set("expression", exp.Nullif(this=made.expression, expression=zero))
         if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
             for one in self._named(made.this):
-                self._add(replace(one, kind="count"))
+                self._add(one.records)
         return made
 
     def _divides_none(self, quotient: exp.Div) -> bool:
@@ -164,6 +167,8 @@ class Groups:
         """An expression of aggregates and keys over their placeholders."""
         if isinstance(node, exp.Placeholder):
             return self._total(self.totals[node.name])
+        if (variance := _squared(node)) is not None:
+            return exp.Sqrt(this=self.term(variance, clause))
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         refuse_strange(node, clause)
@@ -192,6 +197,10 @@ class Groups:
         if isinstance(node, exp.CountIf):  # of no condition that is known it is NULL, like a sum
             counted = exp.cast(self.scope.scalar(node.this, "COUNT_IF"), "BOOLEAN")
             return Aggregate("sum", exp.cast(counted, "INTEGER"), condition)
+        if (quantile := _quantile(node)) is not None:
+            of, argument, fraction = quantile
+            value = self.scope.scalar(argument, of.upper())
+            return Aggregate(of, value, condition, fraction=fraction)
         kind = _KINDS.get(type(node))
         if kind is None:
             raise refused(named(node), instead_of(node))
@@ -212,6 +221,55 @@ class Groups:
         return Aggregate(kind, self.scope.scalar(argument, name), condition)
 
 
+def _squared(node: exp.Expr) -> exp.Expr | None:
+    """The variance of which a standard deviation is the root; None of other nodes."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    kind = _ROOTS.get(type(inner))
+    if kind is None:
+        return None
+    variance = kind(this=inner.this.copy())
+    if inner is node:
+        return variance
+    return exp.Filter(this=variance, expression=node.expression.copy())
+
+
+def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
+    """Which quantile of what an aggregate is; None if it is none.
+
+    Raises:
+        DataError: the fraction is not one number from 0 to 1, or the order is not plain.
+    """
+    argument, given = node.this, node.args.get("expression") or node.args.get("quantile")
+    if isinstance(node, exp.WithinGroup):
+        ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else ()
+        if len(ordered) != 1 or ordered[0].args.get("desc"):
+            raise refused("WITHIN GROUP by another order than that of one expression")
+        node, given, argument = node.this, node.this.this, ordered[0].this
+    if isinstance(node, exp.Median):
+        return "quantile_cont", argument, Fraction(1, 2)
+    kind = _QUANTILES.get(type(node))
+    if kind is None:
+        return None
+    number = bare(given) if given is not None else None
+    if not isinstance(number, exp.Literal) or number.is_string:
+        raise refused(f"{kind.upper()} of what is not one number", "ask for one at a time: 0.5")
+    fraction = Fraction(number.name)
+    if not 0 <= fraction <= 1 or fraction.denominator > _FINEST:
+        raise refused(f"{kind.upper()} of a fraction that is not from 0 to 1, of 6 digits")
+    return kind, argument, fraction
+
+
+_FINEST = 1_000_000
+_ROOTS: dict[type[exp.Expr], type[exp.AggFunc]] = {
+    exp.Stddev: exp.Variance,
+    exp.StddevSamp: exp.Variance,
+    exp.StddevPop: exp.VariancePop,
+}
+_QUANTILES: dict[type[exp.Expr], Kind] = {
+    exp.PercentileCont: "quantile_cont",
+    exp.PercentileDisc: "quantile_disc",
+    exp.Quantile: "quantile_disc",
+}
 # Never NULL, so that counting them counts records.
 _PRESENT = (exp.Star, exp.Literal, exp.Boolean)
 _KINDS: dict[type[exp.Expr], Kind] = {
@@ -220,4 +278,6 @@ _KINDS: dict[type[exp.Expr], Kind] = {
     exp.Avg: "avg",
     exp.Min: "min",
     exp.Max: "max",
+    exp.VariancePop: "var_pop",
+    exp.Variance: "var_samp",
 }

@@ -22,13 +22,27 @@ def is_number(argument: exp.Expr, question: Question, target: Answerable) -> boo
     return bool(_type(argument, question, target).is_type(*exp.DataType.NUMERIC_TYPES))
 
 
+def is_float(argument: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether an expression of one record is of type FLOAT, which has some 7 digits."""
+    return bool(_type(argument, question, target).is_type(exp.DType.FLOAT))
+
+
+def decimal_places(argument: exp.Expr, question: Question, target: Answerable) -> int | None:
+    """The decimal places of an expression of one record; None where it is no DECIMAL."""
+    found = _type(argument, question, target)
+    if not found.is_type(exp.DType.DECIMAL):
+        return None
+    sizes = [int(size.name) for size in found.expressions]
+    return sizes[1] if len(sizes) > 1 else 0 if sizes else 3
+
+
 def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
-    """Refuse sums and means of what is no number.
+    """Refuse sums, means, quantiles and variances of what is no number.
 
     Raises:
         DataError: the aggregate and the type of its argument.
     """
-    if aggregate.kind not in ("sum", "avg") or aggregate.argument is None:
+    if aggregate.kind not in _OF_NUMBERS or aggregate.argument is None:
         return
     found = _type(aggregate.argument, question, target)
     if found.is_type(*_ADDED, *([exp.DType.BOOLEAN] if aggregate.kind == "sum" else [])):
@@ -115,6 +129,7 @@ def _unordered(what: str) -> DataError:
     )
 
 
+_OF_NUMBERS = ("sum", "avg", "quantile_cont", "quantile_disc", "var_pop", "var_samp")
 # NULL, and what sqlglot cannot tell, are left to the engine.
 _ADDED = (*exp.DataType.NUMERIC_TYPES, exp.DType.NULL, exp.DType.UNKNOWN)
 

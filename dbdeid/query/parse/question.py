@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain
 from typing import Literal
 
@@ -16,7 +17,18 @@ from sqlglot import exp
 from dbdeid.engine.expressions import column
 from dbdeid.engine.relation import Relation
 
-Kind = Literal["count", "sum", "avg", "min", "max", "distinct"]
+Kind = Literal[
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "distinct",
+    "quantile_cont",
+    "quantile_disc",
+    "var_pop",
+    "var_samp",
+]
 
 
 @dataclass(frozen=True)
@@ -60,12 +72,19 @@ class Aggregate:
         argument: a scalar expression of one record; None only for COUNT(*).
         condition: that of its FILTER.
         among: the records that it is of; None for those of its group.
+        fraction: which quantile; None of other kinds.
     """
 
     kind: Kind
     argument: exp.Expr | None = None
     condition: exp.Expr | None = None
     among: Among | None = None
+    fraction: Fraction | None = None
+
+    @property
+    def records(self) -> Aggregate:
+        """How many records it is of."""
+        return Aggregate("count", self.argument, self.condition, self.among)
 
 
 @dataclass(frozen=True)

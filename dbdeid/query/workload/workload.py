@@ -132,6 +132,10 @@ _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "min": exp.Min,
     "max": exp.Max,
     "distinct": exp.Count,
+    "quantile_cont": exp.PercentileCont,
+    "quantile_disc": exp.PercentileDisc,
+    "var_pop": exp.VariancePop,
+    "var_samp": exp.Variance,
 }
 
 
@@ -142,6 +146,8 @@ def _aggregated(aggregate: Aggregate) -> exp.Expr:
     if aggregate.kind == "distinct":
         argument = exp.Distinct(expressions=[argument])
     value: exp.Expr = _FUNCTIONS[aggregate.kind](this=argument)
+    if aggregate.fraction is not None:
+        value.set("expression", exp.Literal.number(float(aggregate.fraction)))
     if aggregate.condition is not None:
         value = exp.Filter(this=value, expression=exp.Where(this=_of_source(aggregate.condition)))
     return value
