@@ -80,16 +80,27 @@ def test_a_file_parses_with_duckdb(name: str) -> None:
 
 def test_a_part_is_one_of_several_macros_and_stands_whole_in_each() -> None:
     parts = "|".join(name.removeprefix("parts/").removesuffix(".sql") for name in PARTS)
-    places = re.findall(rf"(?:FROM|JOIN) __({parts})__", "".join(map(content, [*FILES, *PARTS])))
+    asked = rf"^ *(?:[A-Z ]+ )?__({parts})__"
+    places = re.findall(asked, "".join(map(content, [*FILES, *PARTS])), re.MULTILINE)
     assert min(Counter(places).values()) > 1
     assert len({*places}) == len(PARTS)
     assert not re.search(rf"__({parts})__", script())
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_part_is_a_query(name: str) -> None:
-    (statement,) = duckdb.extract_statements(content(name))
+def test_a_part_is_a_query_or_an_expression(name: str) -> None:
+    text = content(name)
+    body = code(text)
+    query = text if body.lstrip().startswith("SELECT") else f"SELECT {body}"
+    (statement,) = duckdb.extract_statements(query)
     assert statement.type == duckdb.StatementType.SELECT
+
+
+def test_a_table_is_read_only_after_its_arguments_are_checked() -> None:
+    for macro in (macro for macro in MACROS if "query_table" in macro.definition):
+        read = re.findall(r"query_table\((.*)\n", code(macro.definition))
+        assert set(read) <= {"coalesce(", ""}, macro.name
+        assert f"error('deid.{macro.name}: " in macro.definition
 
 
 @pytest.mark.parametrize("name", [*FILES, *PARTS])

@@ -1,7 +1,8 @@
 """The persistent macros of schema `deid`, one a file in `sql/macros`, and their installation.
 
-What several of them count alike is a file in `sql/macros/parts`, and stands in each as a table,
-``FROM __policy_classes__``: a macro that called another would need it beside it, under its name.
+What several of them count or check alike is a file in `sql/macros/parts`. It stands in each as a
+table, ``FROM __policy_classes__``, or as an expression on a line of its own, ``__given_qis__``: a
+macro that called another would need it beside it, under its name.
 Once installed they live in the database file and work in any DuckDB client, without Python.
 Names inside a macro are looked up where it is called: a file that holds `deid.hierarchies` must be
 the current database (opened directly, or after USE) for the macros that read it.
@@ -31,13 +32,21 @@ _DEFINITION = re.compile(
     r"\((?P<parameters>[^;]*?)\) AS(?P<table> TABLE)?\b",
     re.MULTILINE,
 )
-_PART = re.compile(r"^(?P<margin> *)(?P<word>[A-Z ]+) __(?P<part>\w+)__\b", re.MULTILINE)
+_PART = re.compile(
+    r"^(?P<margin> *)(?:(?P<word>[A-Z ]+) )?__(?P<part>[a-z]\w*)__(?![\w:])", re.MULTILINE
+)
+_OWN_NAME = "__macro__"
 
 
 def _load() -> tuple[Macro, ...]:
     folder = files("dbdeid.sql").joinpath("macros")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(macro for name in names for macro in _read(name, _assembled(f"macros/{name}")))
+    return tuple(macro for name in names for macro in _read(name, _whole(name)))
+
+
+def _whole(file: str) -> str:
+    """The text of a macro's file with its parts in place, whose errors begin with its name."""
+    return _assembled(f"macros/{file}").replace(_OWN_NAME, file.removesuffix(".sql"))
 
 
 def _assembled(path: str) -> str:
@@ -45,8 +54,10 @@ def _assembled(path: str) -> str:
 
     def whole(found: re.Match[str]) -> str:
         margin, part = found["margin"], _assembled(f"macros/parts/{found['part']}.sql")
-        body = indent(part[part.index("\n\n") :].strip(), f"{margin}  ")
-        return f"{margin}{found['word']} (\n{body}\n{margin})"
+        body = part[part.index("\n\n") :].strip()
+        if found["word"] is None:
+            return indent(body, margin)
+        return f"{margin}{found['word']} (\n{indent(body, f'{margin}  ')}\n{margin})"
 
     return _PART.sub(whole, text(path))
 
@@ -109,7 +120,7 @@ def script(private: bool = True) -> str:
         if (macro.private and not private) or macro.name in done:
             continue
         done.add(macro.name)
-        parts.append(_assembled(f"macros/{macro.name}.sql").strip() + "\n")
+        parts.append(_whole(f"{macro.name}.sql").strip() + "\n")
     return "\n".join(parts)
 
 
