@@ -22,7 +22,7 @@ from sqlglot import exp
 from dbdeid.engine.catalog import SCHEMA
 from dbdeid.engine.duckdb.failure import refused
 from dbdeid.engine.engine import Macro
-from dbdeid.engine.expressions import identifier
+from dbdeid.engine.expressions import identifier, table_named
 from dbdeid.engine.sqltext import sql, text
 from dbdeid.errors import DataError
 
@@ -110,7 +110,8 @@ def script(private: bool = True) -> str:
     """All macros as one SQL script that makes the schema (and `deid.hierarchies`) first.
 
     Args:
-        private: also those that read `deid.hierarchies`, and the table itself.
+        private: also those that read `deid.hierarchies`, the table itself, and comments that tell
+            what each macro is for. An export has no comments at all.
     """
     parts = ["CREATE SCHEMA IF NOT EXISTS deid;\n"]
     if private:
@@ -121,6 +122,9 @@ def script(private: bool = True) -> str:
             continue
         done.add(macro.name)
         parts.append(_whole(f"{macro.name}.sql").strip() + "\n")
+        if private:
+            alike = (one for one in MACROS if one.name == macro.name)
+            parts += [_comment(one, None) + ";\n" for one in alike]
     return "\n".join(parts)
 
 
@@ -172,7 +176,8 @@ def definitions(catalog: str, private: bool = True) -> Iterator[str]:
 
     Args:
         catalog: the name it is attached by.
-        private: also the macros that read `deid.hierarchies`, and the table itself.
+        private: also the macros that read `deid.hierarchies`, the table itself, and comments that
+            tell what each macro is for. An export has no comments at all.
     """
     prefix = f"{sql(identifier(catalog))}.{SCHEMA}"
     yield f"CREATE SCHEMA IF NOT EXISTS {prefix}"
@@ -180,6 +185,29 @@ def definitions(catalog: str, private: bool = True) -> Iterator[str]:
         yield _hierarchies().replace(_PRIVATE_TABLE, f"{prefix}.hierarchies", 1)
     for macro in _wanted(private):
         yield macro.definition.replace(f"MACRO {SCHEMA}.", f"MACRO {prefix}.", 1)
+        if private:
+            yield _comment(macro, catalog)
+
+
+def _comment(macro: Macro, catalog: str | None) -> str:
+    """The statement after which `duckdb_functions()` tells what a macro is for, and each parameter.
+
+    Args:
+        macro: one that is there.
+        catalog: the name that its database is attached by; None is the current one.
+    """
+    parts = [
+        f"{macro.description[0].upper()}{macro.description[1:]}.",
+        f"Reads\n{macro.reads}",
+        f"Gives\n{macro.gives}",
+        f"Example\n{macro.example}",
+    ]
+    comment = exp.Comment(
+        this=table_named(macro.name, SCHEMA, catalog),
+        kind="MACRO TABLE" if macro.kind == "table" else "MACRO",
+        expression=exp.Literal.string("\n\n".join(parts)),
+    )
+    return sql(comment)
 
 
 def in_release(con: duckdb.DuckDBPyConnection, catalog: str | None = None) -> bool:
