@@ -188,7 +188,7 @@ def test_the_source_may_have_any_one_name(release: Release, asked: str) -> None:
         ("FROM regions", "FROM regions is not the source"),
         ("FROM people_public_dictionary", "FROM people_public_dictionary is not the source"),
         ("FROM people_public JOIN people USING (sex)", "JOIN people, which is not a table"),
-        ("FROM people AS a JOIN people AS b USING (sex)", "joined with itself"),
+        ("FROM people AS a JOIN people AS b USING (age)", "joined with itself"),
         ("FROM read_csv('owner.csv')", "a function in FROM"),
     ],
 )

@@ -69,7 +69,7 @@ def session() -> Iterator[Session]:
 
 
 FORMS = """
-SELECT DISTINCT ward FROM visits;
+SELECT DISTINCT ON (ward) ward FROM visits ORDER BY ward;
 SELECT ward, cost FROM visits;
 SELECT QUANTILE_CONT(cost, [0.25, 0.5, 0.75]) FROM visits;
 SELECT ward, QUANTILE_CONT(cost, [0.5]), PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY cost)

@@ -110,6 +110,16 @@ def visits(make_release: MakeRelease) -> Answerable:
             [(2, 2, 2, "A")],
         ),
         (
+            "SELECT DISTINCT age // 10 AS t, ward FROM visits ORDER BY ALL FETCH NEXT 3 ROWS ONLY",
+            [(2, "A"), (2, "B"), (3, "A")],
+        ),
+        ("SELECT age // 10 FROM visits WHERE age < 30 GROUP BY 1", [(2,)]),
+        (
+            "SELECT BOOL_OR(age < 25) AS o, BOOL_AND(age < 40) AS a FROM visits",
+            [(True, False, True, True, True, True)],
+        ),
+        ("SELECT APPROX_COUNT_DISTINCT(ward) AS n FROM visits", [(2, 2, 2)]),
+        (
             "WITH t AS (SELECT age // 10 AS tens, COUNT(*) AS n FROM visits GROUP BY tens) "
             "SELECT * FROM t ORDER BY tens",
             [(2, 1.5, 0, 3), (3, 1.5, 0, 3)],

@@ -22,14 +22,14 @@ REFUSED = [
     (f"{B} LIMIT 1 + 1", "LIMIT that is not a whole number"),
     (f"{B} LIMIT '3'", "LIMIT that is not a whole number"),
     (f"{B} LIMIT NULL", "LIMIT that is not a whole number"),
-    (f"{B} FETCH FIRST 3 ROWS ONLY", "LIMIT that is not a whole number"),
+    (f"{B} FETCH FIRST 3 ROWS WITH TIES", "WITH TIES"),
     (f"{B} QUALIFY COUNT(*) OVER () > 1", "QUALIFY"),
     (f"{B} WINDOW w AS ()", "WINDOW"),
     (f"{B} USING SAMPLE 3", "TABLESAMPLE"),
     (f"{B} FOR UPDATE", "FOR UPDATE"),
     ("SELECT COUNT(*) INTO x FROM people", "INTO"),
     # keys
-    ("SELECT age FROM people GROUP BY age", "SELECT without an aggregate"),
+    ("SELECT 1 FROM people", "a constant is selected"),
     ("SELECT age FROM people", "age is selected but not in GROUP BY"),
     ("SELECT age, COUNT(*) FROM people", "age is selected but not in GROUP BY"),
     ("SELECT age // 10, COUNT(*) FROM people GROUP BY age", "an expression of age is selected"),
@@ -135,7 +135,6 @@ def test_hints_say_what_helps() -> None:
         hint(f"{B} WHERE agee < 3") == "did you mean 'age'? Known: age, bmi, born, job, sex, zip."
     )
     assert hint("SELECT MODE(age) FROM people") == SUPPORTED
-    assert hint("SELECT DISTINCT sex FROM people") == "GROUP BY the columns and COUNT(*) them"
     assert hint("SELECT SUM(age) % 2 FROM people") == "select the aggregate itself"
     guarded = "CASE WHEN COUNT(*) = 0 THEN 0 ELSE SUM(age) / COUNT(*) END"
     assert "NULLIF(…, 0)" in hint(f"SELECT {guarded} AS x FROM people")

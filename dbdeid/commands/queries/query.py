@@ -27,7 +27,7 @@ from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
 from dbdeid.query.parse.statement import names_of_tables
-from dbdeid.query.rewrite.answer import Plan, answered, hollow, planned
+from dbdeid.query.rewrite.answer import Plan, answered, hollow, planned, spread_keys
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
 from dbdeid.record.border import record_of
 from dbdeid.record.release_record import ReleaseRecord
@@ -180,6 +180,8 @@ def _of_plan(plan: Plan, sql: str, asked: _Asked) -> Iterator[str]:
                 f"{name} has one value in all records, which stands for several: groups by it "
                 "tell nothing about the data"
             )
+        if not plan.question.aggregates and spread_keys(plan.question, asked.target):
+            yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
         joined = {join.table.name for join in plan.question.every_join}
     else:
         read = {name.lower() for name in names_of_tables(sql, asked.session.catalog)}

@@ -197,6 +197,9 @@ class Groups:
         if isinstance(node, exp.CountIf):  # of no condition that is known it is NULL, like a sum
             counted = exp.cast(self.scope.scalar(node.this, "COUNT_IF"), "BOOLEAN")
             return Aggregate("sum", exp.cast(counted, "INTEGER"), condition)
+        if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
+            truth = exp.cast(self.scope.scalar(node.this, node.sql_name()), "BOOLEAN")
+            return Aggregate("max" if isinstance(node, exp.LogicalOr) else "min", truth, condition)
         if (quantile := _quantile(node)) is not None:
             of, argument, fraction = quantile
             value = self.scope.scalar(argument, of.upper())
@@ -269,6 +272,7 @@ _QUANTILES: dict[type[exp.Expr], Kind] = {
     exp.PercentileCont: "quantile_cont",
     exp.PercentileDisc: "quantile_disc",
     exp.Quantile: "quantile_disc",
+    exp.ApproxQuantile: "quantile_cont",
 }
 # Never NULL, so that counting them counts records.
 _PRESENT = (exp.Star, exp.Literal, exp.Boolean)
@@ -280,4 +284,5 @@ _KINDS: dict[type[exp.Expr], Kind] = {
     exp.Max: "max",
     exp.VariancePop: "var_pop",
     exp.Variance: "var_samp",
+    exp.ApproxDistinct: "distinct",  # exactly, which is within what it would be
 }

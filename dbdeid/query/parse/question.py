@@ -129,7 +129,7 @@ class Question:
 
     Attributes:
         keys: what records are grouped by; () is one group of all records.
-        aggregates: distinct, at least one.
+        aggregates: distinct.
         outputs: the columns of the answer, in order.
         joins: ordinary tables.
         where: the condition on records.

@@ -42,6 +42,7 @@ _CLAUSES = {
     "order",
     "limit",
     "offset",
+    "distinct",
 }
 
 
@@ -87,7 +88,7 @@ class _Read:
         """
         groups = self.groups
         outputs = tuple(_output(item, groups) for item in self.items)
-        if all(output.shown is None for output in outputs):
+        if not groups.keys and all(output.shown is None for output in outputs):
             raise refused("SELECT without an aggregate", "add COUNT(*)")
         _refuse_alike(outputs)
         return Question(
@@ -119,8 +120,6 @@ class _Reader:
         below = of_groups(select)
         if below is not None:
             return self._over(select, below)
-        if select.args.get("distinct"):
-            raise refused("SELECT DISTINCT", "GROUP BY the columns and COUNT(*) them")
         only(select, _CLAUSES)
         totals = self._totals(select)
         read = tables(select, self.target, self.numbers)
@@ -261,7 +260,11 @@ def _refuse_alike(outputs: Sequence[Output]) -> None:
 
 
 def _keys(select: exp.Select, items: Sequence[Item], scope: Scope) -> list[exp.Expr]:
-    group = select.args.get("group")
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    if distinct is not None:
+        if group is not None or distinct.args.get("on") or any(i.aggregates for i in items):
+            raise refused("SELECT DISTINCT of groups, or ON a part of the columns")
+        return _apart([item.expression for item in items], scope)
     if group is None:
         return []
     for kind in ("cube", "rollup", "grouping_sets"):
@@ -272,6 +275,11 @@ def _keys(select: exp.Select, items: Sequence[Item], scope: Scope) -> list[exp.E
         terms = [item.expression for item in items if not item.aggregates]
     else:
         terms = [_grouped(bare(term), items, scope) for term in group.expressions]
+    return _apart(terms, scope)
+
+
+def _apart(terms: Sequence[exp.Expr], scope: Scope) -> list[exp.Expr]:
+    """What records are grouped by, each once."""
     keys: list[exp.Expr] = []
     for term in terms:
         key = scope.scalar(term, "GROUP BY")
@@ -377,8 +385,14 @@ def _number(select: exp.Select, clause: str) -> int | None:
     given = select.args.get(clause)
     if given is None:
         return None
-    count = given.args.get("expression")
-    plain = {name for name, value in given.args.items() if value} == {"expression"}
-    if not plain or not isinstance(count, exp.Literal) or not count.is_int:
+    held, plain = "expression", {"expression"}
+    if isinstance(given, exp.Fetch):  # FETCH NEXT n ROWS ONLY
+        held, plain = "count", {"count", "direction", "limit_options"}
+        options = given.args.get("limit_options")
+        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+            raise refused("FETCH … PERCENT or WITH TIES")
+    count = given.args.get(held)
+    other = {name for name, value in given.args.items() if value} - plain
+    if other or not isinstance(count, exp.Literal) or not count.is_int:
         raise refused(f"{clause.upper()} that is not a whole number")
     return int(count.name)

@@ -167,13 +167,19 @@ def columns(question: Question) -> tuple[str, ...]:
     return tuple(found)
 
 
+def spread_keys(question: Question, target: Answerable) -> list[str]:
+    """The columns that a question groups by and that may be generalized."""
+    named = {c.name for key in question.keys for c in key.find_all(exp.Column) if not c.table}
+    known = target.dictionary is not None
+    return [name for name in target.quasi_identifiers if known and name in named]
+
+
 def hollow(session: Session, question: Question, target: Answerable) -> Iterator[str]:
     """The columns that a question groups by and of which all records have one value for several.
 
     Groups of such a column are as likely as the hierarchy makes them, whatever the data are.
     """
-    named = {c.name for key in question.keys for c in key.find_all(exp.Column) if not c.table}
-    spread = [name for name in target.quasi_identifiers if name in named]
+    spread = spread_keys(question, target)
     if target.dictionary is None or not spread:
         return
     values = exp.Count(this=exp.Distinct(expressions=[column("released_value")]))
@@ -204,8 +210,7 @@ def refuse_unanswerable(session: Session, question: Question, target: Answerable
             if used not in open_ends:
                 open_ends[used] = _refuse_untold(session, used, target.dictionary)
                 _refuse_unreadable(session, used, target.dictionary)
-                if used.listed:
-                    _refuse_too_many(session, used, target.dictionary)
+                _refuse_too_many(session, used, target.dictionary)
         if any(open_ends[used] for used in records.spreads):
             _refuse_undecided(session, records)
 
@@ -240,7 +245,8 @@ def _refuse_untold(session: Session, used: Spread, dictionary: Relation) -> bool
         )
         why = "some released values have neither listed leaves nor two bounds"
         raise _refused(used, why, hint)
-    if half_open and used.listed:
+    by_calendar = used.cuts is not None and used.cuts.unit is not None
+    if half_open and (used.listed or by_calendar):
         hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
         raise _refused(
             used, "some released values have an open end, and the query needs their values", hint
@@ -289,8 +295,18 @@ def _refuse_unreadable(session: Session, used: Spread, dictionary: Relation) -> 
 
 
 def _refuse_too_many(session: Session, used: Spread, dictionary: Relation) -> None:
-    kind = "DATE" if used.column.family == "date" else "HUGEINT"
-    length = exp.cast(column("upper"), kind) - exp.cast(column("lower"), kind)
+    lower, upper = column("lower"), column("upper")
+    length: exp.Expr
+    if used.listed:
+        kind = "DATE" if used.column.family == "date" else "HUGEINT"
+        length = exp.cast(upper, kind) - exp.cast(lower, kind)
+    elif used.cuts is not None and used.cuts.unit is not None:
+        ends = (exp.cast(end, "TIMESTAMP") for end in (upper, lower))
+        length = exp.DateDiff(
+            this=next(ends), expression=next(ends), unit=exp.var(used.cuts.unit.upper())
+        )
+    else:
+        return
     query = (
         exp.select(exp.func("COALESCE", exp.Sum(this=length), exp.Literal.number(0)))
         .from_(dictionary.table)

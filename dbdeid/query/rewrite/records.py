@@ -25,6 +25,7 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.meaning import source_type, typed
 from dbdeid.query.parse.question import Join, Question, key_name, replaced
+from dbdeid.query.rewrite.scale import UNITS
 from dbdeid.query.rewrite.shares import (
     Part,
     Share,
@@ -201,8 +202,21 @@ class Records:
             return self._feature(owners.pop(), node)
         for child in _values_in(node):
             if self._owners(child):
-                child.replace(self._taken_apart(child.copy()))
+                value = child.copy()
+                if isinstance(node, exp.DateDiff) and isinstance(child, exp.Column):
+                    value = self._period(child, node)
+                child.replace(self._taken_apart(value))
         return node
+
+    def _period(self, moment: exp.Column, difference: exp.DateDiff) -> exp.Expr:
+        """The period of a moment that a difference of dates counts, by which it may be told."""
+        source = None if moment.table else self.target.find(moment.name)
+        unit = difference.args.get("unit")
+        if source is None or source.family != "timestamp" or unit is None:
+            return moment.copy()
+        if unit.name.lower() not in UNITS and unit.name.lower() not in ("year", "quarter"):
+            return moment.copy()
+        return exp.TimestampTrunc(this=moment.copy(), unit=unit.copy())
 
     def _feature(self, owner: str, node: exp.Expr) -> exp.Column:
         features = self._part(owner).features

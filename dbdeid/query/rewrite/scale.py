@@ -1,16 +1,19 @@
 """Columns on a scale: where the constants of a query cut the range of a column.
 
 Between two cuts every comparison of the column with the query's constants has one outcome, so one
-representative and the size of the cell stand for all values in it.
+representative and the size of the cell stand for all values in it. Where only the year, the day or
+the hour of a moment matter, so do periods of the calendar.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from math import floor
+from typing import Literal
 
 from sqlglot import exp
 
@@ -18,6 +21,8 @@ from dbdeid.engine.relation import Column
 from dbdeid.query.parse.expressions import bare
 
 Cut = int | Decimal | date
+Unit = Literal["hour", "day", "month"]
+UNITS: tuple[Unit, ...] = ("hour", "day", "month")  # each in the next one, the finest first
 Cutter = Callable[[exp.Expr], "tuple[Cut, ...] | None"]
 
 
@@ -31,12 +36,14 @@ class Scale:
             otherwise the upper bound is where the next interval begins.
         stepped: the first value of a cell stands for it; otherwise its middle does.
         cutter: where a constant cuts, or None when it is no constant of this scale.
+        calendar: whether its values are moments, which have a day and an hour.
     """
 
     type: str
     discrete: bool
     stepped: bool
     cutter: Cutter
+    calendar: bool = False
 
 
 def scale_of(source: Column) -> Scale | None:
@@ -46,25 +53,44 @@ def scale_of(source: Column) -> Scale | None:
     return _SCALES.get(source.family)
 
 
-def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> tuple[Cut, ...] | None:
-    """Where the uses of a column cut its scale, sorted.
+@dataclass(frozen=True)
+class Cuts:
+    """What cuts a scale into cells on which the uses of a column are constant.
+
+    Attributes:
+        starts: where constants cut it, sorted.
+        unit: of the calendar, whose periods are cells as well; None: there are none.
+    """
+
+    starts: tuple[Cut, ...] = ()
+    unit: Unit | None = None
+
+
+def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> Cuts | None:
+    """Where the uses of a column cut its scale.
 
     Returns:
-        None when the column is not only compared with constants, so that single values matter.
+        None when the column is not only compared with constants, or taken by calendar, so that
+        single values matter.
     """
-    found: set[Cut] = set()
+    starts: set[Cut] = set()
+    units: set[Unit] = set()
     for use in uses:
-        others = _compared(use)
-        if others is None:
-            return None
-        for other in others:
-            if isinstance(other, exp.Null):
+        for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
+            if scale.calendar and (unit := unit_of(reference)) is not None:
+                units.add(unit)
                 continue
-            starts = scale.cutter(other)
-            if starts is None:
+            others = _compared(reference)
+            if others is None:
                 return None
-            found.update(starts)
-    return tuple(sorted(found))
+            for other in others:
+                if isinstance(other, exp.Null):
+                    continue
+                found = scale.cutter(other)
+                if found is None:
+                    return None
+                starts.update(found)
+    return Cuts(tuple(sorted(starts)), min(units, key=UNITS.index) if units else None)
 
 
 _COMPARISONS = (
@@ -73,18 +99,68 @@ _COMPARISONS = (
 )
 
 
-def _compared(use: exp.Expr) -> list[exp.Expr] | None:
-    """What an expression compares the column with; None when it does anything else with it."""
-    others: list[exp.Expr] = []
-    for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
-        node: exp.Expr = reference
-        while isinstance(node.parent, exp.Paren):
-            node = node.parent
-        parent = node.parent
-        if not isinstance(parent, _COMPARISONS):
-            return None
-        others.extend(bare(part) for part in parent.iter_expressions() if part is not node)
-    return others
+def _compared(reference: exp.Column) -> list[exp.Expr] | None:
+    """What a column is compared with; None when anything else is done with it."""
+    node, parent = _within(reference)
+    if not isinstance(parent, _COMPARISONS):
+        return None
+    return [bare(part) for part in parent.iter_expressions() if part is not node]
+
+
+def _within(reference: exp.Column) -> tuple[exp.Expr, exp.Expr | None]:
+    """A column with the parentheses around it, and what is made of them."""
+    node: exp.Expr = reference
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    return node, node.parent
+
+
+# -- the calendar ------------------------------------------------------------------------------
+
+
+def unit_of(reference: exp.Column) -> Unit | None:
+    """The periods in which what is made of a moment is one; None where there are none."""
+    _, made = _within(reference)
+    if made is None:
+        return None
+    if type(made) is exp.Cast or isinstance(made, exp.TryCast):
+        return "day" if made.to.this == exp.DType.DATE else None
+    if isinstance(made, exp.TimeToStr):
+        return _unit_of_format(made.args["format"])
+    if isinstance(made, (exp.TimestampTrunc, exp.DateDiff)):
+        return _PERIODS.get(made.text("unit").lower()) if made.args.get("unit") else None
+    if isinstance(made, exp.Extract):
+        return _PERIODS.get(made.this.name.lower())
+    if isinstance(made, exp.Anonymous):
+        part, *_ = made.expressions
+        named = made.name.lower() in ("date_part", "datepart") and part.is_string
+        return _PERIODS.get(part.name.lower() if named else made.name.lower())
+    return _FUNCTIONS.get(type(made))
+
+
+def _unit_of_format(text: exp.Expr) -> Unit | None:
+    if not text.is_string:
+        return None
+    directives = set(re.findall(r"%-?(.)", text.name))
+    if directives <= set("YymbB%"):
+        return "month"
+    if directives <= set("YymbBdjaAUWuwVG%"):
+        return "day"
+    return "hour" if directives <= set("YymbBdjaAUWuwVGHIp%") else None
+
+
+_FUNCTIONS: dict[type[exp.Expr], Unit] = {
+    **dict.fromkeys((exp.Year, exp.Quarter, exp.Month, exp.Monthname, exp.LastDay), "month"),
+    **dict.fromkeys((exp.Week, exp.WeekOfYear, exp.Day, exp.DayOfMonth, exp.DayOfYear), "day"),
+    **dict.fromkeys((exp.DayOfWeek, exp.DayOfWeekIso, exp.Dayname), "day"),
+    exp.Hour: "hour",
+}
+_PERIODS: dict[str, Unit] = {
+    **dict.fromkeys(("century", "decade", "year", "quarter", "month"), "month"),
+    **dict.fromkeys(("week", "yearweek", "day", "weekday", "dow", "isodow", "doy"), "day"),
+    **dict.fromkeys(("dayofweek", "dayofyear", "isoyear", "weekofyear", "dayofmonth"), "day"),
+    "hour": "hour",
+}
 
 
 # -- constants --------------------------------------------------------------------------------
@@ -151,5 +227,5 @@ _SCALES = {
     "decimal": Scale("DOUBLE", discrete=False, stepped=False, cutter=_real),
     "float": Scale("DOUBLE", discrete=False, stepped=False, cutter=_real),
     # Microseconds since 1970; their intervals end where the next one begins.
-    "timestamp": Scale("BIGINT", discrete=False, stepped=True, cutter=_microsecond),
+    "timestamp": Scale("BIGINT", discrete=False, stepped=True, cutter=_microsecond, calendar=True),
 }

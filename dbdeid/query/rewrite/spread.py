@@ -23,7 +23,7 @@ from dbdeid.engine.expressions import column, identifier, union_all
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.meaning import source_type
-from dbdeid.query.rewrite.scale import Cut, Scale, cuts, scale_of
+from dbdeid.query.rewrite.scale import Cut, Cuts, Scale, Unit, cuts, scale_of
 
 LEAF = column("leaf", "spread")
 VALUE = column("value", "spread")
@@ -37,12 +37,12 @@ class Spread:
 
     Attributes:
         column: the column with its source type.
-        cuts: sorted starts of the cells into which the query's constants cut the column's range;
-            None when the query needs the single values.
+        cuts: what cuts the column's range into cells for the query; None when it needs the single
+            values.
     """
 
     column: Column
-    cuts: tuple[Cut, ...] | None
+    cuts: Cuts | None
 
     @property
     def scale(self) -> Scale | None:
@@ -117,7 +117,7 @@ def leaves(found: Relation, used: Spread) -> exp.Query:
     if used.cuts is not None and used.scale is not None:
         parts.append(_cells(found, used, used.scale, used.cuts))
         if not used.scale.stepped:
-            parts += [_point(found, used, used.scale, cut) for cut in used.cuts]
+            parts += [_point(found, used, used.scale, cut) for cut in used.cuts.starts]
     return union_all(*parts)
 
 
@@ -214,7 +214,7 @@ def _between_bounds(query: exp.Select) -> exp.Select:
     )
 
 
-def _cells(found: Relation, used: Spread, scale: Scale, starts: Sequence[Cut]) -> exp.Select:
+def _cells(found: Relation, used: Spread, scale: Scale, by: Cuts) -> exp.Select:
     """What lies between bounds, cut into cells [start, stop)."""
     lower, end = _lower(scale), _end(scale)
     start = exp.Greatest(this=lower, expressions=[column("low", "cells")], ignore_nulls=True)
@@ -235,7 +235,10 @@ def _cells(found: Relation, used: Spread, scale: Scale, starts: Sequence[Cut]) -
         exp.alias_(finite, "weight"),
         exp.alias_(whole, "size"),
     ).from_(found.table)
-    query = query.join(_cell_table(scale, starts), join_type="CROSS", copy=False)
+    cells = _cell_table(scale, by.starts)
+    if by.unit is not None:
+        cells = _periods(found, scale, by.starts, by.unit)
+    query = query.join(cells, join_type="CROSS", copy=False)
     return _between_bounds(query).where(overlap, copy=False)
 
 
@@ -283,6 +286,34 @@ def _cell_table(scale: Scale, starts: Sequence[Cut]) -> exp.Expr:
         for low, high in pairwise((None, *starts, None))
     ]
     return union_all(*rows).subquery(identifier("cells"), copy=False)
+
+
+def _periods(found: Relation, scale: Scale, starts: Sequence[Cut], unit: Unit) -> exp.Expr:
+    """The periods of the calendar from the first bound to the last, cut by constants as well."""
+    first, last = (
+        exp.cast(end, "TIMESTAMP")
+        for end in (exp.Min(this=column("lower")), exp.Max(this=column("upper")))
+    )
+    begin = exp.TimestampTrunc(this=first, unit=exp.var(unit.upper()))
+    period = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit.upper()))
+    series = exp.Explode(this=exp.GenerateSeries(start=begin, end=last, step=period))
+    moments = _between_bounds(exp.select(exp.alias_(series, "moment")).from_(found.table))
+    micro = exp.Anonymous(this="epoch_us", expressions=[column("moment")])
+    places: list[exp.Query] = [
+        exp.select(exp.alias_(micro, "low")).from_(moments.subquery(identifier("moments")))
+    ]
+    places += [exp.select(exp.alias_(exp.cast(_constant(at), scale.type), "low")) for at in starts]
+    following = exp.WindowSpec(
+        kind="ROWS", start="1", start_side="FOLLOWING", end="1", end_side="FOLLOWING"
+    )
+    order = exp.Order(expressions=[exp.Ordered(this=column("low"), nulls_first=False)])
+    high = exp.Window(this=exp.Min(this=column("low")), order=order, spec=following)
+    distinct = exp.select("low").distinct().from_(union_all(*places).subquery(identifier("places")))
+    return (
+        exp.select("low", exp.alias_(high, "high"))
+        .from_(distinct.subquery(identifier("apart")))
+        .subquery(identifier("cells"), copy=False)
+    )
 
 
 def _constant(cut: Cut | None) -> exp.Expr:

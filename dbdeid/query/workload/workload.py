@@ -156,6 +156,8 @@ def _aggregated(aggregate: Aggregate) -> exp.Expr:
 def _measured(place: _Place, name: str, text: str) -> QueryError:
     try:
         question = parse(text, place.target)
+        if not question.aggregates:
+            raise DataError("there is no aggregate to compare", hint="add COUNT(*)")
         refuse_unanswerable(place.session, question, place.target)
         return _compared(place, QueryError(name, text), question)
     except DataError as error:
