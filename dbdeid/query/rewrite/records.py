@@ -273,11 +273,16 @@ class Records:
         assert self.target.dictionary is not None
         part = self._parts[used.column.name]
         dictionary = self.target.dictionary
-        found = tables.named("values", used.column, lambda: values(used.column, dictionary))
-        spread_over = tables.named("leaves", used, lambda: leaves(found, used))
         joins = [j for j in self.question.joins if self._owner_of(j) == used.column.name]
         of = (used, tuple(part.conditions), tuple(part.features), part.measured)
-        share = tables.named("share", of, lambda: shares_of(spread_over, used, part, joins))
+
+        def shares(beside: CommonTables) -> exp.Query:
+            return shares_of(_leaves(beside, used, dictionary), used, part, joins)
+
+        if joins:  # which are no part of the dictionary
+            share = tables.named("share", of, lambda: shares(tables))
+        else:
+            share = tables.kept("share", of, shares)
         return Share(used.column, place, share)
 
     def _met(self, released: Relation, handing_on: list[Share]) -> exp.Select:
@@ -432,6 +437,22 @@ class Records:
         if source is None or released is None or source.type == released.type:
             return held
         return exp.cast(held, source_type(source))
+
+
+def _leaves(tables: CommonTables, used: Spread, dictionary: Relation) -> Relation:
+    """The leaves of a column's values; where a query cuts its range, only the values are kept."""
+
+    def listed(beside: CommonTables) -> exp.Query:
+        return values(used.column, dictionary)
+
+    if used.cuts is not None:
+        found = tables.kept("values", used.column, listed)
+        return tables.named("leaves", used, lambda: leaves(found, used))
+
+    def spread_out(beside: CommonTables) -> exp.Query:
+        return leaves(beside.named("values", used.column, lambda: listed(beside)), used)
+
+    return tables.kept("leaves", used, spread_out)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dbdeid.engine.expressions import column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import (
     is_number,
     require_meaning,
@@ -71,7 +71,10 @@ class SuppressedRecords:
 
 
 def estimate(
-    question: Question, target: Answerable, missing: SuppressedRecords | None = None
+    question: Question,
+    target: Answerable,
+    missing: SuppressedRecords | None = None,
+    keep: Keep | None = None,
 ) -> exp.Select:
     """The plain DuckDB query on the release that answers a question on the source.
 
@@ -83,6 +86,7 @@ def estimate(
         question: what is asked.
         target: the release.
         missing: suppressed records to be spread; None: they are missing.
+        keep: where tables of the dictionary alone are kept; None: they are part of the query.
 
     Raises:
         DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
@@ -90,7 +94,7 @@ def estimate(
     """
     require_order(question, target)
     require_numbers(question, target)
-    return _Rewriting(question, target, missing, _tables(question, target)).query()
+    return _Rewriting(question, target, missing, _tables(question, target, keep)).query()
 
 
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
@@ -99,10 +103,10 @@ def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     return tuple(_records(question, target, aggregate) for aggregate in asked)
 
 
-def _tables(question: Question, target: Answerable) -> CommonTables:
+def _tables(question: Question, target: Answerable, keep: Keep | None) -> CommonTables:
     joined = [join.table for join in question.joins]
     known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
-    return CommonTables.beside(known)
+    return CommonTables.beside(known, keep)
 
 
 def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:

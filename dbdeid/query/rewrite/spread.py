@@ -76,7 +76,7 @@ def spread(source: Column, uses: Sequence[exp.Expr]) -> Spread:
 # -- SQL --------------------------------------------------------------------------------------
 
 
-def values(source: Column, dictionary: Relation) -> exp.Expr:
+def values(source: Column, dictionary: Relation) -> exp.Query:
     """The column's released values with their dictionary rows."""
     query = step("query/values", {"dictionary": dictionary}, {}, {"column": source.name})
     for node in query.walk():
