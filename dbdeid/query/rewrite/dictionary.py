@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -88,7 +88,7 @@ class Dictionary:
 
     def _between_bounds(self, source: Column) -> int:
         kind = "DATE" if source.family == "date" else "HUGEINT"
-        length = exp.cast(column("upper"), kind) - exp.cast(column("lower"), kind)
+        length = cast(column("upper"), kind) - cast(column("lower"), kind)
         query = (
             exp.select(exp.func("COALESCE", exp.Sum(this=length), exp.Literal.number(0)))
             .from_(self.table.table)

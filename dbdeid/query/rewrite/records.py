@@ -18,7 +18,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -131,7 +131,7 @@ class Records:
         alone = len(owners) == 1 and owner != EXACT
         bare = alone and isinstance(argument, exp.Column) and not argument.table
         if bare and self._truth(owner) and self.need == "moments":
-            argument, bare = exp.cast(argument, "INTEGER"), False  # a sum counts what is true
+            argument, bare = cast(argument, "INTEGER"), False  # a sum counts what is true
         if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
             self._part(owner).measured = argument
             return
@@ -350,7 +350,7 @@ class Records:
             return _Ends(nothing(), nothing(), None)
         if self._listed:
             return _Ends(self._value, self._value, None)
-        value = exp.cast(self._value.copy(), "DOUBLE")
+        value = cast(self._value.copy(), "DOUBLE")
         return _Ends(value, value, value)
 
     def _grouped(self, tables: CommonTables, shares: list[Share]) -> Relation:
@@ -410,7 +410,7 @@ class Records:
             sure.append(column("ways", share.alias).eq(1))
         groups = dict(held)
         if weights:
-            groups["weight"] = exp.cast(product(weights), "DOUBLE")
+            groups["weight"] = cast(product(weights), "DOUBLE")
         if sure:
             groups["sure"] = exp.and_(*sure)
         every = {"weight": double(1), "sure": exp.true()} | groups
@@ -436,7 +436,7 @@ class Records:
         held = column(name, "source") if released is None else typed(released, "source")
         if source is None or released is None or source.type == released.type:
             return held
-        return exp.cast(held, source_type(source))
+        return cast(held, source_type(source))
 
 
 def _leaves(tables: CommonTables, used: Spread, dictionary: Relation) -> Relation:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
@@ -199,7 +199,7 @@ class _Rewriting:
         grouped_ends = ends.group_by(*(n.copy() for n in names))
         held = self.tables.named("ends", aggregate, lambda: grouped_ends)
         if records.ends_only:  # how the least of intervals spreads is not told by shares
-            nothing = exp.alias_(exp.cast(exp.null(), "DOUBLE"), "estimate")
+            nothing = exp.alias_(cast(exp.null(), "DOUBLE"), "estimate")
             wanted = [column(n) for n in (*keys["key"], "lower", "upper")]
             return exp.select(*wanted, nothing).from_(held.table)
         order = exp.Ordered(this=column("x"), desc=not least, nulls_first=False)
@@ -213,7 +213,7 @@ class _Rewriting:
         x = column("x")
         assert aggregate.argument is not None
         if is_number(aggregate.argument, self.question, self.target):
-            guess: exp.Expr = exp.Sum(this=exp.cast(x, "DOUBLE") * column("chance"))
+            guess: exp.Expr = exp.Sum(this=cast(x, "DOUBLE") * column("chance"))
         else:
             half = column("reached") >= exp.Literal.number("0.499999999999")
             guess = first(this=exp.case().when(half, x))
@@ -291,10 +291,10 @@ class _Rewriting:
         if kind in _COUNTS:
             nothing = ("DOUBLE", "BIGINT", "BIGINT")
             counts = [
-                exp.Coalesce(this=node, expressions=[exp.cast(exp.Literal.number(0), kind_of)])
+                exp.Coalesce(this=node, expressions=[cast(exp.Literal.number(0), kind_of)])
                 for node, kind_of in zip(found, nothing, strict=True)
             ]
-            found = [exp.cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
+            found = [cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
         value, lower, upper = found
         if self.missing is not None and self.missing.suppressed:
             value, lower, upper = self._with_missing(kind, self.missing, value, lower, upper)
@@ -313,7 +313,7 @@ class _Rewriting:
         """Spread like what is released; what they are is not known, only how many."""
         if kind in ("count", "sum"):
             there = exp.Literal.number(missing.of - missing.suppressed)
-            value = value * exp.Literal.number(missing.of) / exp.cast(there, "DOUBLE")
+            value = value * exp.Literal.number(missing.of) / cast(there, "DOUBLE")
         if kind in _COUNTS:
             return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
         return value, exp.null(), exp.null()
