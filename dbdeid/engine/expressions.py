@@ -61,7 +61,7 @@ def column(name: str, table: str | None = None) -> exp.Column:
     >>> column("birth year", "s").sql("duckdb")
     '"s"."birth year"'
     """
-    return exp.column(identifier(name), table=identifier(table) if table else None)
+    return exp.Column(this=identifier(name), table=identifier(table) if table else None)
 
 
 def every_column(table: str | None = None, replace: Sequence[Expr] = ()) -> Expr:

@@ -321,7 +321,7 @@ class Records:
             given |= {"total": exp.Sum(this=total), "low": exp.Min(this=ends.low)}
             given |= {"high": exp.Max(this=ends.high)}
         select = select.select(
-            *(exp.alias_(node.copy(), identifier(name)) for name, node in (groups | given).items()),
+            *(exp.alias_(node, identifier(name)) for name, node in (groups | given).items()),
             copy=False,
         )
         if self.told_apart:
@@ -415,7 +415,7 @@ class Records:
             groups["sure"] = exp.and_(*sure)
         every = {"weight": double(1), "sure": exp.true()} | groups
         select = select.select(
-            *(exp.alias_(node.copy(), identifier(name)) for name, node in every.items()),
+            *(exp.alias_(node, identifier(name)) for name, node in every.items()),
             exp.alias_(records, "records"),
             exp.alias_(exp.Window(this=exp.RowNumber()), "item"),
             copy=False,

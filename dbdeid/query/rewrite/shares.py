@@ -94,7 +94,7 @@ def shares_of(spread_over: Relation, used: Spread, part: Part, joins: Iterable[J
             middle = exp.paren(cast(ends[0].copy(), "DOUBLE") + cast(ends[1], "DOUBLE")) / 2
             given["mean"] = exp.Sum(this=weight.copy() * middle)
     select = exp.select(
-        *(exp.alias_(node.copy(), identifier(name)) for name, node in (groups | given).items())
+        *(exp.alias_(node, identifier(name)) for name, node in (groups | given).items())
     ).from_(aliased(spread_over, "spread"), copy=False)
     for join in joins:
         select = with_table(select, join, lambda _: LEAF.copy())
