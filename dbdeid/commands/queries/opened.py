@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import find_table, resolve_source
+from dbdeid.commands.queries.busy import file_instead
 from dbdeid.commands.queries.watched import Watched
 from dbdeid.commands.verify_evaluate_export import Existing, existing
 from dbdeid.data.source_files import FILES
 from dbdeid.engine.expressions import Expr
+from dbdeid.engine.failure import LockedError
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.external import foreign_release
@@ -151,8 +153,20 @@ def opened(
         ) as foreign:
             yield _of_foreign(foreign, watched)
         return
-    with existing(file_of_spec, connection, database=database, settings=settings) as release:
-        yield _of_spec(release, watched)
+    with ExitStack() as undo:
+        asked_of = existing(file_of_spec, connection, database=database, settings=settings)
+        try:
+            release = undo.enter_context(asked_of)
+        except LockedError as error:
+            locked = error
+        else:
+            yield _of_spec(release, watched)
+            return
+        instead = file_instead(file_of_spec, database, settings, undo)
+        if instead is None:
+            raise locked
+        file, notes = instead
+        yield _of_file(file, watched, notes, lasting=False)
 
 
 def _exported(source: Source) -> Path | None:
@@ -212,14 +226,24 @@ def _same_source(file: SpecFile, session: Session) -> Callable[[], bool]:
 # -- kinds of releases ---------------------------------------------------------------------------
 
 
-def _of_file(file: OpenFile, watched: Watched) -> Opened:
-    """What an exported file holds; its name in FROM tells which release a question means."""
+def _of_file(
+    file: OpenFile, watched: Watched, notes: tuple[str, ...] = (), *, lasting: bool = True
+) -> Opened:
+    """What an exported file holds; its name in FROM tells which release a question means.
+
+    Args:
+        file: the file.
+        watched: the files that were read.
+        notes: what is to be said beside the notes of the file.
+        lasting: whether it is asked until it changes; not so where it stands for a database.
+    """
 
     def asked(text: str) -> Asked:
         found = file.asked(text)
-        return Asked(found.target, found.notes, found.views)
+        return Asked(found.target, (*notes, *found.notes), found.views)
 
-    return Opened(file.session, file.releases, file.releases, asked, file.target, watched)
+    names = file.releases
+    return Opened(file.session, names, names, asked, file.target, watched, lambda: lasting)
 
 
 def _of_spec(found: Existing, watched: Watched) -> Opened:
