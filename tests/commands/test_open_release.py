@@ -284,6 +284,25 @@ def test_a_dictionary_beside_a_file_is_looked_at() -> None:
         assert without.notes != found.notes
 
 
+def test_a_source_that_takes_its_columns_from_elsewhere_is_looked_at() -> None:
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("COPY people TO 'people.parquet'")
+        con.execute("CREATE VIEW seen AS FROM 'people.parquet'")
+    for source in tiers.some(("seen", {"sql": "FROM 'people.parquet'", "name": "seen"}), 1):
+        made_of = spec(source=source, target="out.duckdb")
+        zoo.run(made_of)
+        text = BY_SEX.replace("people", "seen")
+        with dbdeid.open(made_of) as release:
+            found = release.query(text)
+            shutil.copy("people.parquet", "kept.parquet")
+            duckdb.sql("COPY (SELECT * EXCLUDE (age) FROM 'kept.parquet') TO 'people.parquet'")
+            refused = said(release.query, text)
+            assert refused == said(lambda q, m=made_of: dbdeid.query(m, q), text)
+            assert refused[0] is not DataError
+            shutil.copy("kept.parquet", "people.parquet")
+            assert release.query(text) == found
+
+
 def test_on_a_connection_everything_is_looked_at_each_time() -> None:
     with duckdb.connect("owner.duckdb") as con:
         dbdeid.run(small(), con)
