@@ -26,12 +26,13 @@ class OpenRelease:
     what the release, its dictionary and its record tell is found out when it is opened, and how a
     question is answered when it is first asked.
 
-    Before each question the files are looked at: the spec and its project, the database, the file
-    of the release and its private file, what the source is read from. Where any of them was
-    written, replaced or removed since, all is opened anew and every check repeated, so that a
-    release that was withdrawn, dropped, run again or run for another spec is answered for, noted or
-    refused as by `dbdeid.query`. On a connection of yours nothing tells what happened on it, so
-    each question opens the release anew there.
+    Before each question dbdeid looks whether a file was written, replaced or removed since: the
+    spec and its project, the database, the file of the release and its private file, and what the
+    source is read from. If one was, dbdeid opens the release anew and repeats every check, so that
+    a release that was withdrawn, dropped, run again or run for another spec is noted or refused as
+    by `dbdeid.query`. Between two such changes the checks need no repetition: the database is
+    attached for reading only, and DuckDB keeps other processes from writing into it. dbdeid cannot
+    see what you do on a connection of your own, so each question opens the release anew there.
 
     While it is open, other processes cannot write into the database, but they can run a spec with a
     `target`. Threads may share it: their questions are answered one after another.

@@ -15,8 +15,8 @@ State = tuple[int, ...] | None
 class Watched:
     """Files as they were before they were read.
 
-    Only their state is looked at, as `make` does, for to open a file that DuckDB has open in this
-    process would end the lock by which it keeps other processes from writing into it.
+    Only their state is looked at, as `make` does. To open and close a file that DuckDB has open in
+    this process would end the lock that keeps other processes from writing into it.
 
     Attributes:
         states: of each file.
