@@ -728,6 +728,22 @@ def test_sql_runs_scripts_from_anywhere(place: Path) -> None:
     assert call("sql", ":memory:", "-c", script).stdout.split() == ["a", "1", "NULL", "b", "2"]
 
 
+def test_json_of_sql_has_no_numbers_that_json_lacks(place: Path) -> None:
+    script = (
+        "CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS SELECT 2 AS a;"
+        "FROM deid.kl('t', 'u', ['a']); SELECT [CAST('nan' AS DOUBLE), 0.5::DOUBLE] AS x"
+    )
+    shown = call("sql", ":memory:", "--json", "-c", script).stdout
+    assert "Infinity" not in shown
+    assert json.loads(shown) == [
+        {
+            "columns": ["kl", "combinations", "missing"],
+            "rows": [{"kl": None, "combinations": 1, "missing": 1}],
+        },
+        {"columns": ["x"], "rows": [{"x": [None, 0.5]}]},
+    ]
+
+
 def test_sql_makes_no_database_unless_it_is_asked_to(place: Path) -> None:
     there = prints()
     typo = call("sql", "onwer.duckdb", "-c", "SELECT 1")

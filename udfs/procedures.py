@@ -1,6 +1,7 @@
 """Procedures callable from SQL: a whole release runs with `SELECT deid_run('spec.yml')`.
 
-Each takes a path, YAML or JSON text, works on a cursor of its own and returns JSON.
+Each takes a path, YAML or JSON text, works on a cursor of its own and returns JSON, in which null
+stands for a number that is not finite.
 """
 
 from __future__ import annotations
@@ -73,8 +74,10 @@ def _procedure(con: Any, procedure: Procedure) -> Callable[[str | None], str | N
     def call(spec: str | None) -> str | None:
         if spec is None:
             return None
+        from dbdeid.report.manifest import plain
+
         # the connection itself is busy with the query that calls
         with con.cursor() as cursor:
-            return json.dumps(procedure(cursor, spec))
+            return json.dumps(plain(procedure(cursor, spec)), allow_nan=False)
 
     return call

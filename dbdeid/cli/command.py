@@ -210,10 +210,15 @@ def query_texts() -> Any:
 
 
 def show(options: Options, document: Any, text: str) -> None:
-    """Print a JSON document, or its text for people."""
+    """Print a JSON document, or its text for people; in JSON null is no finite number."""
     if options.json:
         if document is not None:
-            typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+            from dbdeid.report.manifest import plain
+
+            shown = plain(document)
+            typer.echo(
+                json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+            )
     elif not options.quiet and text:
         typer.echo(text.rstrip("\n"))
 

@@ -43,11 +43,10 @@ def answerable(
         released = replace(released, columns=session.describe(released.table))
     masked = bound.spec.method.can.values == "means"
     generalized = bound.quasi_identifiers if public.dictionary is not None else ()
+    asked = [c for c in bound.released if not c.spec.pseudonym]
     return Answerable(
         source_names=source_names(bound.spec.source_name),
-        columns=tuple(
-            _asked(c, released, masked=masked) for c in bound.released if not c.spec.pseudonym
-        ),
+        columns=tuple(_asked(c, released, masked=masked) for c in asked),
         quasi_identifiers=tuple(c.name for c in generalized),
         release=released,
         dictionary=public.dictionary,
@@ -55,6 +54,7 @@ def answerable(
         truthful=_truthful(bound),
         tables=joinable(bound, session),
         places=_places(bound, session),
+        withheld=frozenset(c.name.lower() for c in bound.columns if c not in asked),
     )
 
 

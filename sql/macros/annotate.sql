@@ -20,7 +20,9 @@ FROM (
   SELECT
     count(*) OVER (PARTITION BY row(*COLUMNS(CAST(qis AS VARCHAR[])))) AS class_size,
     *
-  FROM query_table(tbl)
+  FROM query_table(
+    __given_counting__
+  )
   WHERE subject = '' AND null_policy = 'own_category'
   UNION ALL
   SELECT
@@ -30,7 +32,9 @@ FROM (
     SELECT
       row(*COLUMNS(CAST(qis AS VARCHAR[]))) AS __key,
       *
-    FROM query_table(tbl)
+    FROM query_table(
+      __given_counting__
+    )
     WHERE subject <> '' OR null_policy <> 'own_category'
   ) AS record
   JOIN __policy_classes__ AS class

@@ -10,6 +10,8 @@ FROM (
   SELECT
     count(*) AS __n,
     COLUMNS(CAST(qis AS VARCHAR[]))
-  FROM query_table(tbl)
+  FROM query_table(
+    __given_qis__
+  )
   GROUP BY ALL
 );

@@ -22,8 +22,11 @@ FROM (
     CAST(sum(__rows) AS BIGINT) AS __records,
     count(*) AS __classes,
     min(__n) AS __smallest,
-    count(*) FILTER (WHERE __n < k) AS __small_classes,
-    CAST(coalesce(sum(__rows) FILTER (WHERE __n < k), 0) AS BIGINT) AS __small_records
+    count(*) FILTER (WHERE __n < TRY_CAST(CAST(k AS VARCHAR) AS BIGINT)) AS __small_classes,
+    CAST(
+      coalesce(sum(__rows) FILTER (WHERE __n < TRY_CAST(CAST(k AS VARCHAR) AS BIGINT)), 0)
+      AS BIGINT
+    ) AS __small_records
   FROM (
     SELECT
       __n AS __rows,
@@ -38,17 +41,20 @@ FROM (
 )
 -- in WHERE and not in SELECT, where count(*) or EXISTS around it would optimize the check away;
 -- the condition is what must hold, so that NULL fails
-WHERE CASE
-  WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
-  WHEN __smallest >= k THEN true
-  WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
-  ELSE error(concat(
-    'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,
-    CASE WHEN subject = '' THEN ' records; ' ELSE ' subjects; ' END,
-    __small_records, ' of ', __records, ' records are in ', __small_classes,
-    ' classes that are too small'
-  ))
-END;
+WHERE coalesce(
+  __wrong_k__,
+  CASE
+    WHEN __smallest >= TRY_CAST(CAST(k AS VARCHAR) AS BIGINT) THEN true
+    WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
+    ELSE error(concat(
+      'deid.check: not ', CAST(k AS VARCHAR), '-anonymous, the smallest class has ', __smallest,
+      ' of ', CAST(k AS VARCHAR),
+      CASE WHEN subject = '' THEN ' records; ' ELSE ' subjects; ' END,
+      __small_records, ' of ', __records, ' records are in ', __small_classes,
+      ' classes that are too small'
+    ))
+  END
+);
 
 -- the same as a condition, for CHECK is a reserved word after FROM, where the name needs quotes
 -- (FROM deid."check"(…)): SELECT deid.check('t', ['age'], 5) gives true or an error
@@ -56,23 +62,29 @@ CREATE OR REPLACE MACRO deid.check(
   tbl, qis, k, subject := '', null_policy := 'own_category'
 ) AS (
   SELECT
-    CASE
-      WHEN coalesce(k, 0) < 1 THEN error('deid.check: k must be 1 or more')
-      WHEN __smallest >= k THEN true
-      WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
-      ELSE error(concat(
-        'deid.check: not ', k, '-anonymous, the smallest class has ', __smallest, ' of ', k,
-        CASE WHEN subject = '' THEN ' records; ' ELSE ' subjects; ' END,
-        __small_records, ' of ', __records, ' records are in ', __small_classes,
-        ' classes that are too small'
-      ))
-    END
+    coalesce(
+      __wrong_k__,
+      CASE
+        WHEN __smallest >= TRY_CAST(CAST(k AS VARCHAR) AS BIGINT) THEN true
+        WHEN __smallest IS NULL THEN error('deid.check: the table is empty, so nothing was checked')
+        ELSE error(concat(
+          'deid.check: not ', CAST(k AS VARCHAR), '-anonymous, the smallest class has ', __smallest,
+          ' of ', CAST(k AS VARCHAR),
+          CASE WHEN subject = '' THEN ' records; ' ELSE ' subjects; ' END,
+          __small_records, ' of ', __records, ' records are in ', __small_classes,
+          ' classes that are too small'
+        ))
+      END
+    )
   FROM (
     SELECT
       CAST(sum(__rows) AS BIGINT) AS __records,
       min(__n) AS __smallest,
-      count(*) FILTER (WHERE __n < k) AS __small_classes,
-      CAST(coalesce(sum(__rows) FILTER (WHERE __n < k), 0) AS BIGINT) AS __small_records
+      count(*) FILTER (WHERE __n < TRY_CAST(CAST(k AS VARCHAR) AS BIGINT)) AS __small_classes,
+      CAST(
+        coalesce(sum(__rows) FILTER (WHERE __n < TRY_CAST(CAST(k AS VARCHAR) AS BIGINT)), 0)
+        AS BIGINT
+      ) AS __small_records
     FROM (
       SELECT
         __n AS __rows,

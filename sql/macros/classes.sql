@@ -20,7 +20,9 @@ FROM (
   SELECT
     count(*) AS class_size,
     COLUMNS(CAST(qis AS VARCHAR[]))
-  FROM query_table(tbl)
+  FROM query_table(
+    __given_counting__
+  )
   WHERE subject = '' AND null_policy = 'own_category'
   GROUP BY ALL
   UNION ALL

@@ -8,12 +8,15 @@
 CREATE OR REPLACE MACRO deid.discernibility(tbl, qis, k := 1) AS TABLE
 SELECT
   coalesce(sum(__n * __n) FILTER (WHERE __n >= k), 0)
-  + coalesce(sum(__n) FILTER (WHERE NOT coalesce(__n >= k, false)) * sum(__n), 0)
+  + coalesce(sum(__n) FILTER (WHERE __n < k) * sum(__n), 0)
     AS discernibility
 FROM (
   SELECT
     count(*) AS __n,
     COLUMNS(CAST(qis AS VARCHAR[]))
-  FROM query_table(tbl)
+  FROM query_table(coalesce(
+    __wrong_k__,
+    __given_qis__
+  ))
   GROUP BY ALL
 );

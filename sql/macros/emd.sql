@@ -15,8 +15,10 @@ list_transform(
   list_transform(
     list_transform(
       [struct_pack(
-        p := CAST(p AS DOUBLE[]),
-        q := CAST(q AS DOUBLE[]),
+        p := TRY_CAST(p AS DOUBLE[]),
+        q := TRY_CAST(q AS DOUBLE[]),
+        is_listed := (p IS NULL OR TRY_CAST(p AS DOUBLE[]) IS NOT NULL)
+          AND (q IS NULL OR TRY_CAST(q AS DOUBLE[]) IS NOT NULL),
         kind := CAST(kind AS VARCHAR)
       )],
       lambda given: struct_pack(
@@ -28,6 +30,7 @@ list_transform(
     ),
     lambda summed: struct_pack(
       kind := summed['given']['kind'],
+      is_listed := summed['given']['is_listed'],
       is_known := summed['p_sum'] > 0 AND summed['q_sum'] > 0,
       is_paired := len(summed['given']['p']) = len(summed['given']['q']),
       wrong := list_filter(
@@ -48,6 +51,8 @@ list_transform(
   lambda found: CASE
     WHEN NOT coalesce(found['kind'] IN ('equal', 'ordered'), false)
       THEN error('deid.emd: kind must be equal or ordered')
+    WHEN NOT found['is_listed']
+      THEN error('deid.emd: p and q must be lists of numbers, such as [3, 1]')
     WHEN len(found['wrong']) > 0
       THEN error('deid.emd: shares must be finite, 0 or more, and none of them NULL')
     WHEN NOT found['is_paired']

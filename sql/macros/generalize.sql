@@ -9,12 +9,25 @@ CREATE OR REPLACE MACRO deid.generalize(value, hierarchy, level) AS
 list_transform([(
   SELECT
     struct_pack(
-      asked := asked.__q,
-      known_step := step.name IS NOT NULL,
-      always_top := step.always_top,
-      ever_top := step.ever_top,
-      first_label := known.first_label,
-      last_label := known.last_label
+      label := CASE
+        WHEN asked.__q.value IS NULL AND step.always_top THEN '*'
+        WHEN asked.__q.value IS NOT NULL THEN known.first_label
+      END,
+      wrong := CASE
+        WHEN step.name IS NULL THEN concat(
+          'deid.generalize: no hierarchy ', asked.__q.hierarchy, ' with a level ',
+          coalesce(asked.__q.level, 'NULL'), ' in deid.hierarchies'
+        )
+        WHEN asked.__q.value IS NULL AND (step.always_top OR NOT step.ever_top) THEN NULL
+        WHEN asked.__q.value IS NULL OR known.first_label <> known.last_label THEN concat(
+          'deid.generalize: hierarchy ', asked.__q.hierarchy, ' is ambiguous at level ',
+          asked.__q.level, ', releases differ: use release.hierarchy'
+        )
+        WHEN known.first_label IS NULL THEN concat(
+          'deid.generalize: hierarchy ', asked.__q.hierarchy, ' has no label at level ',
+          asked.__q.level, ' for a value of the column'
+        )
+      END
     )
   -- the arguments stand in a SELECT without FROM, in one struct: there no column of
   -- deid.hierarchies and no alias can be taken for a column of the caller
@@ -66,23 +79,10 @@ list_transform([(
     AND known.leaf = asked.__q.value
 )],
 -- errors are raised outside the subquery: error() is volatile, and a subquery with it runs for
--- every row instead of once for every distinct value
+-- every row instead of once for every distinct value; and no more leaves it than has to be joined
+-- to every row
 -- found['x'], for found.x would be a column of the caller's table found, if there is one
 lambda found: CASE
-  WHEN NOT found['known_step'] THEN error(concat(
-    'deid.generalize: no hierarchy ', found['asked']['hierarchy'], ' with a level ',
-    coalesce(found['asked']['level'], 'NULL'), ' in deid.hierarchies'
-  ))
-  WHEN found['asked']['value'] IS NULL AND found['always_top'] THEN '*'
-  WHEN found['asked']['value'] IS NULL AND NOT found['ever_top'] THEN NULL
-  WHEN found['asked']['value'] IS NULL OR found['first_label'] <> found['last_label']
-    THEN error(concat(
-      'deid.generalize: hierarchy ', found['asked']['hierarchy'], ' is ambiguous at level ',
-      found['asked']['level'], ', releases differ: use release.hierarchy'
-    ))
-  WHEN found['first_label'] IS NULL THEN error(concat(
-    'deid.generalize: hierarchy ', found['asked']['hierarchy'], ' has no label at level ',
-    found['asked']['level'], ' for a value of the column'
-  ))
-  ELSE found['first_label']
+  WHEN found['wrong'] IS NOT NULL THEN error(found['wrong'])
+  ELSE found['label']
 END)[1];

@@ -32,7 +32,15 @@ FROM (
       SELECT
         true AS __of_truth,
         COLUMNS(CAST(cols AS VARCHAR[]))
-      FROM query_table(truth)
+      FROM query_table(coalesce(
+        CASE
+          WHEN NOT coalesce(len(TRY_CAST(cols AS VARCHAR[])) > 0, false)
+            OR len(TRY_CAST(cols AS VARCHAR[])) > list_count(TRY_CAST(cols AS VARCHAR[]))
+            THEN error('deid.kl: cols must be a list of column names, such as [''age'', ''sex'']')
+        END,
+        truth,
+        error('deid.kl: truth must be the name of a table, view, CTE or file')
+      ))
     )
     UNION ALL BY NAME
     SELECT *
@@ -40,7 +48,10 @@ FROM (
       SELECT
         false AS __of_truth,
         COLUMNS(CAST(cols AS VARCHAR[]))
-      FROM query_table(estimate)
+      FROM query_table(coalesce(
+        estimate,
+        error('deid.kl: estimate must be the name of a table, view, CTE or file')
+      ))
     )
   )
   GROUP BY ALL

@@ -8,10 +8,20 @@ CREATE OR REPLACE MACRO deid.label_loss(hierarchy, label) AS
 list_transform([(
   SELECT
     struct_pack(
-      asked := asked.__q,
-      is_known := tree.name IS NOT NULL,
-      least := known.least,
-      most := known.most
+      loss := CASE WHEN asked.__q.label IS NULL THEN 0 ELSE known.most END,
+      wrong := CASE
+        WHEN tree.name IS NULL THEN concat(
+          'deid.label_loss: no hierarchy ', asked.__q.hierarchy, ' in deid.hierarchies'
+        )
+        WHEN asked.__q.label IS NULL THEN NULL
+        WHEN known.least IS NULL THEN concat(
+          'deid.label_loss: hierarchy ', asked.__q.hierarchy, ' has no such label'
+        )
+        WHEN known.least <> known.most THEN concat(
+          'deid.label_loss: hierarchy ', asked.__q.hierarchy, ' has the label with several ',
+          'meanings: use label@level, or release.hierarchy'
+        )
+      END
     )
   -- the arguments stand in a SELECT without FROM, in one struct: there no column of
   -- deid.hierarchies and no alias can be taken for a column of the caller
@@ -54,19 +64,10 @@ list_transform([(
     AND known.spelled = asked.__q.label
 )],
 -- errors are raised outside the subquery: error() is volatile, and a subquery with it runs for
--- every row instead of once for every distinct value
+-- every row instead of once for every distinct value; and no more leaves it than has to be joined
+-- to every row
 -- found['x'], for found.x would be a column of the caller's table found, if there is one
 lambda found: CASE
-  WHEN NOT found['is_known'] THEN error(concat(
-    'deid.label_loss: no hierarchy ', found['asked']['hierarchy'], ' in deid.hierarchies'
-  ))
-  WHEN found['asked']['label'] IS NULL THEN 0
-  WHEN found['least'] IS NULL THEN error(concat(
-    'deid.label_loss: hierarchy ', found['asked']['hierarchy'], ' has no such label'
-  ))
-  WHEN found['least'] <> found['most'] THEN error(concat(
-    'deid.label_loss: hierarchy ', found['asked']['hierarchy'], ' has the label with several ',
-    'meanings: use label@level, or release.hierarchy'
-  ))
-  ELSE found['most']
+  WHEN found['wrong'] IS NOT NULL THEN error(found['wrong'])
+  ELSE found['loss']
 END)[1];

@@ -33,7 +33,25 @@ FROM (
         count(*) AS __n,
         struct_keys(struct_pack(*COLUMNS(*))) AS __names,
         list_value(*COLUMNS(*)) AS __cells
-      FROM (SELECT CAST(COLUMNS(CAST(qis AS VARCHAR[])) AS VARCHAR) FROM query_table(tbl))
+      FROM (
+        SELECT CAST(COLUMNS(CAST(qis AS VARCHAR[])) AS VARCHAR)
+        FROM query_table(coalesce(
+          CASE
+            WHEN release IS NULL
+              THEN error('deid.loss: release must be a name, or left out for none')
+            WHEN levels IS NOT NULL AND TRY_CAST(levels AS MAP(VARCHAR, INTEGER)) IS NULL
+              THEN error('deid.loss: levels must be a map, such as MAP {''age'': 1}')
+            WHEN source_rows IS NOT NULL
+              AND NOT coalesce(
+                TRY_CAST(CAST(source_rows AS VARCHAR) AS DECIMAL(38, 9)) >= 0
+                AND TRY_CAST(CAST(source_rows AS VARCHAR) AS DECIMAL(38, 9)) % 1 = 0,
+                false
+              )
+              THEN error('deid.loss: source_rows must be a number of records, 0 or more')
+          END,
+          __given_qis__
+        ))
+      )
       GROUP BY ALL
     )
   )

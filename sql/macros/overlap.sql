@@ -12,8 +12,14 @@ list_transform(
   list_transform(
     [struct_pack(
       text := regexp_replace(CAST(label AS VARCHAR), '@\d+$', ''),
-      lower := coalesce(CAST(lower AS DOUBLE), CAST('-Infinity' AS DOUBLE)),
-      upper := coalesce(CAST(upper AS DOUBLE), CAST('Infinity' AS DOUBLE))
+      lower := CASE
+        WHEN lower IS NULL THEN CAST('-Infinity' AS DOUBLE)
+        ELSE TRY_CAST(lower AS DOUBLE)
+      END,
+      upper := CASE
+        WHEN upper IS NULL THEN CAST('Infinity' AS DOUBLE)
+        ELSE TRY_CAST(upper AS DOUBLE)
+      END
     )],
     lambda asked: struct_pack(
       asked := asked,
@@ -46,6 +52,9 @@ list_transform(
     )
   ),
   lambda found: CASE
+    WHEN coalesce(isnan(found['asked']['lower']), true)
+      OR coalesce(isnan(found['asked']['upper']), true)
+      THEN error('deid.overlap: lower and upper must be numbers, or NULL for no end')
     WHEN found['asked']['text'] IS NULL THEN NULL
     WHEN found['asked']['lower'] >= found['asked']['upper'] THEN 0
     WHEN found['first'] >= found['last'] AND NOT found['is_point'] THEN NULL

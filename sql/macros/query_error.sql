@@ -85,14 +85,37 @@ FROM (
                   list_transform(struct_keys(struct_pack(*COLUMNS(*))), lambda one: lower(one))
                     AS __names,
                   list_value(*COLUMNS(*)) AS __cells
-                FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(truth))
+                FROM (
+                  SELECT CAST(COLUMNS(*) AS VARCHAR)
+                  FROM query_table(coalesce(
+                    CASE
+                      WHEN keys IS NOT NULL
+                        AND NOT coalesce(
+                          len(TRY_CAST(keys AS VARCHAR[]))
+                          = list_count(TRY_CAST(keys AS VARCHAR[])),
+                          false
+                        )
+                        THEN error(
+                          'deid.query_error: keys must be a list of column names, or NULL'
+                        )
+                    END,
+                    truth,
+                    error('deid.query_error: truth must be the name of a table or view')
+                  ))
+                )
                 UNION ALL
                 SELECT
                   false AS __true,
                   list_transform(struct_keys(struct_pack(*COLUMNS(*))), lambda one: lower(one))
                     AS __names,
                   list_value(*COLUMNS(*)) AS __cells
-                FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(estimate))
+                FROM (
+                  SELECT CAST(COLUMNS(*) AS VARCHAR)
+                  FROM query_table(coalesce(
+                    estimate,
+                    error('deid.query_error: estimate must be the name of a table or view')
+                  ))
+                )
               )
             )
           )
@@ -105,9 +128,19 @@ FROM (
         ))
         WHEN len(list_filter(__read, lambda one:
           __cells[list_position(__names, one)] IS NOT NULL
-          AND TRY_CAST(__cells[list_position(__names, one)] AS DOUBLE) IS NULL
+          AND (
+            TRY_CAST(__cells[list_position(__names, one)] AS DOUBLE) IS NULL
+            OR isnan(TRY_CAST(__cells[list_position(__names, one)] AS DOUBLE))
+            -- a bound may be infinite, an answer not
+            OR (
+              one = __value
+              AND isinf(TRY_CAST(__cells[list_position(__names, one)] AS DOUBLE))
+            )
+          )
         )) > 0
-          THEN error(concat('deid.query_error: ', __value, ' or a bound of it is not a number'))
+          THEN error(concat(
+            'deid.query_error: ', __value, ' or a bound of it is not a number, or it is infinite'
+          ))
         ELSE true
       END
     )

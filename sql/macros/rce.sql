@@ -13,17 +13,21 @@ CREATE OR REPLACE MACRO deid.rce(leaves, p := 1, "real" := true) AS
 -- taken for one of these names
 list_transform(
   [struct_pack(
-    leaves := CAST(leaves AS DOUBLE[]),
-    told := list_avg(list_transform(CAST(leaves AS DOUBLE[]), lambda one: 1 / one)),
-    p := CAST(p AS DOUBLE),
+    is_listed := leaves IS NULL OR TRY_CAST(leaves AS DOUBLE[]) IS NOT NULL,
+    leaves := TRY_CAST(leaves AS DOUBLE[]),
+    told := list_avg(list_transform(TRY_CAST(leaves AS DOUBLE[]), lambda one: 1 / one)),
+    has_p := p IS NOT NULL,
+    p := TRY_CAST(p AS DOUBLE),
     is_real := CAST("real" AS BOOLEAN)
   )],
   lambda given: CASE
+    WHEN NOT given['is_listed']
+      THEN error('deid.rce: leaves must be a list of numbers, such as [1, 2]')
     WHEN len(
       list_filter(given['leaves'], lambda one: NOT coalesce(one >= 1 AND isfinite(one), false))
     ) > 0
       THEN error('deid.rce: leaves must be finite, 1 or more, and none of them NULL')
-    WHEN NOT given['p'] BETWEEN 0 AND 1
+    WHEN given['has_p'] AND NOT coalesce(given['p'] BETWEEN 0 AND 1, false)
       THEN error('deid.rce: p must be from 0 to 1')
     WHEN given['is_real'] THEN 1 - (2 - given['p']) * given['p'] * given['told']
     WHEN NOT given['is_real'] THEN given['p'] * given['p'] * given['told']

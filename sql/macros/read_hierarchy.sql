@@ -12,7 +12,19 @@ WITH lines AS (
   -- for a single column
   SELECT line
   FROM read_csv(
-    file, columns := {'line': 'VARCHAR'}, header := false, auto_detect := false,
+    coalesce(
+      CASE
+        WHEN name IS NULL OR CAST(name AS VARCHAR) = ''
+          THEN error('deid.read_hierarchy: name must be that of the hierarchy, such as ''age''')
+        WHEN release IS NULL
+          THEN error('deid.read_hierarchy: release must be a name, or left out for none')
+        WHEN delim IS NOT NULL AND CAST(delim AS VARCHAR) NOT IN (';', chr(9), ',')
+          THEN error('deid.read_hierarchy: delim must be '';'', a tab or '','', or NULL')
+      END,
+      file,
+      error('deid.read_hierarchy: file must be the path of a CSV file')
+    ),
+    columns := {'line': 'VARCHAR'}, header := false, auto_detect := false,
     delim := chr(1), quote := '', escape := ''
   )
   WHERE line <> ''

@@ -27,7 +27,7 @@ SELECT
     ELSE sum(__rows / __n) / sum(__rows) FILTER (WHERE __n IS NOT NULL)
   END AS average_risk,
   CAST(coalesce(sum(__rows) FILTER (WHERE __n = 1), 0) AS BIGINT) AS unique_records,
-  -- an unknown k puts every record at risk
+  -- those without a class have no size
   CAST(coalesce(sum(__rows) FILTER (WHERE NOT coalesce(__n >= k, false)), 0) AS BIGINT)
     AS records_at_risk
 FROM (
@@ -92,7 +92,10 @@ FROM (
               ELSE CAST(subject AS VARCHAR)
             END]) AS __who,
             COLUMNS(CAST(qis AS VARCHAR[]))
-          FROM query_table(tbl)
+          FROM query_table(coalesce(
+            __wrong_k__,
+            __given_counting__
+          ))
           WHERE subject <> ''
           GROUP BY ALL
         )

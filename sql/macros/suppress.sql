@@ -15,7 +15,10 @@ CREATE OR REPLACE MACRO deid.suppress(
 -- no rows, only the names: the branches below rename columns of the table called as ours
 (
   SELECT *
-  FROM query_table(tbl)
+  FROM query_table(coalesce(
+    __wrong_k__,
+    __given_policy__
+  ))
   LIMIT 0
 )
 UNION ALL
@@ -25,7 +28,9 @@ FROM (
     -- first, so that a column of the table called __n cannot stand in for the count
     count(*) OVER (PARTITION BY row(*COLUMNS(CAST(qis AS VARCHAR[])))) AS __n,
     *
-  FROM query_table(tbl)
+  FROM query_table(
+    __given_policy__
+  )
   WHERE subject = '' AND null_policy = 'own_category'
 )
 WHERE __n >= k
@@ -46,15 +51,13 @@ FROM (
       END]) AS __who,
       row(*COLUMNS(CAST(qis AS VARCHAR[]))) AS __key,
       *
-    FROM query_table(tbl)
+    FROM query_table(
+      __given_policy__
+    )
     WHERE (subject <> '' OR null_policy <> 'own_category')
       AND (
         null_policy = 'own_category'
-        -- every column; one that is not there is an error even where no row is read
-        OR COLUMNS(CASE
-          WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
-          ELSE ['null_policy must be own_category or exclude']
-        END) IS NOT NULL
+        OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
       )
   )
 )

@@ -187,6 +187,32 @@ PAIRS = {
         "CREATE OR REPLACE TEMP TABLE o AS "
         "SELECT '[' || AGE // 5 * 5 || ', ' || AGE // 5 * 5 + 5 || ')' AS age FROM t",
     ),
+    "interval_label, limits": (
+        "CREATE OR REPLACE TEMP TABLE o AS "
+        "SELECT deid.interval_label(AGE, 5, lower := 20, upper := 80) AS age FROM t",
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT CASE WHEN AGE < 20 THEN '< 20' "
+        "WHEN AGE >= 80 THEN '>= 80' "
+        "ELSE '[' || AGE // 5 * 5 || ', ' || AGE // 5 * 5 + 5 || ')' END AS age FROM t",
+    ),
+    "interval_label, double": (
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT deid.interval_label(amount, 5) AS a FROM t",
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT '[' || floor(amount / 5) * 5 || ', ' "
+        "|| floor(amount / 5) * 5 + 5 || ')' AS a FROM t",
+    ),
+    "interval_label, by 2.5": (
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT deid.interval_label(amount, 2.5) AS a FROM t",
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT '[' || floor(amount / 2.5) * 2.5 || ', ' "
+        "|| floor(amount / 2.5) * 2.5 + 2.5 || ')' AS a FROM t",
+    ),
+    "interval_label, month": (
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT deid.interval_label(day, 'month') AS d FROM t",
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT strftime(day, '%Y-%m') AS d FROM t",
+    ),
+    "label_loss": (
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT deid.label_loss('AGE', AGE) AS loss FROM r",
+        "CREATE OR REPLACE TEMP TABLE o AS SELECT h.loss FROM r JOIN (SELECT DISTINCT label, loss "
+        "FROM deid.hierarchies WHERE hierarchy = 'AGE') AS h ON AGE = h.label",
+    ),
 }
 
 
@@ -205,7 +231,9 @@ def main() -> None:
     with duckdb.connect() as con:
         macros.install(con)
         con.execute(
-            "CREATE TABLE t AS SELECT *, CAST(hash(i) % 10000 AS INTEGER) AS number "
+            "CREATE TABLE t AS SELECT *, CAST(hash(i) % 10000 AS INTEGER) AS number, "
+            "CAST(hash(i) % 100000 / 100 AS DOUBLE) AS amount, "
+            "DATE '1950-01-01' + CAST(hash(i) % 20000 AS INTEGER) AS day "
             f"FROM (SELECT row_number() OVER () AS i, * FROM '{file}')"
         )
         for name in ("AGE", "MARSTAT"):

@@ -190,6 +190,25 @@ def test_synthetic_records_are_asked_directly() -> None:
         ]
         assert {cell for row in found.rows for cell in (*row[2:4], *row[5:])} == {None}
         assert [note for note in found.notes if note.startswith("no bounds")]
+        middle = query(source, "SELECT sex, KURTOSIS(age) AS m FROM people GROUP BY ALL ORDER BY 1")
+        assert middle.columns == ("sex", "m")
+        assert [note for note in middle.notes if note.startswith("no bounds")]
+        with duckdb.connect("out.duckdb", read_only=True) as con:
+            of_release = con.execute(middle.sql.replace('"out"."main".', "")).fetchall()
+        assert list(middle.rows) == of_release
+
+
+def test_columns_that_are_released_as_they_are_answer_anything() -> None:
+    made_of = spec(method=EXACT, **AWAY)
+    zoo.run(made_of)
+    asked = "SELECT DISTINCT illness FROM people ORDER BY illness"
+    for source in (made_of, "out.duckdb", "out.parquet"):
+        found = query(source, asked)
+        assert list(found.rows) == sql(asked)
+        assert "exact of the records released" in " ".join(found.notes)
+        assert rewritten(source, asked) == found.sql
+    with pytest.raises(DataError, match="right in DuckDB only"):
+        rewritten(made_of, asked, dialect="spark")
 
 
 # -- what may be asked -------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
@@ -12,23 +10,19 @@ from typing import Any
 import pytest
 import tiers
 from asking import bounded
-from expansion import write_out
-from judging import NEAR, opened, write_worlds
-from question_pieces import Aggregate
 from random_questions import Questioner
-from random_releases import RandomRelease, random_release
+from random_releases import RandomRelease
+from text_worlds import judged_all, number
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 RELEASES = 60
 QUERIES = 10
-WORLDS = 6
 
 SHOWN = (
     "{a} / {b}",
@@ -76,61 +70,12 @@ def questions(release: RandomRelease, random: Random) -> Iterator[tuple[str, str
         yield f"{head}{shown} AS shown{tail}", shown
 
 
-def number(drawer: Questioner) -> Aggregate:
-    """An aggregate that is a number."""
-    while True:
-        found = drawer.aggregate()
-        if found.argument is None or found.kind not in ("min", "max"):
-            return found
-        if found.argument.family == "number":
-            return found
-
-
-def judged(session: Session, release: RandomRelease, text: str, target: Answerable) -> Counter[str]:
-    """Count what worlds say of an answer; it must lie between its bounds in each."""
-    seen: Counter[str] = Counter()
-    try:
-        found = answer(session, text, target)
-    except DataError:
-        return Counter(refused=1)
-    answered = {row[:-3]: row[-3:] for row in found.rows}
-    for value, lower, upper in answered.values():
-        known = [float(end) for end in (lower, upper) if end is not None]
-        seen["bounded" if len(known) == 2 else "unbounded"] += 1
-        if value is not None and len(known) == 2:
-            slack = NEAR * max(1, *(abs(n) for n in known if math.isfinite(n)), 1)
-            assert known[0] <= known[1] + slack, (text, value, lower, upper)
-    for world in range(WORLDS + 1):
-        session.execute(f"SET VARIABLE world = {world}")
-        for *key, found_there in session.rows(text):
-            _, lower, upper = answered.get(tuple(key), (None, None, None))
-            if found_there is None or lower is None or upper is None:
-                continue
-            true, lower, upper = (float(n) for n in (found_there, lower, upper))
-            if not math.isfinite(true):  # where nothing is divided by nothing
-                continue
-            slack = NEAR * max(1.0, abs(true))
-            assert lower - slack <= true <= upper + slack, (world, text, key, true, lower, upper)
-            seen["worlds"] += 1
-    return seen
-
-
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
-    seen: Counter[str] = Counter()
-    with opened() as session:
-        for seed in tiers.some(range(tenth, RELEASES, 10), 2):
-            random = Random(f"arithmetic {seed}")
-            release = random_release(random)
-            if not release.truthful:
-                continue
-            target = release.write(session)
-            write_out(session, release)
-            write_worlds(session, release, WORLDS, random)
-            drawn = questions(release, random)
-            for text, _ in (next(drawn) for _ in range(QUERIES)):
-                seen += judged(session, release, text, target)
+    seeds = tiers.some(range(tenth, RELEASES, 10), 2)
+    drawn = lambda release, random: (text for text, _ in questions(release, random))  # noqa: E731
+    seen = judged_all("arithmetic", seeds, drawn, QUERIES)
     assert seen["worlds"] > 50
     assert seen["bounded"] > seen["unbounded"]
 

@@ -75,12 +75,24 @@ REFUSED = [
     ("SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 3)", "LIMIT in the subquery in FROM"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY 1)", "ORDER BY in the subquery"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people OFFSET 1)", "OFFSET in the subquery in FROM"),
-    ("SELECT COUNT(*) FROM (SELECT age FROM people GROUP BY age)", "GROUP BY in the subquery"),
-    ("SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM people)", "the aggregate COUNT in the sub"),
-    ("SELECT COUNT(*) FROM (SELECT COUNT(*) FROM people)", "the aggregate COUNT in the subquery"),
+    (
+        "SELECT COUNT(*) FROM (SELECT age FROM people GROUP BY age)",
+        "an aggregate of the groups of a subquery",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM people)",
+        "an aggregate of the groups of a subquery",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT COUNT(*) FROM people)",
+        "an aggregate of the groups of a subquery",
+    ),
     ("SELECT COUNT(*) FROM (SELECT COLUMNS(*) FROM people)", "COLUMNS in the subquery in FROM"),
     ("SELECT COUNT(*) FROM (SELECT people.* AS x FROM people)", "* in the subquery in FROM"),
-    ("SELECT COUNT(*) FROM (SELECT SUM(age) OVER () AS n FROM people)", "a window in the subquery"),
+    (
+        "SELECT COUNT(*) FROM (SELECT SUM(age) OVER () AS n FROM people)",
+        "an aggregate of the groups of a subquery",
+    ),
     ("SELECT COUNT(*) FROM (SELECT age FROM people QUALIFY age > 1)", "QUALIFY in the subquery"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people USING SAMPLE 3)", "TABLESAMPLE in the subquery"),
     ("SELECT COUNT(*) FROM (SELECT 1) UNION SELECT 1", "UNION where a SELECT is expected"),

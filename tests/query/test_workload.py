@@ -80,6 +80,29 @@ def test_keys_named_like_the_answer(session: Session, make_release: MakeRelease)
     assert (found.groups, found.relative_error, found.true_total) == (2, 0, 2)
 
 
+def test_totals_beside_groups_are_those_of_the_source(
+    session: Session, make_release: MakeRelease
+) -> None:
+    columns = {"ward": ("VARCHAR", "VARCHAR"), "cost": ("INTEGER", "INTEGER")}
+    target = make_release(columns, [("A", 1), ("A", 2), ("B", 4)], [], name="itself")
+    queries = [
+        ("part", "SELECT ward, COUNT(*) / SUM(COUNT(*)) OVER () AS p FROM people GROUP BY ward"),
+        (
+            "of each",
+            "SELECT ward, cost, SUM(cost) / SUM(SUM(cost)) OVER (PARTITION BY ward) AS p "
+            "FROM people GROUP BY ward, cost",
+        ),
+        (
+            "beside",
+            "SELECT ward, COUNT(*) - (SELECT COUNT(*) FROM people WHERE cost > 1) AS p "
+            "FROM people GROUP BY ward",
+        ),
+    ]
+    for found in evaluate(session, queries, target, target.release).queries:
+        assert (found.refused, found.relative_error, found.lost) == (None, 0, 0), found.name
+        assert [a.relative_error for a in found.aggregates] == [0] * 2
+
+
 def test_every_aggregate_of_a_query_is_compared(session: Session, people: Answerable) -> None:
     session.execute(f"CREATE OR REPLACE TABLE people_source AS {SOURCE}")
     text = (

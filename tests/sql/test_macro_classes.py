@@ -180,6 +180,7 @@ def small() -> Any:
     with duckdb.connect() as connection:
         macros.install(connection)
         connection.execute("CREATE TABLE t AS SELECT 1 AS age, 2 AS stage, 3 AS dosage")
+        connection.execute("CREATE TABLE nobody AS FROM t WHERE false")
         connection.execute("INSERT INTO deid.hierarchies VALUES ('', 'age', 0, 1, 1, 0, '', '')")
         connection.execute("INSERT INTO deid.hierarchies VALUES ('', 'stage', 0, 2, 2, 0, '', '')")
         yield connection
@@ -190,11 +191,13 @@ def small() -> Any:
 @pytest.mark.parametrize(
     ("qis", "message"),
     [
-        ("'age'", "can't be cast to the destination type VARCHAR\\[\\]"),
-        ("'.*'", "can't be cast to the destination type VARCHAR\\[\\]"),
-        ("[]", "resulted in an empty set of columns"),
-        ("NULL", "resulted in an empty set of columns"),
-        ("['age', NULL]", "does not support NULL"),
+        ("'age'", "qis must be a list of column names, such as"),
+        ("age", "qis must be a list of column names, such as"),
+        ("5", "qis must be a list of column names, such as"),
+        ("[]", "qis must be a list of column names, such as"),
+        ("NULL", "qis must be a list of column names, such as"),
+        ("['age', NULL]", "qis must be a list of column names, such as"),
+        ("[NULL]", "qis must be a list of column names, such as"),
         ("['age', 'nope']", 'Column "nope" was selected but was not found'),
         ("['a.*']", 'Column "a.\\*" was selected but was not found'),
         ("[['age']]", 'Column "\\[age\\]" was selected'),
@@ -219,16 +222,45 @@ def test_names_match_in_any_case_and_repeats_do_no_harm(small: Con, call: str) -
     assert rows(small, call.format("'t', ['STAGE', 'Age', 'age', 'stage']")) == plain
 
 
-def test_an_unknown_k_lets_nothing_pass(small: Con) -> None:
-    assert rows(small, "FROM deid.suppress('t', ['age'], k := NULL)") == []
-    assert record(small, "FROM deid.risk('t', ['age'], k := NULL)")["records_at_risk"] == 1
+@pytest.mark.parametrize("call", CALLS)
+def test_a_table_of_no_name_is_an_error(small: Con, call: str) -> None:
+    with pytest.raises(duckdb.Error, match=r"deid\.\w+: tbl must be the name of a table"):
+        rows(small, call.format("NULL, ['age']"))
 
 
-@pytest.mark.parametrize("k", ["NULL", "0", "-1", "0.5", "-1e308"])
-@pytest.mark.parametrize("start", ['FROM deid."check"', "SELECT deid.check"])
-def test_a_check_of_no_k_does_not_hold(small: Con, start: str, k: str) -> None:
-    with pytest.raises(duckdb.Error, match="k must be 1 or more"):
-        rows(small, f"{start}('t', ['age'], {k})")
+NO_K = ["NULL", "0", "-1", "0.5", "1.5", "-1e308", "'nan'::DOUBLE", "'inf'::DOUBLE", "'x'", "true"]
+TAKE_K = [
+    'FROM deid."check"({}, {})',
+    'SELECT count(*) FROM deid."check"({}, {})',
+    "SELECT deid.check({}, {})",
+    "FROM deid.risk({}, {})",
+    "SELECT count(*) FROM deid.suppress({}, {})",
+    "FROM deid.discernibility({}, {})",
+]
+
+
+@pytest.mark.parametrize("k", NO_K)
+@pytest.mark.parametrize("call", TAKE_K)
+def test_a_k_that_is_none_is_an_error(small: Con, call: str, k: str) -> None:
+    for table in ("'t'", "'nobody'"):
+        with pytest.raises(duckdb.Error, match=r"deid\.\w+: k must be a whole number, 1 or more"):
+            rows(small, call.format(f"{table}, ['age']", k))
+
+
+def test_a_column_is_no_k_of_suppress(small: Con) -> None:
+    with pytest.raises(duckdb.Error, match="k must be a whole number"):
+        rows(small, "FROM deid.suppress('t', ['age'], k := age)")
+
+
+def test_the_k_of_a_check_may_come_from_a_column_and_from_the_caller(small: Con) -> None:
+    query = "SELECT deid.check('t', ['age'], least) FROM (VALUES (1), (NULL)) AS v(least)"
+    with pytest.raises(duckdb.Error, match="k must be a whole number"):
+        rows(small, query)
+    assert rows(small, query.replace(", (NULL)", "")) == [(True,)]
+    asked = "SELECT deid.check(?, ?, ?)"
+    assert small.execute(asked, ["t", ["age"], 1]).fetchall() == [(True,)]
+    with pytest.raises(duckdb.Error, match="k must be a whole number"):
+        small.execute(asked, ["t", ["age"], 0])
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,9 @@ CALLS = [
     [
         ("subject := 'patient'", 'Column "patient" was selected but was not found'),
         ("subject := 'p.*'", r'Column "p\.\*" was selected but was not found'),
-        ("subject := NULL", "does not support NULL"),
-        ("subject := ['p']", "can't be cast to the destination type"),
+        ("subject := NULL", "subject must be the name of a column, or left out"),
+        ("subject := ['p']", "subject must be the name of a column, or left out"),
+        ("subject := 1", "subject must be the name of a column, or left out"),
         ("null_policy := 'ignore'", "null_policy must be own_category"),
         ("null_policy := 'Exclude'", "null_policy must be own_category"),
         ("null_policy := NULL", "null_policy must be own_category"),
@@ -174,7 +175,7 @@ def test_what_was_asked_for_and_cannot_be_is_an_error(
 
 def test_suppress_knows_no_wildcard_for_what_goes_would_be_missing(shelf: Con) -> None:
     shelf.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS a")
-    with pytest.raises(duckdb.BinderException, match="null_policy must be own_category or exclude"):
+    with pytest.raises(duckdb.Error, match="null_policy must be own_category or exclude"):
         rows(shelf, "FROM deid.suppress('t', ['a'], null_policy := 'wildcard')")
 
 
@@ -325,7 +326,7 @@ def test_all_of_them_at_once_and_tables_named_like_ours(hostile: Con) -> None:
 def test_the_classes_of_a_counting_are_the_same_text_in_every_macro() -> None:
     shared = set()
     for name in SHARING:
-        content = installed(name)
+        content = installed(name).replace(f"deid.{name}: ", "")
         parts = re.findall(r"-- subjects, or NULLs.*?\n *GROUP BY __key\n", content, re.DOTALL)
         assert len(parts) == (2 if name == "check" else 1)
         shared |= {re.sub(r"\s+", " ", part) for part in parts}

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from dbdeid.engine.duckdb.macros import MACROS, Macro, script
+from dbdeid.engine.duckdb.macros import MACROS, Macro, install, script
 
 FOLDER = files("dbdeid.sql").joinpath("macros")
 FILES = sorted(p.name for p in FOLDER.iterdir() if ".sql" in p.name)
@@ -80,16 +80,27 @@ def test_a_file_parses_with_duckdb(name: str) -> None:
 
 def test_a_part_is_one_of_several_macros_and_stands_whole_in_each() -> None:
     parts = "|".join(name.removeprefix("parts/").removesuffix(".sql") for name in PARTS)
-    places = re.findall(rf"(?:FROM|JOIN) __({parts})__", "".join(map(content, [*FILES, *PARTS])))
+    asked = rf"^ *(?:[A-Z ]+ )?__({parts})__"
+    places = re.findall(asked, "".join(map(content, [*FILES, *PARTS])), re.MULTILINE)
     assert min(Counter(places).values()) > 1
     assert len({*places}) == len(PARTS)
     assert not re.search(rf"__({parts})__", script())
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_part_is_a_query(name: str) -> None:
-    (statement,) = duckdb.extract_statements(content(name))
+def test_a_part_is_a_query_or_an_expression(name: str) -> None:
+    text = content(name)
+    body = code(text)
+    query = text if body.lstrip().startswith("SELECT") else f"SELECT {body}"
+    (statement,) = duckdb.extract_statements(query)
     assert statement.type == duckdb.StatementType.SELECT
+
+
+def test_a_table_is_read_only_after_its_arguments_are_checked() -> None:
+    for macro in (macro for macro in MACROS if "query_table" in macro.definition):
+        read = re.findall(r"query_table\((.*)\n", code(macro.definition))
+        assert set(read) <= {"coalesce(", ""}, macro.name
+        assert f"error('deid.{macro.name}: " in macro.definition
 
 
 @pytest.mark.parametrize("name", [*FILES, *PARTS])
@@ -149,3 +160,42 @@ def test_the_script_makes_all_that_it_needs() -> None:
             assert {name for (name,) in made} == {
                 macro.name for macro in MACROS if private or not macro.private
             }
+
+
+def test_every_parameter_is_explained() -> None:
+    for macro in MACROS:
+        names = re.findall(r'(?:^|, )"?(\w+)', macro.parameters)
+        read = ", ".join(re.findall(r"^(\S.*?)  +\S", macro.reads, re.MULTILINE))
+        assert read.replace('"', "").split(", ") == names, macro.name
+
+
+def comments(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str | None]:
+    found = con.execute(
+        "SELECT function_name, function_type, comment FROM duckdb_functions() "
+        "WHERE schema_name = 'deid'"
+    ).fetchall()
+    return {(name, kind): comment for name, kind, comment in found}
+
+
+def test_the_catalog_tells_what_each_macro_is_for() -> None:
+    with duckdb.connect() as con:
+        con.execute("ATTACH ':memory:' AS \"it's other\"")
+        install(con, "it's other")
+        told = comments(con)
+        con.execute('DETACH "it\'s other"')
+        con.execute(script())
+        assert comments(con) == told
+    assert len(told) == len(MACROS)
+    for macro in MACROS:
+        comment = told[macro.name, "table_macro" if macro.kind == "table" else "macro"]
+        assert comment is not None
+        assert comment.lower().startswith(macro.description.lower())
+        assert all(text in comment for text in (macro.reads, macro.gives, macro.example))
+
+
+def test_an_export_has_no_comments() -> None:
+    with duckdb.connect() as con:
+        install(con, private=False)
+        assert set(comments(con).values()) == {None}
+        con.execute(script(private=False))
+        assert set(comments(con).values()) == {None}

@@ -239,6 +239,8 @@ def test_lowest_common_ancestors(standing: Con, leaves: str, expected: str | Non
         ("deid.lca('zip', [20])", "no hierarchy zip"),
         ("deid.lca('zip', [])", "no hierarchy zip"),
         ("deid.lca(NULL, [20])", "no hierarchy"),
+        ("deid.lca('age', '20')", "leaves must be a list of values, such as"),
+        ("deid.lca('age', 20)", "leaves must be a list of values, such as"),
         ("deid.label_loss('age', '99')", "has no such label"),
         ("deid.label_loss('age', '[20, 30)@2')", "has no such label"),
         ("deid.label_loss('zip', '20')", "no hierarchy zip"),
@@ -433,6 +435,8 @@ def answers() -> Any:
             ('z', 5, 5)) v(g, n, n_lower)"""
         )
         con.execute("CREATE TABLE bad AS SELECT g, n, 'many' AS n_upper FROM t")
+        con.execute("CREATE TABLE unknown AS SELECT g, CAST('NaN' AS DOUBLE) AS n FROM t")
+        con.execute("CREATE TABLE endless AS SELECT g, CAST('-inf' AS DOUBLE) AS n FROM t")
         yield con
 
 
@@ -481,7 +485,12 @@ def test_query_errors_tell_the_share_within_bounds(answers: Con) -> None:
         ("'t', 'bad'", "n or a bound of it is not a number"),
         ("'t', 'e', value := 'nope'", "lacks one of the columns"),
         ("'t', 'e', keys := ['nope']", "lacks one of the columns"),
-        ("'t', 'e', keys := 'g'", "can't be cast"),
+        ("'t', 'e', keys := 'g'", "keys must be a list of column names, or NULL"),
+        ("'t', 'e', keys := [NULL]", "keys must be a list of column names, or NULL"),
+        ("NULL, 'e'", "truth must be the name of a table or view"),
+        ("'t', NULL", "estimate must be the name of a table or view"),
+        ("'t', 'unknown'", "n or a bound of it is not a number, or it is infinite"),
+        ("'endless', 't'", "n or a bound of it is not a number, or it is infinite"),
         ("'t', 'e', keys := []", "several rows have the same keys"),
         ("'t', 'nope'", "does not exist"),
     ],

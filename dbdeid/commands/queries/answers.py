@@ -13,7 +13,8 @@ from dbdeid.engine.relation import Relation
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.reading import parse
+from dbdeid.query.parse.as_written import chooses
+from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.query.rewrite.answer import Desk, Plan
 
 # Questions whose plans are kept, of one release.
@@ -45,16 +46,10 @@ class Answers:
         asked, plan = self._plan(text, spread=spread)
         with _refusing():
             rows = self._desk(asked).rows(plan)
-        joined = sorted({join.table.name for join in plan.question.joins})
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread),
-            *(
-                f"{name} has one value in all records, which stands for several: groups by it "
-                "tell nothing about the data"
-                for name in plan.hollow
-            ),
-            *(f"{name} is read as it is: no release protects it" for name in joined),
+            *_of_plan(plan, text, asked, self.opened.session.catalog),
         )
         return Result(plan.columns, rows, Script(asked.views, plan), notes, asked.suppressed)
 
@@ -67,6 +62,12 @@ class Answers:
         asked, plan = self._plan(text, spread=spread)
         if dialect == "duckdb":
             return Script(asked.views, plan).text
+        if plan.question is None:
+            raise DataError(
+                "the query is run as it is written, which is known to be right in DuckDB only",
+                hint="run it on the released table, all of whose columns it names hold the "
+                "values of the source",
+            )
         return transpiled(unplaced(plan.query), dialect)
 
     def target(self, release: str | None) -> Answerable:
@@ -87,9 +88,9 @@ class Answers:
         if (text, spread) not in self._plans:
             self._make_room()
             asked = self.opened.asked(text)
-            question, missing = parse(text, asked.target), asked.missing(spread=spread)
+            missing = asked.missing(spread=spread)
             with _refusing():
-                plan = self._desk(asked).plan(question, asked.target, missing)
+                plan = self._desk(asked).plan(text, asked.target, missing)
             self._plans[text, spread] = asked, plan
         return self._plans[text, spread]
 
@@ -106,6 +107,26 @@ class Answers:
         self._plans.clear()
         for desk in self._desks.values():
             desk.clear()
+
+
+def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
+    """What a reader should know of how the numbers came about."""
+    if plan.question is not None:
+        for name in plan.hollow:
+            yield (
+                f"{name} has one value in all records, which stands for several: groups by it "
+                "tell nothing about the data"
+            )
+        joined = {join.table.name for join in plan.question.every_join}
+    else:
+        read = {name.lower() for name in names_of_tables(text, catalog)}
+        joined = {t.name for t in asked.target.tables if t.name.lower() in read}
+        if asked.target.truthful:
+            yield "exact of the records released: all columns asked for are released as they are"
+        if chooses(plan.query):
+            yield "records have another order than in the source: of equals, another may come first"
+    for name in sorted(joined):
+        yield f"{name} is read as it is: no release protects it"
 
 
 # What a mistake in a question looks like; anything else is a defect or a missing file.

@@ -1,7 +1,8 @@
 """The persistent macros of schema `deid`, one a file in `sql/macros`, and their installation.
 
-What several of them count alike is a file in `sql/macros/parts`, and stands in each as a table,
-``FROM __policy_classes__``: a macro that called another would need it beside it, under its name.
+What several of them count or check alike is a file in `sql/macros/parts`. It stands in each as a
+table, ``FROM __policy_classes__``, or as an expression on a line of its own, ``__given_qis__``: a
+macro that called another would need it beside it, under its name.
 Once installed they live in the database file and work in any DuckDB client, without Python.
 Names inside a macro are looked up where it is called: a file that holds `deid.hierarchies` must be
 the current database (opened directly, or after USE) for the macros that read it.
@@ -21,7 +22,7 @@ from sqlglot import exp
 from dbdeid.engine.catalog import SCHEMA
 from dbdeid.engine.duckdb.failure import refused
 from dbdeid.engine.engine import Macro
-from dbdeid.engine.expressions import identifier
+from dbdeid.engine.expressions import identifier, table_named
 from dbdeid.engine.sqltext import sql, text
 from dbdeid.errors import DataError
 
@@ -31,13 +32,21 @@ _DEFINITION = re.compile(
     r"\((?P<parameters>[^;]*?)\) AS(?P<table> TABLE)?\b",
     re.MULTILINE,
 )
-_PART = re.compile(r"^(?P<margin> *)(?P<word>[A-Z ]+) __(?P<part>\w+)__\b", re.MULTILINE)
+_PART = re.compile(
+    r"^(?P<margin> *)(?:(?P<word>[A-Z ]+) )?__(?P<part>[a-z]\w*)__(?![\w:])", re.MULTILINE
+)
+_OWN_NAME = "__macro__"
 
 
 def _load() -> tuple[Macro, ...]:
     folder = files("dbdeid.sql").joinpath("macros")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(macro for name in names for macro in _read(name, _assembled(f"macros/{name}")))
+    return tuple(macro for name in names for macro in _read(name, _whole(name)))
+
+
+def _whole(file: str) -> str:
+    """The text of a macro's file with its parts in place, whose errors begin with its name."""
+    return _assembled(f"macros/{file}").replace(_OWN_NAME, file.removesuffix(".sql"))
 
 
 def _assembled(path: str) -> str:
@@ -45,8 +54,10 @@ def _assembled(path: str) -> str:
 
     def whole(found: re.Match[str]) -> str:
         margin, part = found["margin"], _assembled(f"macros/parts/{found['part']}.sql")
-        body = indent(part[part.index("\n\n") :].strip(), f"{margin}  ")
-        return f"{margin}{found['word']} (\n{body}\n{margin})"
+        body = part[part.index("\n\n") :].strip()
+        if found["word"] is None:
+            return indent(body, margin)
+        return f"{margin}{found['word']} (\n{indent(body, f'{margin}  ')}\n{margin})"
 
     return _PART.sub(whole, text(path))
 
@@ -99,7 +110,8 @@ def script(private: bool = True) -> str:
     """All macros as one SQL script that makes the schema (and `deid.hierarchies`) first.
 
     Args:
-        private: also those that read `deid.hierarchies`, and the table itself.
+        private: also those that read `deid.hierarchies`, the table itself, and comments that tell
+            what each macro is for. An export has no comments at all.
     """
     parts = ["CREATE SCHEMA IF NOT EXISTS deid;\n"]
     if private:
@@ -109,7 +121,10 @@ def script(private: bool = True) -> str:
         if (macro.private and not private) or macro.name in done:
             continue
         done.add(macro.name)
-        parts.append(_assembled(f"macros/{macro.name}.sql").strip() + "\n")
+        parts.append(_whole(f"{macro.name}.sql").strip() + "\n")
+        if private:
+            alike = (one for one in MACROS if one.name == macro.name)
+            parts += [_comment(one, None) + ";\n" for one in alike]
     return "\n".join(parts)
 
 
@@ -161,7 +176,8 @@ def definitions(catalog: str, private: bool = True) -> Iterator[str]:
 
     Args:
         catalog: the name it is attached by.
-        private: also the macros that read `deid.hierarchies`, and the table itself.
+        private: also the macros that read `deid.hierarchies`, the table itself, and comments that
+            tell what each macro is for. An export has no comments at all.
     """
     prefix = f"{sql(identifier(catalog))}.{SCHEMA}"
     yield f"CREATE SCHEMA IF NOT EXISTS {prefix}"
@@ -169,6 +185,29 @@ def definitions(catalog: str, private: bool = True) -> Iterator[str]:
         yield _hierarchies().replace(_PRIVATE_TABLE, f"{prefix}.hierarchies", 1)
     for macro in _wanted(private):
         yield macro.definition.replace(f"MACRO {SCHEMA}.", f"MACRO {prefix}.", 1)
+        if private:
+            yield _comment(macro, catalog)
+
+
+def _comment(macro: Macro, catalog: str | None) -> str:
+    """The statement after which `duckdb_functions()` tells what a macro is for, and each parameter.
+
+    Args:
+        macro: one that is there.
+        catalog: the name that its database is attached by; None is the current one.
+    """
+    parts = [
+        f"{macro.description[0].upper()}{macro.description[1:]}.",
+        f"Reads\n{macro.reads}",
+        f"Gives\n{macro.gives}",
+        f"Example\n{macro.example}",
+    ]
+    comment = exp.Comment(
+        this=table_named(macro.name, SCHEMA, catalog),
+        kind="MACRO TABLE" if macro.kind == "table" else "MACRO",
+        expression=exp.Literal.string("\n\n".join(parts)),
+    )
+    return sql(comment)
 
 
 def in_release(con: duckdb.DuckDBPyConnection, catalog: str | None = None) -> bool:

@@ -41,7 +41,7 @@ _COMMON = (
 )
 
 
-def unplaced(query: exp.Select) -> exp.Select:
+def unplaced(query: exp.Query) -> exp.Query:
     """The query with tables named as if they were alone."""
     plain = query.copy()
     for table in plain.find_all(exp.Table):

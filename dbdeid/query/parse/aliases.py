@@ -10,7 +10,7 @@ from sqlglot import exp
 from dbdeid.query.parse.expressions import Scope, bare, instead_of, refused, substituted
 from dbdeid.query.parse.naming import shown_name
 
-AGGREGATES = (exp.Filter, exp.Window, exp.AggFunc)
+AGGREGATES = (exp.Filter, exp.Window, exp.WithinGroup, exp.AggFunc, exp.Placeholder)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def read_item(node: exp.Expr, earlier: Sequence[Item], scope: Scope, clause: str
     if inner.find(exp.Query):
         raise refused(f"a subquery in {clause}", instead_of(exp.Subquery()))
     name = node.alias
+    if not name and inner.find(exp.Placeholder):
+        raise refused(f"a subquery without a name in {clause}", "name what it gives: … AS name")
     if not name and isinstance(inner, exp.Column):
         known = inner.table or scope.knows(inner)
         name = scope.find(inner, clause).name if known else inner.name

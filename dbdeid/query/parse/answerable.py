@@ -28,6 +28,8 @@ class Answerable:
         tables: ordinary tables, with their columns, that a query may join the release with.
         places: dotted names of the source, in parts and lower case, that a query may use as well,
             and an error does not list.
+        withheld: names of the source's columns that cannot be asked, in lower case, as far as they
+            are known: a query means them by these names, not its own aliases.
     """
 
     source_names: tuple[str, ...]
@@ -40,6 +42,7 @@ class Answerable:
     told: bool = True
     tables: tuple[Relation, ...] = ()
     places: frozenset[tuple[str, ...]] = frozenset()
+    withheld: frozenset[str] = frozenset()
 
     def is_source(self, parts: Sequence[str]) -> bool:
         """Whether a table's dotted name is one of the source's, compared without case."""

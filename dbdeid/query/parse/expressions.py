@@ -17,7 +17,7 @@ from dbdeid.errors import DataError, did_you_mean
 SUPPORTED = (
     "supported: SELECT keys, COUNT, SUM, AVG, MIN, MAX [FILTER] FROM <source> "
     "[JOIN table ON …] [WHERE …] [GROUP BY keys] [HAVING …] [ORDER BY …] [LIMIT n] over released "
-    "columns; WITH and subqueries in FROM may rename, compute and filter"
+    "columns; WITH and subqueries in FROM may rename, compute, filter and group"
 )
 
 # No more nodes take the place of names in one expression: each link of a chain of subqueries may
@@ -70,8 +70,8 @@ def instead_of(node: exp.Expr, otherwise: str = SUPPORTED) -> str:
 
 
 _INSTEAD = {
-    "window": "ask for the total in a query of its own; a part of all is COUNT(*) FILTER (WHERE …) "
-    "/ COUNT(*), or SUM(x) FILTER (WHERE …) / SUM(x)",
+    "window": "a part of all is COUNT(*) / SUM(COUNT(*)) OVER (), or SUM(x) FILTER (WHERE …) "
+    "/ SUM(x)",
     **dict.fromkeys(
         ("select", "subquery", "exists", "in"),
         "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",
@@ -165,18 +165,26 @@ class Named:
 class Range:
     """One table of FROM: its qualifiers and the columns it shows, both in lower case.
 
-    `told`: whether an error may list its columns.
+    `told`: whether an error may list its columns. `withheld`: names of columns that it does not
+    show, by which nothing else is meant.
     """
 
     qualifiers: frozenset[str]
     columns: Mapping[str, Named]
     told: bool = True
+    withheld: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, qualifiers: Sequence[str], columns: Sequence[Named], told: bool = True) -> Range:
+    def of(
+        cls,
+        qualifiers: Sequence[str],
+        columns: Sequence[Named],
+        told: bool = True,
+        withheld: frozenset[str] = frozenset(),
+    ) -> Range:
         """The range of named columns."""
         by_name = {column.name.lower(): column for column in columns}
-        return cls(frozenset(q.lower() for q in qualifiers), by_name, told)
+        return cls(frozenset(q.lower() for q in qualifiers), by_name, told, withheld)
 
 
 @dataclass(frozen=True)
@@ -208,8 +216,9 @@ class Scope:
         return bare(copy).copy()
 
     def knows(self, reference: exp.Column) -> bool:
-        """Whether an unqualified name is a column of a table of FROM."""
-        return any(reference.name.lower() in known.columns for known in self.ranges)
+        """Whether an unqualified name is a column of a table of FROM, shown or not."""
+        name = reference.name.lower()
+        return any(name in known.columns or name in known.withheld for known in self.ranges)
 
     def all_columns(self, qualifier: str, clause: str) -> list[Named]:
         """What `*` shows, or `qualifier.*`.

@@ -22,13 +22,27 @@ def is_number(argument: exp.Expr, question: Question, target: Answerable) -> boo
     return bool(_type(argument, question, target).is_type(*exp.DataType.NUMERIC_TYPES))
 
 
+def is_float(argument: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether an expression of one record is of type FLOAT, which has some 7 digits."""
+    return bool(_type(argument, question, target).is_type(exp.DType.FLOAT))
+
+
+def decimal_places(argument: exp.Expr, question: Question, target: Answerable) -> int | None:
+    """The decimal places of an expression of one record; None where it is no DECIMAL."""
+    found = _type(argument, question, target)
+    if not found.is_type(exp.DType.DECIMAL):
+        return None
+    sizes = [int(size.name) for size in found.expressions]
+    return sizes[1] if len(sizes) > 1 else 0 if sizes else 3
+
+
 def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
-    """Refuse sums and means of what is no number.
+    """Refuse sums, means, quantiles and variances of what is no number.
 
     Raises:
         DataError: the aggregate and the type of its argument.
     """
-    if aggregate.kind not in ("sum", "avg") or aggregate.argument is None:
+    if aggregate.kind not in _OF_NUMBERS or aggregate.argument is None:
         return
     found = _type(aggregate.argument, question, target)
     if found.is_type(*_ADDED, *([exp.DType.BOOLEAN] if aggregate.kind == "sum" else [])):
@@ -53,7 +67,7 @@ def require_numbers(question: Question, target: Answerable) -> None:
         for one in (question.aggregates[place] for place in output.aggregates if not plain):
             if one.kind not in ("min", "max") or one.argument is None:
                 continue
-            if not is_number(one.argument, question, target):
+            if not is_number(one.argument, question.of(one), target):
                 raise DataError(
                     "the query cannot be answered from the release: arithmetic of "
                     f"{one.kind.upper()}, which is no number here",
@@ -86,13 +100,17 @@ def require_order(question: Question, target: Answerable) -> None:
     for aggregate in question.aggregates:
         argument = aggregate.argument
         ordered = aggregate.kind in ("min", "max") and argument is not None
-        if ordered and argument is not None and _is_enum(argument, question, target):
+        if ordered and argument is not None and _is_enum(argument, question.of(aggregate), target):
             raise _unordered(aggregate.kind.upper())
-    used = [*question.keys, question.where]
-    used += [part for a in question.aggregates for part in (a.argument, a.condition)]
-    for node in (n for part in used if part is not None for n in part.find_all(*_ORDERS)):
-        if any(_is_enum(operand, question, target) for operand in _operands(node)):
-            raise _unordered("a comparison")
+    of: list[tuple[exp.Expr | None, Question]]
+    of = [(clause, question) for clause in (*question.keys, question.where)]
+    for one in question.aggregates:
+        own = question.of(one)
+        of += [(clause, own) for clause in (one.argument, one.condition, own.where)]
+    for used, own in of:
+        for node in used.find_all(*_ORDERS) if used is not None else ():
+            if any(_is_enum(operand, own, target) for operand in _operands(node)):
+                raise _unordered("a comparison")
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
@@ -111,6 +129,7 @@ def _unordered(what: str) -> DataError:
     )
 
 
+_OF_NUMBERS = ("sum", "avg", "quantile_cont", "quantile_disc", "var_pop", "var_samp")
 # NULL, and what sqlglot cannot tell, are left to the engine.
 _ADDED = (*exp.DataType.NUMERIC_TYPES, exp.DType.NULL, exp.DType.UNKNOWN)
 

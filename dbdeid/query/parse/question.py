@@ -7,7 +7,9 @@ column of a joined table is `column(name, join.alias)`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
 from typing import Literal
 
 from sqlglot import exp
@@ -15,7 +17,50 @@ from sqlglot import exp
 from dbdeid.engine.expressions import column
 from dbdeid.engine.relation import Relation
 
-Kind = Literal["count", "sum", "avg", "min", "max", "distinct"]
+Kind = Literal[
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "distinct",
+    "quantile_cont",
+    "quantile_disc",
+    "var_pop",
+    "var_samp",
+]
+
+
+@dataclass(frozen=True)
+class Join:
+    """An ordinary table that adds its columns to each record, by a key that is unique in it.
+
+    Attributes:
+        alias: the name under which the question's expressions refer to its columns.
+        table: the table with its columns.
+        on: pairs (column of the source, column of the table) that must be equal.
+        outer: a LEFT JOIN: records without a match stay, with NULL.
+    """
+
+    alias: str
+    table: Relation
+    on: tuple[tuple[str, str], ...]
+    outer: bool
+
+
+@dataclass(frozen=True)
+class Among:
+    """The records of an aggregate, where they are not those of its group alone.
+
+    Attributes:
+        keys: places of the question's keys; records of groups that have these keys alike count.
+        joins: ordinary tables.
+        where: the condition on records.
+    """
+
+    keys: tuple[int, ...]
+    joins: tuple[Join, ...] = ()
+    where: exp.Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -26,11 +71,20 @@ class Aggregate:
         kind: `count` without an argument is COUNT(*); `distinct` is COUNT(DISTINCT argument).
         argument: a scalar expression of one record; None only for COUNT(*).
         condition: that of its FILTER.
+        among: the records that it is of; None for those of its group.
+        fraction: which quantile; None of other kinds.
     """
 
     kind: Kind
     argument: exp.Expr | None = None
     condition: exp.Expr | None = None
+    among: Among | None = None
+    fraction: Fraction | None = None
+
+    @property
+    def records(self) -> Aggregate:
+        """How many records it is of."""
+        return Aggregate("count", self.argument, self.condition, self.among)
 
 
 @dataclass(frozen=True)
@@ -70,23 +124,6 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Join:
-    """An ordinary table that adds its columns to each record, by a key that is unique in it.
-
-    Attributes:
-        alias: the name under which the question's expressions refer to its columns.
-        table: the table with its columns.
-        on: pairs (column of the source, column of the table) that must be equal.
-        outer: a LEFT JOIN: records without a match stay, with NULL.
-    """
-
-    alias: str
-    table: Relation
-    on: tuple[tuple[str, str], ...]
-    outer: bool
-
-
-@dataclass(frozen=True)
 class Question:
     """A checked question.
 
@@ -111,6 +148,20 @@ class Question:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     offset: int | None = None
+
+    @property
+    def every_join(self) -> tuple[Join, ...]:
+        """The ordinary tables of all its aggregates, each once."""
+        others = [a.among.joins for a in self.aggregates if a.among is not None]
+        return tuple(dict.fromkeys(chain(self.joins, *others)))
+
+    def of(self, aggregate: Aggregate) -> Question:
+        """The question with the keys and the records of one aggregate."""
+        among = aggregate.among
+        if among is None:
+            return self
+        keys = tuple(self.keys[place] for place in among.keys)
+        return replace(self, keys=keys, joins=among.joins, where=among.where)
 
 
 def key_name(place: int) -> str:

@@ -5,8 +5,9 @@ Everything outside the supported form is refused by name; nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from sqlglot import exp
 
@@ -16,24 +17,18 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import (
     Scope,
     bare,
-    constant,
     instead_of,
-    named,
-    refuse_strange,
     refused,
 )
-from dbdeid.query.parse.outputs import as_mean, operands
+from dbdeid.query.parse.groups import Groups, Total
+from dbdeid.query.parse.layers import Below, Layer, of_groups, with_terms
 from dbdeid.query.parse.question import (
-    Aggregate,
-    Kind,
     Order,
     Output,
     Question,
-    aggregate_name,
-    aggregate_place,
     key_name,
 )
-from dbdeid.query.parse.statement import only, statement
+from dbdeid.query.parse.statement import only, statement, within
 from dbdeid.query.parse.tables import tables
 
 _CLAUSES = {
@@ -57,45 +52,171 @@ def parse(text: str, target: Answerable) -> Question:
         DataError: it is not one valid SELECT of the supported form; the clause is named.
     """
     try:
-        return _read(statement(text), target)
+        select = statement(text)
+        if select.find(exp.Placeholder, exp.Parameter):
+            raise refused("a parameter", "write its value")
+        return _Reader(target).read(select).question()
     except RecursionError:
         raise refused("the query is nested too deeply", "ask several simpler queries") from None
 
 
-def _read(select: exp.Select, target: Answerable) -> Question:
-    if select.args.get("distinct"):
-        raise refused("SELECT DISTINCT", "GROUP BY the columns and COUNT(*) them")
-    only(select, _CLAUSES)
-    read = tables(select, target)
-    items = _items(select, read.scope)
-    where = [*read.conditions]
-    if condition := select.args.get("where"):
-        given = expanded(condition.this, items, read.scope.knows)
-        where.append(read.scope.scalar(given, "WHERE"))
-    groups = _Groups(read.scope, _keys(select, items, read.scope))
-    outputs = tuple(_output(item, groups) for item in items)
-    if all(output.shown is None for output in outputs):
-        raise refused("SELECT without an aggregate", "add COUNT(*)")
-    _refuse_alike(outputs)
-    having = None
-    if condition := select.args.get("having"):
-        if _of_all(select):
-            _refuse_two_meanings(condition.this, items, groups)
-        having = groups.term(expanded(condition.this, items, groups.hides), "HAVING")
-        if _of_all(select):
-            _refuse_more_groups(having, groups.keys)
-    order = _order(select, items, groups)
-    return Question(
-        keys=tuple(groups.keys),
-        aggregates=tuple(groups.aggregates),
-        outputs=outputs,
-        joins=read.joins,
-        where=_all(where),
-        having=having,
-        order=order,
-        limit=_number(select, "limit"),
-        offset=_number(select, "offset"),
-    )
+@dataclass
+class _Read:
+    """A SELECT of groups, as far as it has been read.
+
+    Attributes:
+        groups: its keys and aggregates.
+        items: what it shows.
+        having: the condition on groups.
+        order: how they are sorted.
+        limit, offset: which of them are wanted.
+    """
+
+    groups: Groups
+    items: list[Item]
+    having: exp.Expr | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+
+    def question(self) -> Question:
+        """What it asks.
+
+        Raises:
+            DataError: it shows what is neither a key nor of aggregates, or two columns alike.
+        """
+        groups = self.groups
+        outputs = tuple(_output(item, groups) for item in self.items)
+        if all(output.shown is None for output in outputs):
+            raise refused("SELECT without an aggregate", "add COUNT(*)")
+        _refuse_alike(outputs)
+        return Question(
+            keys=tuple(groups.keys),
+            aggregates=tuple(groups.aggregates),
+            outputs=outputs,
+            joins=groups.joins,
+            where=groups.where,
+            having=self.having,
+            order=self.order,
+            limit=self.limit,
+            offset=self.offset,
+        )
+
+
+@dataclass
+class _Reader:
+    """Reads SELECTs of one statement, tables of all of them under names of their own."""
+
+    target: Answerable
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def read(self, select: exp.Select) -> _Read:
+        """A SELECT of groups, or one of the groups of a subquery.
+
+        Raises:
+            DataError: it is not of the supported form.
+        """
+        below = of_groups(select)
+        if below is not None:
+            return self._over(select, below)
+        if select.args.get("distinct"):
+            raise refused("SELECT DISTINCT", "GROUP BY the columns and COUNT(*) them")
+        only(select, _CLAUSES)
+        totals = self._totals(select)
+        read = tables(select, self.target, self.numbers)
+        items = _items(select, read.scope)
+        where = [*read.conditions]
+        if condition := select.args.get("where"):
+            given = expanded(condition.this, items, read.scope.knows)
+            where.append(read.scope.scalar(given, "WHERE"))
+        keys = _keys(select, items, read.scope)
+        groups = Groups(read.scope, keys, read.joins, _all(where), totals)
+        having = None
+        if condition := select.args.get("having"):
+            _refuse_windows([*select.expressions, select.args.get("order")])
+            if _of_all(select):
+                _refuse_two_meanings(condition.this, items, groups)
+            having = groups.term(expanded(condition.this, items, groups.hides), "HAVING")
+            if _of_all(select):
+                _refuse_more_groups(having, groups.keys)
+        order = _order(select, items, groups)
+        limit, offset = (_number(select, clause) for clause in ("limit", "offset"))
+        return _Read(groups, items, having, order, limit, offset)
+
+    def _over(self, select: exp.Select, below: Below) -> _Read:
+        """A SELECT of what another one shows of its groups."""
+        only(select, {"expressions", "with_", "from_", "where", "order", "limit", "offset"}, _OVER)
+        inner = self.read(below.select)
+        layer = Layer.of(below.alias, inner.items)
+        where, order = select.args.get("where"), select.args.get("order")
+        for node in filter(None, (*select.expressions, where, order)):
+            if any(not one.find_ancestor(exp.Window) for one in node.find_all(exp.AggFunc)):
+                raise refused(f"an aggregate{_OVER}")
+        part = inner.having is not None or inner.limit is not None or inner.offset is not None
+        if part or where is not None:
+            _refuse_windows([*select.expressions, order])
+        if (where is not None or order is not None) and (inner.limit, inner.offset) != (None, None):
+            raise refused("LIMIT of a subquery that is filtered or sorted again")
+        items, having = layer.items(select.expressions), inner.having
+        if where is not None:
+            condition = layer.meaning(where.this, items, "WHERE")
+            kept = inner.groups.term(condition, "WHERE")
+            having = kept if having is None else exp.and_(having, kept)
+        found = _Read(inner.groups, items, having, inner.order)
+        if order is not None:
+
+            def meant(node: exp.Expr) -> exp.Expr:
+                plain = isinstance(node, exp.Column)
+                return layer.meaning(node, items, "ORDER BY", alias_first=plain)
+
+            found.order = _order(select, items, inner.groups, meant)
+        limit, offset = (_number(select, clause) for clause in ("limit", "offset"))
+        if inner.limit is not None or inner.offset is not None:
+            if offset is not None:
+                raise refused("OFFSET of a subquery with a LIMIT")
+            limit = min((n for n in (limit, inner.limit) if n is not None), default=None)
+            offset = inner.offset
+        found.limit, found.offset = limit, offset
+        return found
+
+    def _totals(self, select: exp.Select) -> dict[str, Total]:
+        """What the subqueries of one number stand for, whose places are taken by placeholders."""
+        given = select.args.get("with_")
+        terms = given.expressions if given is not None else ()
+        found: dict[str, Total] = {}
+        for clause in (*select.expressions, select.args.get("having"), select.args.get("order")):
+            nodes = list(clause.find_all(exp.Subquery)) if clause is not None else []
+            for node in nodes:
+                inner = within(node)
+                inside = node.find_ancestor(exp.Select) is not select or isinstance(
+                    node.parent, exp.In
+                )
+                if inside or not isinstance(inner, exp.Select):
+                    continue
+                name = f"total_{len(found) + 1}"
+                found[name] = self._total(with_terms(inner, terms))
+                node.replace(exp.Placeholder(this=name))
+        return found
+
+    def _total(self, select: exp.Select) -> Total:
+        """A subquery of one number."""
+        read = self.read(select)
+        groups = read.groups
+        if groups.keys or len(read.items) != 1 or not read.items[0].aggregates:
+            raise refused("a subquery that is not of one number", instead_of(select))
+        if read.having is not None or read.offset is not None or read.limit == 0:
+            raise refused("a subquery that may show no row", instead_of(select))
+        shown = bare(groups.shown(read.items[0].expression))
+        return Total(shown, tuple(groups.aggregates), groups.joins, groups.where)
+
+
+_OVER = " of the groups of a subquery"
+
+
+def _refuse_windows(nodes: Iterable[exp.Expr | None]) -> None:
+    """Refuse windows over groups of which some have been left out."""
+    if any(node is not None and node.find(exp.Window) for node in nodes):
+        raise refused("a window over groups of which a condition or a limit leaves some out")
 
 
 def _all(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -112,7 +233,7 @@ def _items(select: exp.Select, scope: Scope) -> list[Item]:
     return items
 
 
-def _output(made: Item, groups: _Groups) -> Output:
+def _output(made: Item, groups: Groups) -> Output:
     if made.aggregates:
         return Output(made.name, shown=bare(groups.shown(made.expression)))
     key = groups.scope.scalar(made.expression, "SELECT")
@@ -166,7 +287,7 @@ def _of_all(select: exp.Select) -> bool:
     return group is not None and bool(group.args.get("all"))
 
 
-def _refuse_two_meanings(having: exp.Expr, items: Sequence[Item], groups: _Groups) -> None:
+def _refuse_two_meanings(having: exp.Expr, items: Sequence[Item], groups: Groups) -> None:
     """Refuse a key that is called like another item: what DuckDB takes it for in HAVING depends on
     whether the keys are written."""
     for reference in having.find_all(exp.Column):
@@ -209,149 +330,22 @@ def _place(term: exp.Expr, items: Sequence[Item], clause: str) -> Item:
     return items[place - 1]
 
 
-@dataclass
-class _Groups:
-    """The keys, and the aggregates as they are met."""
-
-    scope: Scope
-    keys: list[exp.Expr]
-    aggregates: list[Aggregate] = field(default_factory=list)
-
-    def hides(self, reference: exp.Column) -> bool:
-        """Whether an unqualified name in HAVING is a key, or a column within an aggregate."""
-        if not self.scope.knows(reference):
-            return False
-        return (
-            reference.find_ancestor(*AGGREGATES) is not None
-            or self.scope.scalar(reference, "HAVING") in self.keys
-        )
-
-    def place(self, node: exp.Expr) -> int:
-        """The place of an aggregate, which is added unless it is there."""
-        return self._add(self._aggregate(node))
-
-    def _add(self, found: Aggregate) -> int:
-        if found not in self.aggregates:
-            self.aggregates.append(found)
-        return self.aggregates.index(found)
-
-    def shown(self, node: exp.Expr) -> exp.Expr:
-        """What an output shows of aggregates, over their placeholders."""
-        if isinstance(node, AGGREGATES):
-            return column(aggregate_name(self.place(node)))
-        if not has_aggregate(node):
-            return node.copy()
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.shown(mean)
-        made = node.copy()
-        for old, part in zip(operands(made), operands(node), strict=True):
-            if not has_aggregate(part) and constant(part) is None:
-                raise refused(f"{named(node)} of an aggregate and of what is no number")
-            old.replace(self.shown(part))
-        if isinstance(made, exp.Div) and self._divides_none(made):
-            zero = exp.Literal.number(0)
-            made.set("expression", exp.Nullif(this=made.expression, expression=zero))
-        if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
-            for one in self._named(made.this):
-                self._add(Aggregate("count", one.argument, one.condition))
-        return made
-
-    def _divides_none(self, quotient: exp.Div) -> bool:
-        """Whether a quotient is NULL wherever its divisor is a count of 0."""
-        divisor = bare(quotient.expression)
-        if not isinstance(divisor, exp.Column):
-            return False
-        (count,) = self._named(divisor)
-        if count == Aggregate("count"):
-            if self.keys:  # no group without a record
-                return True
-        elif count.kind not in ("count", "distinct"):
-            return False
-        strict = exp.paren(quotient.this.copy())
-        for known in list(strict.find_all(exp.Coalesce)):
-            known.replace(exp.null())
-        return any(
-            one.kind not in ("count", "distinct")
-            and one.condition == count.condition
-            and count.argument in (None, one.argument)
-            for one in self._named(strict)
-        )
-
-    def _named(self, node: exp.Expr) -> list[Aggregate]:
-        """The aggregates whose placeholders stand in an expression."""
-        return [self.aggregates[aggregate_place(c.name)] for c in node.find_all(exp.Column)]
-
-    def term(self, node: exp.Expr, clause: str) -> exp.Expr:
-        """An expression of aggregates and keys over their placeholders."""
-        if isinstance(node, AGGREGATES):
-            return column(aggregate_name(self.place(node)))
-        refuse_strange(node, clause)
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.term(mean, clause)
-        if not has_aggregate(node):
-            value = self.scope.scalar(node, clause)
-            if value in self.keys:
-                return column(key_name(self.keys.index(value)))
-            if not value.find(exp.Column):
-                return node.copy()
-            if isinstance(node, exp.Column):
-                what = f"{node.name}, which is neither a key nor in an aggregate"
-                raise refused(f"{clause} names {what}")
-        copy = node.copy()
-        parts = list(zip(copy.iter_expressions(), node.iter_expressions(), strict=True))
-        for old, part in parts:
-            old.replace(self.term(part, clause))
-        return copy
-
-    def _aggregate(self, node: exp.Expr) -> Aggregate:
-        condition = None
-        if isinstance(node, exp.Filter):
-            condition = self.scope.scalar(node.expression.this, "FILTER")
-            node = node.this
-        if isinstance(node, exp.CountIf):  # of no condition that is known it is NULL, like a sum
-            counted = exp.cast(self.scope.scalar(node.this, "COUNT_IF"), "BOOLEAN")
-            return Aggregate("sum", exp.cast(counted, "INTEGER"), condition)
-        kind = _KINDS.get(type(node))
-        if kind is None:
-            raise refused(named(node), instead_of(node))
-        name = node.sql_name() if isinstance(node, exp.Func) else kind.upper()
-        if any(value for clause, value in node.args.items() if clause not in ("this", "big_int")):
-            raise refused(f"{name} of more than one argument")
-        argument = node.this
-        if kind == "count" and (argument is None or isinstance(bare(argument), _PRESENT)):
-            if isinstance(argument, exp.Star):
-                only(argument, (), f" in {name}")
-            return Aggregate("count", None, condition)
-        if isinstance(argument, exp.Distinct):
-            if kind != "count":
-                raise refused(f"{name}(DISTINCT …)", "only COUNT may be DISTINCT")
-            if len(argument.expressions) != 1:
-                raise refused("COUNT(DISTINCT …) of several columns")
-            kind, argument = "distinct", argument.expressions[0]
-        return Aggregate(kind, self.scope.scalar(argument, name), condition)
-
-
-# Never NULL, so that counting them counts records.
-_PRESENT = (exp.Star, exp.Literal, exp.Boolean)
-_KINDS: dict[type[exp.Expr], Kind] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
-
-
 # -- order and limit ----------------------------------------------------------------------------
 
 
-def _order(select: exp.Select, items: Sequence[Item], groups: _Groups) -> tuple[Order, ...]:
+def _order(
+    select: exp.Select,
+    items: Sequence[Item],
+    groups: Groups,
+    meant: Callable[[exp.Expr], exp.Expr] | None = None,
+) -> tuple[Order, ...]:
+    """The terms of ORDER BY; `meant` gives the meaning of a term over the groups of a subquery."""
     order = select.args.get("order")
     found: list[Order] = []
     for term in order.expressions if order else ():
         if term.args.get("with_fill"):
             raise refused("WITH FILL")
-        for node in _ordered(bare(term.this), items, groups.scope):
+        for node in _ordered(bare(term.this), items, groups.scope, meant):
             value = groups.term(node, "ORDER BY")
             if not value.find(exp.Column):
                 raise refused("ORDER BY of a constant")
@@ -360,7 +354,12 @@ def _order(select: exp.Select, items: Sequence[Item], groups: _Groups) -> tuple[
     return tuple(found)
 
 
-def _ordered(term: exp.Expr, items: Sequence[Item], scope: Scope) -> list[exp.Expr]:
+def _ordered(
+    term: exp.Expr,
+    items: Sequence[Item],
+    scope: Scope,
+    meant: Callable[[exp.Expr], exp.Expr] | None,
+) -> list[exp.Expr]:
     """What a term of ORDER BY means: outputs by place or name, or an expression of them."""
     if isinstance(term, exp.Var) and term.name.upper() == "ALL":
         return [item.expression for item in items]
@@ -368,6 +367,8 @@ def _ordered(term: exp.Expr, items: Sequence[Item], scope: Scope) -> list[exp.Ex
         if not term.is_int:
             raise refused("ORDER BY of a constant")
         return [_place(term, items, "ORDER BY").expression]
+    if meant is not None:
+        return [meant(term)]
     return [expanded(term, items, None if isinstance(term, exp.Column) else scope.knows)]
 
 

@@ -40,6 +40,18 @@ def statement(text: str) -> exp.Select:
     Raises:
         DataError: it is no SQL, another statement, several of them, too long or too deep.
     """
+    found = query(text)
+    if not isinstance(found, exp.Select):
+        raise refused(f"{found.key.upper()} where a SELECT is expected")
+    return found
+
+
+def query(text: str) -> exp.Query:
+    """The one query of a text: a SELECT, or several that are put together as by UNION.
+
+    Raises:
+        DataError: it is no SQL, another statement, several of them, too long or too deep.
+    """
     if len(text) > MOST_CHARACTERS:
         raise _too_long()
     try:
@@ -57,7 +69,7 @@ def statement(text: str) -> exp.Select:
         raise refused(f"{len(statements)} statements where one is expected")
     (found,) = statements
     found = within(found)
-    if not isinstance(found, exp.Select):
+    if not isinstance(found, exp.Query) or isinstance(found, exp.Subquery):
         named = found.name if isinstance(found, exp.Command) else found.key
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
             raise refused("an expression where a SELECT is expected")
@@ -111,13 +123,13 @@ def names_of_tables(text: str, catalog: str) -> list[str]:
             a dotted one.
 
     Raises:
-        DataError: as for `statement`.
+        DataError: as for `query`.
     """
     found: dict[str, str] = {}
-    for table in statement(text).find_all(exp.Table, bfs=False):
+    for table in query(text).find_all(exp.Table, bfs=False):
         if not all(isinstance(part, exp.Identifier) for part in table.parts):
             continue
-        if len(table.parts) == 1 and _is_common(table):
+        if is_common(table):
             continue
         parts = [part.name for part in table.parts]
         if len(parts) > 1 and parts[0].lower() == catalog.lower():
@@ -129,8 +141,10 @@ def names_of_tables(text: str, catalog: str) -> list[str]:
     return list(found.values())
 
 
-def _is_common(table: exp.Table) -> bool:
+def is_common(table: exp.Table) -> bool:
     """Whether a name is that of a common table expression that can be seen from where it stands."""
+    if len(table.parts) > 1:
+        return False
     inside: set[int] = {id(table)}
     node: exp.Expr | None = table.parent
     while node is not None:

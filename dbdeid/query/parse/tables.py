@@ -8,8 +8,8 @@ table expression hides a table of the same name, but not inside its own body.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 from sqlglot import exp
@@ -50,19 +50,24 @@ class _View:
     conditions: tuple[exp.Expr, ...]
 
 
-def tables(select: exp.Select, target: Answerable) -> Tables:
+def tables(select: exp.Select, target: Answerable, numbers: Iterator[int] | None = None) -> Tables:
     """What a SELECT reads.
+
+    Args:
+        select: the SELECT.
+        target: the release.
+        numbers: for the joined tables, no two of which are to be called alike.
 
     Raises:
         DataError: FROM, WITH or JOIN is not of the supported form; what of it is named.
     """
-    return _Reader(target).tables(select, {}, "")
+    return _Reader(target, numbers or count(1)).tables(select, {}, "")
 
 
 @dataclass
 class _Reader:
     target: Answerable
-    numbers: count[int] = field(default_factory=lambda: count(1))
+    numbers: Iterator[int]
 
     def tables(self, select: exp.Select, known: Mapping[str, _View], where: str) -> Tables:
         """What a SELECT reads where common table expressions are known."""
@@ -129,15 +134,16 @@ class _Reader:
             only(table, {"this", "alias", "joins"}, f" of a subquery in FROM{where}")
             alias = _alias(table, where)
             return _read(self._view(table.this, views, "the subquery in FROM"), alias)
-        name = _name(table, "FROM", where, self._source_hint)
+        name = name_of(table, "FROM", where, self._source_hint)
         alias = _alias(table, where)
         if view := self._named_view(table, views):
             return _read(view, alias or name)
-        if not self.target.is_source(_parts(table)):
+        if not self.target.is_source(parts_of(table)):
             raise refused(f"FROM {name} is not the source{where}", self._source_hint)
         qualifiers = [alias] if alias else [*self.target.source_names, *_suffixes(table)]
         columns = [Named(c.name, typed(c)) for c in self.target.columns]
-        return Tables(Scope((Range.of(qualifiers, columns, self.target.told),)))
+        source = Range.of(qualifiers, columns, self.target.told, self.target.withheld)
+        return Tables(Scope((source,)))
 
     @staticmethod
     def _named_view(table: exp.Expr, views: Mapping[str, _View]) -> _View | None:
@@ -189,12 +195,12 @@ class _Reader:
     ) -> tuple[Relation, str]:
         if isinstance(node, exp.Subquery):
             raise refused(f"a subquery in JOIN{where}", self._joinable)
-        name = _name(node, "JOIN", where, self._joinable)
+        name = name_of(node, "JOIN", where, self._joinable)
         if self._named_view(node, views) is not None:
             raise refused(f"JOIN of WITH {name}{where}", self._joinable)
-        if self.target.is_source(_parts(node)):
+        if self.target.is_source(parts_of(node)):
             raise refused(f"the source is joined with itself{where}")
-        found = [table for table in self.target.tables if _is_called(table, node)]
+        found = [table for table in self.target.tables if is_called(table, node)]
         if not found:
             raise refused(f"JOIN {name}, which is not a table to join with{where}", self._joinable)
         if len(found) > 1:
@@ -294,8 +300,12 @@ def _refuse_strange_join(join: exp.Join, where: str) -> None:
     only(join, {"this", "on", "using", "method", "side", "kind"}, f" in JOIN{where}")
 
 
-def _name(table: exp.Expr, clause: str, where: str, hint: str) -> str:
-    """The dotted name of a plain table."""
+def name_of(table: exp.Expr, clause: str, where: str, hint: str) -> str:
+    """The dotted name of a plain table.
+
+    Raises:
+        DataError: it is none, or of a private schema.
+    """
     if not isinstance(table, exp.Table):
         raise refused(f"{table.key.upper()} in {clause}{where}", hint)
     if not all(isinstance(part, exp.Identifier) for part in table.parts):
@@ -314,18 +324,20 @@ def _alias(table: exp.Expr, where: str) -> str:
     return table.alias
 
 
-def _parts(table: exp.Expr) -> list[str]:
+def parts_of(table: exp.Expr) -> list[str]:
+    """The parts of a table's dotted name; none of what is no table."""
     return [part.name for part in table.parts] if isinstance(table, exp.Table) else []
 
 
 def _suffixes(table: exp.Expr) -> list[str]:
     """The qualifiers that a table without alias gives its columns."""
-    parts = _parts(table)
+    parts = parts_of(table)
     return [".".join(parts[start:]) for start in range(len(parts))]
 
 
-def _is_called(table: Relation, node: exp.Expr) -> bool:
-    parts = [part.lower() for part in _parts(node)]
+def is_called(table: Relation, node: exp.Expr) -> bool:
+    """Whether a table is what a name means."""
+    parts = [part.lower() for part in parts_of(node)]
     schema, catalog = (table.schema or "main").lower(), (table.catalog or "").lower()
     full = [catalog, schema, table.name.lower()]
     return parts == full[-len(parts) :] or (schema == "main" and parts == [catalog, full[-1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,13 @@ from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import column
+from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.as_written import Changed, as_written, exact_columns
 from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse
@@ -31,31 +33,26 @@ MOST_LEAVES = 20_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """A question that can be answered, and how.
+    """How a query is answered.
 
     Attributes:
-        question: what is asked.
-        target: the release.
-        missing: suppressed records to be spread.
         statement: as it is run, on what its desk keeps.
+        columns: names of the answer's columns.
+        question: what is asked, as an expected value with bounds; None where the query is run as
+            it is written, so that its answer is exact of the records that were released.
         hollow: columns of which groups tell nothing.
     """
 
-    question: Question
-    target: Answerable
-    missing: SuppressedRecords | None
     statement: str
+    columns: tuple[str, ...]
+    question: Question | None
     hollow: tuple[str, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the answer's columns, each aggregate followed by its bounds."""
-        return columns(self.question)
+    _whole: Callable[[], exp.Query]
 
     @cached_property
-    def query(self) -> exp.Select:
+    def query(self) -> exp.Query:
         """The statement with all that its desk keeps, for any session."""
-        return estimate(self.question, self.target, self.missing)
+        return self._whole()
 
     @cached_property
     def sql(self) -> str:
@@ -68,7 +65,8 @@ class Answer:
     """The expected answer of the source with its bounds, and the SQL on the release that gives it.
 
     Attributes:
-        columns: names, each aggregate followed by its `_lower` and `_upper`.
+        columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
+            where it is run as it is written.
         rows: values; a bound is None where none is known.
         sql: the statement on the release.
     """
@@ -108,18 +106,58 @@ class Desk:
         """Keep nothing for the plans made so far, which can no longer be run."""
         self._kept.clear()
 
-    def plan(
-        self, question: Question, target: Answerable, missing: SuppressedRecords | None = None
-    ) -> Plan:
-        """How a question is answered.
+    def plan(self, text: str, target: Answerable, missing: SuppressedRecords | None = None) -> Plan:
+        """How a query is answered, once it is known that it can be.
 
         Raises:
-            DataError: the dictionary does not tell what a value that it needs stands for.
+            DataError: the query is not of the supported form, or the dictionary does not tell what
+                a value that it needs stands for; and it cannot be run as it is written.
         """
-        refuse_unanswerable(self._session, question, target, self._told)
-        query = estimate(question, target, missing, self._kept.keep)
-        alone = tuple(hollow(self._session, question, target, self._told))
-        return Plan(question, target, missing, sql(query, own=True), alone)
+        try:
+            question = parse(text, target)
+        except DataError as refusal:
+            return self._as_written(text, target, missing, refusal)
+        try:
+            refuse_unanswerable(self._session, question, target, self._told)
+            query = estimate(question, target, missing, self._kept.keep)
+        except DataError as refusal:
+            return self._as_written(text, target, missing, refusal, of_form=False)
+        return Plan(
+            sql(query, own=True),
+            columns(question),
+            question,
+            tuple(hollow(self._session, question, target, self._told)),
+            lambda: estimate(question, target, missing),
+        )
+
+    def _as_written(
+        self,
+        text: str,
+        target: Answerable,
+        missing: SuppressedRecords | None,
+        refusal: DataError,
+        *,
+        of_form: bool = True,
+    ) -> Plan:
+        """A query that is run as it is written, or else why it was refused.
+
+        `of_form`: whether another form of the query is what would help.
+        """
+        if missing is not None and missing.suppressed:
+            raise refusal
+        unchanged = sorted(self._told.unchanged()) if self._told is not None else []
+        try:
+            query = as_written(text, target, unchanged)
+            names = tuple(c.name for c in self._session.describe(query))
+            return Plan(sql(query), names, None, (), lambda: query)
+        except Changed:
+            listed = ", ".join(c.name for c in exact_columns(target, unchanged))
+            if not of_form or not listed or not target.told:
+                raise refusal from None
+            also = f"or ask in any form of columns that are released as they are: {listed}"
+            raise DataError(refusal.message, hint=f"{refusal.hint}; {also}") from None
+        except (DataError, EngineError):  # the engine may know no such column or function
+            raise refusal from None
 
     def rows(self, plan: Plan) -> tuple[tuple[Any, ...], ...]:
         """The rows of an answer."""
@@ -132,11 +170,10 @@ def answer(
     """Answer an analyst query that was written for the source.
 
     Raises:
-        DataError: the query is not of the supported form, or the dictionary does not tell what
-            a value that it needs stands for.
+        DataError: as for `Desk.plan`.
     """
     desk = Desk(session, target.dictionary)
-    plan = desk.plan(parse(text, target), target, missing)
+    plan = desk.plan(text, target, missing)
     return Answer(plan.columns, desk.rows(plan), plan.sql)
 
 
@@ -193,7 +230,7 @@ def refuse_unanswerable(
     Raises:
         DataError: which column, why, and what could help.
     """
-    for join in question.joins:
+    for join in question.every_join:
         _refuse_repeated(session, join)
     if target.dictionary is None:
         return

@@ -64,6 +64,10 @@ class Dictionary:
         """The columns of which all records have one released value that stands for several."""
         return self._once("alone", self._alone)
 
+    def unchanged(self) -> frozenset[str]:
+        """The columns of which no released value stands for others."""
+        return self._once("unchanged", self._unchanged)
+
     def _once(self, of: Hashable, look: Callable[[], T]) -> T:
         if of not in self._found:
             self._found[of] = look()
@@ -108,6 +112,15 @@ class Dictionary:
             .having(exp.Min(this=column("level")) > 0)
         )
         return frozenset(str(name) for (name,) in self.session.rows(query))
+
+    def _unchanged(self) -> frozenset[str]:
+        kept = (
+            exp.select("column")
+            .from_(self.table.table)
+            .group_by("column")
+            .having(exp.Max(this=column("level")).eq(0))
+        )
+        return frozenset(str(name) for (name,) in self.session.rows(kept))
 
 
 def _rows_of(source: Column) -> exp.Expr:

@@ -23,6 +23,8 @@ from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import (
+    decimal_places,
+    is_float,
     is_number,
     require_meaning,
     require_numbers,
@@ -39,6 +41,7 @@ from dbdeid.query.parse.question import (
 from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
+from dbdeid.query.rewrite.spread import INFINITE
 
 _NEEDS: dict[Kind, Need] = {
     "count": "presence",
@@ -47,6 +50,10 @@ _NEEDS: dict[Kind, Need] = {
     "min": "order",
     "max": "order",
     "distinct": "values",
+    "quantile_cont": "order",
+    "quantile_disc": "order",
+    "var_pop": "order",
+    "var_samp": "order",
 }
 _STEPS: dict[Kind, str] = {
     "count": "query/count",
@@ -104,14 +111,14 @@ def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
 
 
 def _tables(question: Question, target: Answerable, keep: Keep | None) -> CommonTables:
-    joined = [join.table for join in question.joins]
+    joined = [join.table for join in question.every_join]
     known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
     return CommonTables.beside(known, keep)
 
 
 def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
     return Records.of(
-        question,
+        question.of(aggregate),
         target,
         aggregate.argument,
         aggregate.condition,
@@ -128,7 +135,6 @@ class _Rewriting:
 
     def query(self) -> exp.Select:
         """The groups, each aggregate beside them, and what is asked of both."""
-        keys = key_names(self.question)
         groups = self._aggregated(Aggregate("count"))
         whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
         table = aliased(groups, "groups") if self.question.keys else whole
@@ -138,15 +144,20 @@ class _Rewriting:
                 continue
             answer, alias = self._aggregated(aggregate), aggregate_name(place)
             same = [
-                exp.NullSafeEQ(this=column(key, "groups"), expression=column(key, alias))
-                for key in keys
+                exp.NullSafeEQ(this=column(key, "groups"), expression=column(own, alias))
+                for key, own in self._keys(aggregate)
             ]
-            select = select.join(
-                aliased(answer, alias), on=exp.and_(*same), join_type="LEFT", copy=False
-            )
+            on = exp.and_(*same) if same else exp.true()
+            select = select.join(aliased(answer, alias), on=on, join_type="LEFT", copy=False)
         if self.question.keys:  # where nothing is expected, nothing is said
             select = select.where(column("mass", "groups") > 0)
         return self.tables.before(self._answered(select))
+
+    def _keys(self, aggregate: Aggregate) -> list[tuple[str, str]]:
+        """The names of an aggregate's keys among the groups, and in its own table."""
+        if aggregate.among is None:
+            return [(name, name) for name in key_names(self.question)]
+        return [(key_name(at), key_name(own)) for own, at in enumerate(aggregate.among.keys)]
 
     def _holder(self, place: int) -> str:
         """The table that holds an aggregate: COUNT(*) stands beside the keys already."""
@@ -157,13 +168,13 @@ class _Rewriting:
 
     def _aggregated(self, aggregate: Aggregate) -> Relation:
         """A table of the keys with `estimate`, `lower` and `upper`."""
-        require_meaning(aggregate, self.question, self.target)
+        require_meaning(aggregate, self.question.of(aggregate), self.target)
         return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
 
     def _made(self, aggregate: Aggregate) -> exp.Expr:
         records = _records(self.question, self.target, aggregate)
         outcomes = records.outcomes(self.tables)
-        keys = {"key": key_names(self.question)}
+        keys = {"key": key_names(records.question)}
         single = not records.needs_values
         step_of = "query/single_items" if single else "query/items"
         items = self.tables.named(
@@ -171,10 +182,66 @@ class _Rewriting:
         )
         if aggregate.kind in ("min", "max"):
             return self._extremes(outcomes, items, aggregate, keys, records)
+        if aggregate.kind not in _STEPS:
+            possible = self._possible(outcomes, items, records)
+            given = {"items": items, "possible": possible}
+            if aggregate.fraction is None:
+                less = int(aggregate.kind == "var_samp")
+                return _step("query/variance", given, keys, {"less": less})
+            return self._quantile(given, aggregate, keys, records)
         given = {"items": items}
         if aggregate.kind == "distinct":
             given["outcomes"] = outcomes
         return _step(_STEPS[aggregate.kind], given, keys)
+
+    def _possible(self, outcomes: Relation, items: Relation, records: Records) -> Relation:
+        """The values of the argument with the number of records that are expected to have them."""
+        names = key_names(records.question)
+        keys = [column(name) for name in names]
+        if records.ends_only:  # as if all were in the middle of their intervals
+            ends = [cast(column(end), "DOUBLE") for end in ("low", "high")]
+            x: exp.Expr = exp.paren(ends[0] + ends[1]) / 2
+            mass: exp.Expr = column("records") * column("mass")
+            bounded = (ends[0].copy() > exp.Neg(this=INFINITE.copy()), ends[1].copy() < INFINITE)
+            query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
+            query = query.from_(items.table).where(*bounded)
+        else:
+            x = cast(column("x"), "DOUBLE")
+            mass = exp.Sum(this=column("records") * column("weight") * column("mass"))
+            query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
+            query = query.from_(outcomes.table).group_by(*(k.copy() for k in keys), column("x"))
+        return self.tables.named("possible", (outcomes, items), lambda: query)
+
+    def _quantile(
+        self,
+        given: dict[str, Relation],
+        aggregate: Aggregate,
+        keys: dict[str, list[str]],
+        records: Records,
+    ) -> exp.Expr:
+        """The value of a rank, between those that it may be; see `query/quantile`."""
+        assert aggregate.fraction is not None
+        assert aggregate.argument is not None
+        share, whole = aggregate.fraction.as_integer_ratio()
+        between = aggregate.kind == "quantile_cont"
+        values = {
+            "share": share,
+            "whole": whole,
+            "below": whole - share if between else whole - 1,
+            "above": 2 * whole - share - 1 if between else whole - 1,
+            "between": between,
+        }
+        found = _step("query/quantile", given, keys, values)
+        places = decimal_places(aggregate.argument, records.question, self.target)
+        single = is_float(aggregate.argument, records.question, self.target)
+        if not between or (places is None and not single):
+            return found
+        # what lies between two values is rounded to a value of their type
+        names = [column(name) for name in keys["key"]]
+        ends = [_outwards(end, places) for end in (exp.Floor, exp.Ceil)]
+        lower, upper = (exp.alias_(end, name) for end, name in zip(ends, _ENDS, strict=True))
+        exact = self.tables.named("quantile", aggregate, lambda: found)
+        return exp.select(*names, column("estimate"), lower, upper).from_(exact.table)
 
     def _extremes(
         self,
@@ -212,7 +279,7 @@ class _Rewriting:
         )
         x = column("x")
         assert aggregate.argument is not None
-        if is_number(aggregate.argument, self.question, self.target):
+        if is_number(aggregate.argument, records.question, self.target):
             guess: exp.Expr = exp.Sum(this=cast(x, "DOUBLE") * column("chance"))
         else:
             half = column("reached") >= exp.Literal.number("0.499999999999")
@@ -325,7 +392,7 @@ class _Rewriting:
             return True
         return kinds[0].argument is not None and (
             kinds[0].kind in ("min", "max")
-            and is_number(kinds[0].argument, self.question, self.target)
+            and is_number(kinds[0].argument, self.question.of(kinds[0]), self.target)
         )
 
     def _interval(self, place: int) -> Interval:
@@ -334,15 +401,36 @@ class _Rewriting:
         one = self.question.aggregates[place]
         if one.kind in _COUNTS:
             return Interval(value, lower, upper, counts=True, whole=True)
-        among = Aggregate("count", one.argument, one.condition)
+        if one.kind == "var_samp":  # of one record it is NULL
+            return Interval(value, lower, upper)
+        among = one.records
         if among not in self.question.aggregates:
             return Interval(value, lower, upper)
         _, certain, possible = self._values(self.question.aggregates.index(among))
         return Interval(value, lower, upper, records=(certain, possible))
 
 
-def _step(name: str, tables: dict[str, Relation], keys: dict[str, list[str]]) -> exp.Expr:
-    query = step(name, tables, keys)
+def _step(
+    name: str,
+    tables: dict[str, Relation],
+    keys: dict[str, list[str]],
+    values: dict[str, int] | None = None,
+) -> exp.Expr:
+    query = step(name, tables, keys, values)
     for node in query.walk():
         node.pop_comments()
     return query
+
+
+_ENDS = ("lower", "upper")
+
+
+def _outwards(end: type[exp.Floor] | type[exp.Ceil], places: int | None) -> exp.Expr:
+    """A bound moved outwards to the next DECIMAL of so many places; without, to the next FLOAT."""
+    bound = column("lower" if end is exp.Floor else "upper")
+    if places is None:
+        error = exp.Abs(this=bound.copy()) * exp.Literal.number("5e-7")
+        return bound - error if end is exp.Floor else bound + error
+    unit = cast(exp.Literal.number(10**places), "DOUBLE")
+    near = exp.Round(this=bound * unit, decimals=exp.Literal.number(4))
+    return end(this=near) / unit.copy()

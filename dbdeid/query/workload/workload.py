@@ -86,23 +86,39 @@ def truth(question: Question, source: Relation | exp.Query) -> exp.Select:
 
     Its conditions on groups, its order and its limit are left out.
     """
-    table = source.table if isinstance(source, Relation) else source.copy().subquery()
-    table.set("alias", exp.TableAlias(this=identifier(SOURCE)))
     keys = [_of_source(key) for key in question.keys]
-    values = [_aggregated(aggregate) for aggregate in question.aggregates]
+    values = [_valued(aggregate, question, source) for aggregate in question.aggregates]
     select = exp.select(
         *(exp.alias_(key, identifier(key_name(i))) for i, key in enumerate(keys)),
         *(exp.alias_(value, identifier(aggregate_name(i))) for i, value in enumerate(values)),
-    ).from_(table)
+    )
+    select = _of_records(select, question, source)
+    return select.group_by(*(key.copy() for key in keys)) if keys else select
+
+
+def _valued(aggregate: Aggregate, question: Question, source: Relation | exp.Query) -> exp.Expr:
+    """An aggregate of its group, of groups that are alike, or of records of its own."""
+    value = _aggregated(aggregate)
+    if aggregate.among is None:
+        return value
+    if aggregate.among.keys:
+        alike = [_of_source(question.keys[place]) for place in aggregate.among.keys]
+        return exp.Window(this=exp.Sum(this=value), partition_by=alike)
+    return _of_records(exp.select(value), question.of(aggregate), source).subquery()
+
+
+def _of_records(select: exp.Select, question: Question, source: Relation | exp.Query) -> exp.Select:
+    """A SELECT of the records that a question is about."""
+    table = source.table if isinstance(source, Relation) else source.copy().subquery()
+    table.set("alias", exp.TableAlias(this=identifier(SOURCE)))
+    select = select.from_(table)
     for join in question.joins:
         joined = join.table.table
         joined.set("alias", exp.TableAlias(this=identifier(join.alias)))
         same = [column(own, SOURCE).eq(column(theirs, join.alias)) for own, theirs in join.on]
         kind = "LEFT" if join.outer else "INNER"
         select = select.join(joined, on=exp.and_(*same), join_type=kind)
-    if question.where is not None:
-        select = select.where(_of_source(question.where))
-    return select.group_by(*(key.copy() for key in keys)) if keys else select
+    return select if question.where is None else select.where(_of_source(question.where))
 
 
 def _of_source(node: exp.Expr) -> exp.Expr:
@@ -116,6 +132,10 @@ _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "min": exp.Min,
     "max": exp.Max,
     "distinct": exp.Count,
+    "quantile_cont": exp.PercentileCont,
+    "quantile_disc": exp.PercentileDisc,
+    "var_pop": exp.VariancePop,
+    "var_samp": exp.Variance,
 }
 
 
@@ -126,6 +146,8 @@ def _aggregated(aggregate: Aggregate) -> exp.Expr:
     if aggregate.kind == "distinct":
         argument = exp.Distinct(expressions=[argument])
     value: exp.Expr = _FUNCTIONS[aggregate.kind](this=argument)
+    if aggregate.fraction is not None:
+        value.set("expression", exp.Literal.number(float(aggregate.fraction)))
     if aggregate.condition is not None:
         value = exp.Filter(this=value, expression=exp.Where(this=_of_source(aggregate.condition)))
     return value

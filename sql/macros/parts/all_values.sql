@@ -16,6 +16,8 @@ FROM (
       ELSE CAST(subject AS VARCHAR)
     END]) AS __who,
     COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value
-  FROM query_table(tbl)
+  FROM query_table(
+    __given_sensitive__
+  )
 )
 GROUP BY ALL

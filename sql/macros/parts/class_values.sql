@@ -20,11 +20,10 @@ FROM (
       ELSE CAST(subject AS VARCHAR)
     END]) AS __who,
     COLUMNS([CAST(sensitive AS VARCHAR)]) AS __value,
-    COLUMNS(CASE
-      WHEN null_policy IN ('own_category', 'exclude') THEN CAST(qis AS VARCHAR[])
-      ELSE ['null_policy must be own_category or exclude']
-    END)
-  FROM query_table(tbl)
+    COLUMNS(CAST(qis AS VARCHAR[]))
+  FROM query_table(
+    __given_sensitive__
+  )
   WHERE null_policy = 'own_category' OR COLUMNS(CAST(qis AS VARCHAR[])) IS NOT NULL
 )
 GROUP BY ALL

@@ -29,14 +29,10 @@ FROM (
           ELSE CAST(subject AS VARCHAR)
         END]))
       END AS __n,
-      -- a column that is not there: an error even where no row is read
-      COLUMNS(CASE
-        WHEN null_policy IN ('own_category', 'exclude')
-          OR (null_policy = 'wildcard' AND subject = '')
-          THEN CAST(qis AS VARCHAR[])
-        ELSE ['null_policy must be own_category, exclude or, without a subject, wildcard']
-      END)
-    FROM query_table(tbl)
+      COLUMNS(CAST(qis AS VARCHAR[]))
+    FROM query_table(
+      __given_counting__
+    )
     WHERE (subject <> '' OR null_policy <> 'own_category') AND null_policy <> 'wildcard'
     GROUP BY ALL
   )
@@ -94,7 +90,9 @@ FROM (
                 SELECT
                   count(*) AS __rows,
                   COLUMNS(CAST(qis AS VARCHAR[]))
-                FROM query_table(tbl)
+                FROM query_table(
+                  __given_counting__
+                )
                 WHERE null_policy = 'wildcard'
                 GROUP BY ALL
               )

@@ -6,6 +6,8 @@
 SELECT
   count(*) AS __n,
   COLUMNS(CAST(qis AS VARCHAR[]))
-FROM query_table(tbl)
+FROM query_table(
+  __given_counting__
+)
 WHERE subject = '' AND null_policy = 'own_category'
 GROUP BY ALL

@@ -1,0 +1,283 @@
+"""What is asked of groups: keys, and aggregates as they are met in the clauses of a SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dbdeid.engine.expressions import column
+from dbdeid.query.parse.aliases import AGGREGATES, has_aggregate
+from dbdeid.query.parse.expressions import (
+    Scope,
+    bare,
+    constant,
+    instead_of,
+    named,
+    refuse_strange,
+    refused,
+)
+from dbdeid.query.parse.outputs import as_mean, operands
+from dbdeid.query.parse.question import (
+    Aggregate,
+    Among,
+    Join,
+    Kind,
+    aggregate_name,
+    aggregate_place,
+    key_name,
+    replaced,
+)
+from dbdeid.query.parse.statement import only
+
+
+@dataclass(frozen=True)
+class Total:
+    """A subquery of one number, as `Question` has it: aggregates and what is shown of them."""
+
+    shown: exp.Expr
+    aggregates: tuple[Aggregate, ...]
+    joins: tuple[Join, ...]
+    where: exp.Expr | None
+
+
+@dataclass
+class Groups:
+    """The keys, and the aggregates as they are met.
+
+    Attributes:
+        scope: what names mean.
+        keys: what records are grouped by.
+        joins, where: the records of all groups.
+        totals: what stands for subqueries, by the names of their placeholders.
+        aggregates: those of the question so far.
+    """
+
+    scope: Scope
+    keys: list[exp.Expr]
+    joins: tuple[Join, ...] = ()
+    where: exp.Expr | None = None
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    aggregates: list[Aggregate] = field(default_factory=list)
+
+    def _is_own(self, among: Among) -> bool:
+        return (among.joins, among.where) == (self.joins, self.where)
+
+    def hides(self, reference: exp.Column) -> bool:
+        """Whether an unqualified name in HAVING is a key, or a column within an aggregate."""
+        if not self.scope.knows(reference):
+            return False
+        return (
+            reference.find_ancestor(*AGGREGATES) is not None
+            or self.scope.scalar(reference, "HAVING") in self.keys
+        )
+
+    def place(self, node: exp.Expr) -> int:
+        """The place of an aggregate, which is added unless it is there."""
+        if isinstance(node, exp.Window):
+            return self._add(self._over_groups(node))
+        return self._add(self._aggregate(node))
+
+    def _over_groups(self, window: exp.Window) -> Aggregate:
+        """The sum over groups of what adds up: the same of all their records."""
+        only(window, {"this", "partition_by", "over"}, " of a window")
+        whole = window.this
+        if not isinstance(whole, exp.Sum) or not has_aggregate(whole.this):
+            raise refused(named(window), instead_of(window))
+        one = self._aggregate(bare(whole.this))
+        if one.kind not in ("count", "sum"):
+            raise refused(f"a window over {one.kind.upper()}", instead_of(window))
+        keys = []
+        for term in window.args.get("partition_by") or ():
+            key = self.scope.scalar(term, "PARTITION BY")
+            if key not in self.keys:
+                raise refused("PARTITION BY of what is no key")
+            keys.append(self.keys.index(key))
+        return replace(one, among=Among(tuple(sorted(set(keys))), self.joins, self.where))
+
+    def _total(self, total: Total) -> exp.Expr:
+        """What a subquery of one number stands for, over the placeholders of its aggregates."""
+
+        def held(reference: exp.Column) -> exp.Expr:
+            one = total.aggregates[aggregate_place(reference.name)]
+            among = one.among or Among((), total.joins, total.where)
+            return column(aggregate_name(self._add(replace(one, among=among))))
+
+        return exp.paren(replaced(total.shown, held))
+
+    def _add(self, found: Aggregate) -> int:
+        if found not in self.aggregates:
+            self.aggregates.append(found)
+        return self.aggregates.index(found)
+
+    def shown(self, node: exp.Expr) -> exp.Expr:
+        """What an output shows of aggregates, over their placeholders."""
+        if isinstance(node, exp.Placeholder):
+            return self._total(self.totals[node.name])
+        if (variance := _squared(node)) is not None:
+            return exp.Sqrt(this=self.shown(variance))
+        if isinstance(node, AGGREGATES):
+            return column(aggregate_name(self.place(node)))
+        if not has_aggregate(node):
+            return node.copy()
+        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
+            return self.shown(mean)
+        made = node.copy()
+        for old, part in zip(operands(made), operands(node), strict=True):
+            if not has_aggregate(part) and constant(part) is None:
+                raise refused(f"{named(node)} of an aggregate and of what is no number")
+            old.replace(self.shown(part))
+        if isinstance(made, exp.Div) and self._divides_none(made):
+            zero = exp.Literal.number(0)
+            made.set("expression", exp.Nullif(this=made.expression, expression=zero))
+        if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
+            for one in self._named(made.this):
+                self._add(one.records)
+        return made
+
+    def _divides_none(self, quotient: exp.Div) -> bool:
+        """Whether a quotient is NULL wherever its divisor is a count of 0."""
+        divisor = bare(quotient.expression)
+        if not isinstance(divisor, exp.Column):
+            return False
+        (count,) = self._named(divisor)
+        if replace(count, among=None) == Aggregate("count"):
+            own = count.among is None or self._is_own(count.among)
+            if self.keys and own:  # no group without a record
+                return True
+        elif count.kind not in ("count", "distinct"):
+            return False
+        strict = exp.paren(quotient.this.copy())
+        for known in list(strict.find_all(exp.Coalesce)):
+            known.replace(exp.null())
+        return any(
+            one.kind not in ("count", "distinct")
+            and (one.condition, one.among) == (count.condition, count.among)
+            and count.argument in (None, one.argument)
+            for one in self._named(strict)
+        )
+
+    def _named(self, node: exp.Expr) -> list[Aggregate]:
+        """The aggregates whose placeholders stand in an expression."""
+        return [self.aggregates[aggregate_place(c.name)] for c in node.find_all(exp.Column)]
+
+    def term(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """An expression of aggregates and keys over their placeholders."""
+        if isinstance(node, exp.Placeholder):
+            return self._total(self.totals[node.name])
+        if (variance := _squared(node)) is not None:
+            return exp.Sqrt(this=self.term(variance, clause))
+        if isinstance(node, AGGREGATES):
+            return column(aggregate_name(self.place(node)))
+        refuse_strange(node, clause)
+        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
+            return self.term(mean, clause)
+        if not has_aggregate(node):
+            value = self.scope.scalar(node, clause)
+            if value in self.keys:
+                return column(key_name(self.keys.index(value)))
+            if not value.find(exp.Column):
+                return node.copy()
+            if isinstance(node, exp.Column):
+                what = f"{node.name}, which is neither a key nor in an aggregate"
+                raise refused(f"{clause} names {what}")
+        copy = node.copy()
+        parts = list(zip(copy.iter_expressions(), node.iter_expressions(), strict=True))
+        for old, part in parts:
+            old.replace(self.term(part, clause))
+        return copy
+
+    def _aggregate(self, node: exp.Expr) -> Aggregate:
+        condition = None
+        if isinstance(node, exp.Filter):
+            condition = self.scope.scalar(node.expression.this, "FILTER")
+            node = node.this
+        if isinstance(node, exp.CountIf):  # of no condition that is known it is NULL, like a sum
+            counted = exp.cast(self.scope.scalar(node.this, "COUNT_IF"), "BOOLEAN")
+            return Aggregate("sum", exp.cast(counted, "INTEGER"), condition)
+        if (quantile := _quantile(node)) is not None:
+            of, argument, fraction = quantile
+            value = self.scope.scalar(argument, of.upper())
+            return Aggregate(of, value, condition, fraction=fraction)
+        kind = _KINDS.get(type(node))
+        if kind is None:
+            raise refused(named(node), instead_of(node))
+        name = node.sql_name() if isinstance(node, exp.Func) else kind.upper()
+        if any(value for clause, value in node.args.items() if clause not in ("this", "big_int")):
+            raise refused(f"{name} of more than one argument")
+        argument = node.this
+        if kind == "count" and (argument is None or isinstance(bare(argument), _PRESENT)):
+            if isinstance(argument, exp.Star):
+                only(argument, (), f" in {name}")
+            return Aggregate("count", None, condition)
+        if isinstance(argument, exp.Distinct):
+            if kind != "count":
+                raise refused(f"{name}(DISTINCT …)", "only COUNT may be DISTINCT")
+            if len(argument.expressions) != 1:
+                raise refused("COUNT(DISTINCT …) of several columns")
+            kind, argument = "distinct", argument.expressions[0]
+        return Aggregate(kind, self.scope.scalar(argument, name), condition)
+
+
+def _squared(node: exp.Expr) -> exp.Expr | None:
+    """The variance of which a standard deviation is the root; None of other nodes."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    kind = _ROOTS.get(type(inner))
+    if kind is None:
+        return None
+    variance = kind(this=inner.this.copy())
+    if inner is node:
+        return variance
+    return exp.Filter(this=variance, expression=node.expression.copy())
+
+
+def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
+    """Which quantile of what an aggregate is; None if it is none.
+
+    Raises:
+        DataError: the fraction is not one number from 0 to 1, or the order is not plain.
+    """
+    argument, given = node.this, node.args.get("expression") or node.args.get("quantile")
+    if isinstance(node, exp.WithinGroup):
+        ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else ()
+        if len(ordered) != 1 or ordered[0].args.get("desc"):
+            raise refused("WITHIN GROUP by another order than that of one expression")
+        node, given, argument = node.this, node.this.this, ordered[0].this
+    if isinstance(node, exp.Median):
+        return "quantile_cont", argument, Fraction(1, 2)
+    kind = _QUANTILES.get(type(node))
+    if kind is None:
+        return None
+    number = bare(given) if given is not None else None
+    if not isinstance(number, exp.Literal) or number.is_string:
+        raise refused(f"{kind.upper()} of what is not one number", "ask for one at a time: 0.5")
+    fraction = Fraction(number.name)
+    if not 0 <= fraction <= 1 or fraction.denominator > _FINEST:
+        raise refused(f"{kind.upper()} of a fraction that is not from 0 to 1, of 6 digits")
+    return kind, argument, fraction
+
+
+_FINEST = 1_000_000
+_ROOTS: dict[type[exp.Expr], type[exp.AggFunc]] = {
+    exp.Stddev: exp.Variance,
+    exp.StddevSamp: exp.Variance,
+    exp.StddevPop: exp.VariancePop,
+}
+_QUANTILES: dict[type[exp.Expr], Kind] = {
+    exp.PercentileCont: "quantile_cont",
+    exp.PercentileDisc: "quantile_disc",
+    exp.Quantile: "quantile_disc",
+}
+# Never NULL, so that counting them counts records.
+_PRESENT = (exp.Star, exp.Literal, exp.Boolean)
+_KINDS: dict[type[exp.Expr], Kind] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.VariancePop: "var_pop",
+    exp.Variance: "var_samp",
+}

@@ -1,0 +1,13 @@
+-- given_policy: the table to read, or an error that says what subject and null_policy must be
+-- reads   tbl, qis, subject, null_policy    as the macros that it is a part of
+-- gives   the argument of query_table, which is computed before anything is read; no wildcard
+
+coalesce(
+  CASE
+    WHEN typeof(subject) <> 'VARCHAR' OR subject IS NULL
+      THEN error('deid.__macro__: subject must be the name of a column, or left out')
+    WHEN NOT coalesce(CAST(null_policy AS VARCHAR) IN ('own_category', 'exclude'), false)
+      THEN error('deid.__macro__: null_policy must be own_category or exclude')
+  END,
+  __given_qis__
+)

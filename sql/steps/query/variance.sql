@@ -1,0 +1,141 @@
+-- query/variance: the mean square of the distances from the mean in each group. It is no more than that from
+--                 any point, taken of the farthest of the records that may be missing, nor than a quarter
+--                 of the range squared; and no less than the least that the records that are certain are
+--                 away from any one point, which lies between two ends of their intervals
+-- reads   __items__     as query_items gives them
+--         __possible__  __key__, x, mass: the values of the argument with the records expected to have them
+-- takes   $less: 1 of a sample, which is divided by one record less, else 0
+-- gives   __key__, estimate, lower, upper
+SELECT
+  __key__,
+  CASE WHEN MAX(estimate) IS NOT NULL THEN LEAST(GREATEST(MAX(estimate), MAX(lower)), MAX(upper)) END AS estimate,
+  MAX(lower) AS lower,
+  MAX(upper) AS upper
+FROM (
+  SELECT
+    __key__,
+    CASE WHEN SUM(mass) > $less THEN SUM(mass * (x - middle) * (x - middle)) / (SUM(mass) - $less) END AS estimate,
+    CAST(NULL AS DOUBLE) AS lower,
+    CAST(NULL AS DOUBLE) AS upper
+  FROM (
+    SELECT __key__, x, mass, SUM(mass * x) OVER (PARTITION BY __key__) / SUM(mass) OVER (PARTITION BY __key__) AS middle
+    FROM __possible__
+    WHERE mass > 0
+  ) AS spread
+  GROUP BY __key__
+  UNION ALL
+  SELECT
+    __key__,
+    CAST(NULL AS DOUBLE) AS estimate,
+    CAST(NULL AS DOUBLE) AS lower,
+    LEAST(
+      MAX(GREATEST(
+        CASE WHEN sure + taken > $less THEN (sure_squares + taken_squares) / (sure + taken - $less) ELSE 0 END,
+        CASE WHEN sure > $less THEN sure_squares / (sure - $less) ELSE 0 END,
+        CASE WHEN sure < 2 THEN sure_squares + (2 - sure) * farthest ELSE 0 END
+      )),
+      (MAX(high) - MIN(low)) * (MAX(high) - MIN(low)) / 4
+        * MAX(CASE WHEN $less = 0 THEN 1 WHEN sure < 2 THEN 2 ELSE CAST(sure AS DOUBLE) / (sure - 1) END)
+    ) AS upper
+  FROM (
+    SELECT
+      __key__,
+      low,
+      high,
+      SUM(CASE WHEN certain THEN records ELSE 0 END) OVER (PARTITION BY __key__) AS sure,
+      SUM(CASE WHEN certain THEN records * square ELSE 0 END) OVER (PARTITION BY __key__) AS sure_squares,
+      MAX(square) OVER (PARTITION BY __key__) AS farthest,
+      SUM(CASE WHEN certain THEN 0 ELSE records END) OVER inwards AS taken,
+      SUM(CASE WHEN certain THEN 0 ELSE records * square END) OVER inwards AS taken_squares
+    FROM (
+      SELECT
+        __key__,
+        records,
+        certain,
+        low,
+        high,
+        GREATEST((low - middle) * (low - middle), (high - middle) * (high - middle)) AS square
+      FROM (
+        SELECT
+          __key__,
+          records,
+          certain,
+          CAST(low AS DOUBLE) AS low,
+          CAST(high AS DOUBLE) AS high,
+          SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
+            / SUM(records) OVER (PARTITION BY __key__) AS middle
+        FROM __items__
+      ) AS centred
+    ) AS away
+    WINDOW
+      inwards AS (PARTITION BY __key__ ORDER BY square DESC RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+  ) AS taken
+  GROUP BY __key__
+  UNION ALL
+  SELECT
+    __key__,
+    CAST(NULL AS DOUBLE) AS estimate,
+    CASE
+      WHEN MAX(entire) > $less AND MIN(squares - 2 * point * sums + point * point * ends) < CAST('Infinity' AS DOUBLE)
+        THEN GREATEST(MIN(squares - 2 * point * sums + point * point * ends), 0) / (MAX(entire) - $less)
+      ELSE 0
+    END AS lower,
+    CAST(NULL AS DOUBLE) AS upper
+  FROM (
+    SELECT
+      __key__,
+      entire,
+      squares,
+      sums,
+      ends,
+      CASE WHEN ends > 0 THEN LEAST(GREATEST(sums / ends, place), beyond) ELSE place END AS point
+    FROM (
+      SELECT
+        __key__,
+        entire,
+        place,
+        COALESCE(
+          MIN(place) OVER (PARTITION BY __key__ ORDER BY place ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), place
+        ) AS beyond,
+        SUM(highs) OVER upwards + SUM(lows) OVER (PARTITION BY __key__) - SUM(lows) OVER upwards AS ends,
+        SUM(highs * place) OVER upwards + SUM(lows * place) OVER (PARTITION BY __key__) - SUM(lows * place) OVER upwards AS sums,
+        SUM(highs * place * place) OVER upwards + SUM(lows * place * place) OVER (PARTITION BY __key__)
+          - SUM(lows * place * place) OVER upwards AS squares
+      FROM (
+        SELECT __key__, entire, place, SUM(lows) AS lows, SUM(highs) AS highs
+        FROM (
+          SELECT __key__, entire, low - middle AS place, CASE WHEN certain THEN records ELSE 0 END AS lows, 0 AS highs
+          FROM (
+            SELECT
+              __key__,
+              records,
+              certain,
+              CAST(low AS DOUBLE) AS low,
+              SUM(records) OVER (PARTITION BY __key__) AS entire,
+              SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
+                / SUM(records) OVER (PARTITION BY __key__) AS middle
+            FROM __items__
+          ) AS starting
+          UNION ALL
+          SELECT __key__, entire, high - middle AS place, 0 AS lows, CASE WHEN certain THEN records ELSE 0 END AS highs
+          FROM (
+            SELECT
+              __key__,
+              records,
+              certain,
+              CAST(high AS DOUBLE) AS high,
+              SUM(records) OVER (PARTITION BY __key__) AS entire,
+              SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
+                / SUM(records) OVER (PARTITION BY __key__) AS middle
+            FROM __items__
+          ) AS ending
+        ) AS events
+        GROUP BY __key__, entire, place
+      ) AS placed
+      WINDOW
+        upwards AS (PARTITION BY __key__ ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    ) AS regions
+  ) AS pointed
+  GROUP BY __key__
+) AS parts
+GROUP BY __key__

@@ -1,0 +1,169 @@
+"""Groups of a subquery, totals of all groups, and numbers of a query beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+import tiers
+from random_questions import Questioner
+from random_releases import RandomRelease
+from text_worlds import judged_all, number
+
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.rewrite.answer import answer
+
+MakeRelease = Callable[..., Answerable]
+RELEASES = 60
+QUERIES = 10
+
+# {k}, {l}: keys; {a}, {b}: aggregates; {w}, {v}: conditions of records; {x}: a number
+GROUPED = "SELECT {k} AS k, {a} AS a FROM people {w} GROUP BY {k}"
+FORMS = (
+    "SELECT * FROM (" + GROUPED + ") AS t",
+    "SELECT k, a / 2 AS a FROM (" + GROUPED + ") AS t WHERE t.a > 1",
+    "WITH t AS (" + GROUPED + ") SELECT k, a FROM t WHERE k IS NOT NULL ORDER BY a DESC",
+    "WITH p AS (SELECT * FROM people {w}), t AS (SELECT {k} AS k, {a} AS a FROM p GROUP BY 1) "
+    "SELECT k, COALESCE(a, 0) AS a FROM (SELECT * FROM t) AS u LIMIT 3",
+    "SELECT {k} AS k, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, {l} AS l, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY {k}) AS a "
+    "FROM people {w} GROUP BY 1, 2",
+    "SELECT {k} AS k, {l} AS l, SUM({x}) - SUM(SUM({x})) OVER (PARTITION BY {l}) AS a "
+    "FROM people {w} GROUP BY 1, 2",
+    "SELECT k, n / SUM(n) OVER () AS a FROM "
+    "(SELECT {k} AS k, COUNT({x}) AS n FROM people {w} GROUP BY {k}) AS t",
+    "SELECT {k} AS k, {a} - (SELECT {b} FROM people {v}) AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM people) AS a FROM people {w} "
+    "GROUP BY {k} HAVING COUNT(*) > (SELECT MIN(1) FROM people)",
+    "WITH p AS (SELECT * FROM people {v}) "
+    "SELECT {a} / (SELECT COUNT(*) FROM p) AS a FROM people {w}",
+    "SELECT ROUND(a / (SELECT {b} FROM people), 2) AS a FROM (SELECT {a} AS a FROM people) AS t",
+)
+
+
+def texts(release: RandomRelease, random: Random) -> Iterator[str]:
+    """Queries of the forms above."""
+    drawer = Questioner(release, random)
+    names = {a.name: a.name for a in release.attributes}
+    while True:
+        drawer.extra, drawer.computed = {}, ()
+        x = drawer.number()
+        conditions = [
+            f"WHERE {drawer.condition(2).written(names)}" if random.random() < 0.5 else ""
+            for _ in range(2)
+        ]
+        yield random.choice(FORMS).format(
+            k=drawer.key().written(names),
+            l=drawer.key().written(names),
+            a=number(drawer).written(names),
+            b=number(drawer).written(names),
+            x=x.written(names) if x is not None else "1",
+            w=conditions[0],
+            v=conditions[1],
+        )
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("tenth", range(10))
+def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
+    seeds = tiers.some(range(tenth, RELEASES, 10), 2)
+    seen = judged_all("layers", seeds, texts, QUERIES)
+    assert seen["worlds"] > 50
+    assert seen["bounded"] > seen["refused"]
+
+
+@pytest.fixture
+def visits(make_release: MakeRelease) -> Answerable:
+    """Three records of ages 20 to 39, one of them in another ward."""
+    return make_release(
+        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
+        [("[20, 40)", "A", 10), ("[20, 40)", "A", 30), ("[20, 40)", "B", 60)],
+        [("age", "[20, 40)", 1, "20", "39", None)],
+        sources=("visits",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "SELECT ward, 100.0 * SUM(cost) / SUM(SUM(cost)) OVER () AS p FROM visits "
+            "GROUP BY ward ORDER BY ward",
+            [("A", 40, 40, 40), ("B", 60, 60, 60)],
+        ),
+        (
+            "SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits WHERE age < 30) AS p FROM visits "
+            "GROUP BY ward ORDER BY ward",
+            [("A", 2 / 1.5, None, None), ("B", 1 / 1.5, None, None)],
+        ),
+        (
+            "SELECT ward, COUNT(*) - (SELECT COUNT(*) FROM visits WHERE age < 30) AS p FROM visits "
+            "GROUP BY ward ORDER BY p DESC LIMIT 1",
+            [("A", 0.5, -1, 2)],
+        ),
+        (
+            "SELECT n AS visits, ward FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) "
+            "WHERE n > 1",
+            [(2, 2, 2, "A")],
+        ),
+        (
+            "WITH t AS (SELECT age // 10 AS tens, COUNT(*) AS n FROM visits GROUP BY tens) "
+            "SELECT * FROM t ORDER BY tens",
+            [(2, 1.5, 0, 3), (3, 1.5, 0, 3)],
+        ),
+    ],
+)
+def test_answers_that_were_worked_out_by_hand(
+    text: str, expected: list[tuple[object, ...]], session: Session, visits: Answerable
+) -> None:
+    found = answer(session, text, visits)
+    assert [
+        tuple(pytest.approx(c) if isinstance(c, float) else c for c in row) for row in expected
+    ] == list(found.rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age)", "an aggregate"),
+        (
+            "SELECT age, COUNT(*), SUM(COUNT(*)) OVER () AS s FROM visits GROUP BY age "
+            "HAVING COUNT(*) > 1",
+            "leaves some out",
+        ),
+        (
+            "SELECT a, SUM(n) OVER () AS s FROM (SELECT age AS a, COUNT(*) AS n FROM visits "
+            "GROUP BY age LIMIT 2)",
+            "leaves some out",
+        ),
+        (
+            "SELECT * FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age LIMIT 2) ORDER BY n",
+            "LIMIT of a subquery",
+        ),
+        ("SELECT m FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age)", "m, which its"),
+        ("SELECT u.n FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age) AS t", "u: unknown"),
+        ("SELECT age, SUM(cost) OVER () AS s FROM visits GROUP BY age", "a window"),
+        ("SELECT age, SUM(MIN(cost)) OVER () AS s FROM visits GROUP BY age", "a window over MIN"),
+        (
+            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS s FROM visits GROUP BY age",
+            "ORDER BY of a window",
+        ),
+        ("SELECT age, (SELECT age FROM visits) AS s, COUNT(*) FROM visits GROUP BY age", "number"),
+        ("SELECT age, (SELECT COUNT(*) FROM visits LIMIT 0) AS s FROM visits GROUP BY age", "row"),
+        ("SELECT age, (SELECT COUNT(*) FROM visits) FROM visits GROUP BY age", "without a name"),
+        ("SELECT age, COUNT(*) > ? FROM visits GROUP BY age", "parameter"),
+        (
+            "SELECT age, (SELECT COUNT(*) FROM visits AS i WHERE i.age = visits.age) AS n "
+            "FROM visits GROUP BY age",
+            "unknown table",
+        ),
+    ],
+)
+def test_what_has_no_bounds_is_refused(
+    text: str, why: str, session: Session, visits: Answerable
+) -> None:
+    with pytest.raises(DataError, match=why):
+        answer(session, text, visits)

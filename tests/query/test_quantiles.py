@@ -1,0 +1,143 @@
+"""Quantiles, variances and standard deviations: expected values, and bounds that hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+import tiers
+from random_questions import Questioner
+from random_releases import RandomRelease
+from text_worlds import judged_all
+
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.rewrite.answer import answer
+
+MakeRelease = Callable[..., Answerable]
+RELEASES = 100
+QUERIES = 12
+
+SHOWN = (
+    "MEDIAN({x})",
+    "QUANTILE_CONT({x}, 0.9)",
+    "QUANTILE_CONT({x}, 0.25) FILTER (WHERE {c})",
+    "QUANTILE_DISC({x}, 0.5)",
+    "QUANTILE({x}, 0.1)",
+    "PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY {x})",
+    "QUANTILE_DISC({x}, 1)",
+    "QUANTILE_CONT({x}, 0)",
+    "STDDEV({x})",
+    "STDDEV_POP({x})",
+    "VAR_SAMP({x}) FILTER (WHERE {c})",
+    "VAR_POP({x})",
+    "STDDEV({x}) / AVG({x})",
+    "QUANTILE_CONT({x}, 0.75) - QUANTILE_CONT({x}, 0.25)",
+    "COALESCE(VARIANCE({x}), 0)",
+)
+
+
+def texts(release: RandomRelease, random: Random) -> Iterator[str]:
+    """Queries with one of the expressions above."""
+    drawer = Questioner(release, random)
+    names = {a.name: a.name for a in release.attributes}
+    while True:
+        drawer.extra, drawer.computed = {}, ()
+        x = drawer.number()
+        if x is None:
+            continue
+        key = drawer.key().written(names) if random.random() < 0.5 else ""
+        where = f" WHERE {drawer.condition(2).written(names)}" if random.random() < 0.5 else ""
+        condition = drawer.condition(1).written(names)
+        shown = random.choice(SHOWN).format(x=x.written(names), c=condition)
+        grouped = f" GROUP BY {key}" if key else ""
+        head = f"SELECT {key}, " if key else "SELECT "
+        yield f"{head}{shown} AS shown FROM people{where}{grouped}"
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("tenth", range(10))
+def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
+    seeds = tiers.some(range(tenth, RELEASES, 10), 2)
+    seen = judged_all("quantiles", seeds, texts, QUERIES)
+    assert seen["worlds"] > 50
+    assert seen["bounded"] > seen["refused"]
+
+
+ROWS = [("[20, 30)", "A", 10), ("[20, 30)", "A", 30), ("[30, 40)", "B", 60), ("[30, 40)", "B", 80)]
+
+
+@pytest.fixture
+def visits(make_release: MakeRelease) -> Answerable:
+    """Two records of ages 20 to 29, two of 30 to 39; their costs are known."""
+    return make_release(
+        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
+        ROWS,
+        [("age", "[20, 30)", 1, "20", "29", None), ("age", "[30, 40)", 1, "30", "39", None)],
+        sources=("visits",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "lower", "upper"),
+    [
+        # of what is released as it is: no doubt
+        ("MEDIAN(cost)", 45, 45),
+        ("QUANTILE_CONT(cost, 0.9)", 74, 74),
+        ("QUANTILE_DISC(cost, 0.5)", 30, 30),
+        ("VAR_POP(cost)", 725, 725),
+        ("VAR_SAMP(cost)", 2900 / 3, 2900 / 3),
+        # the second and third of four ages
+        ("MEDIAN(age)", 25, 34),
+        ("QUANTILE_DISC(age, 0.5)", 20, 29),
+        ("QUANTILE_CONT(age, 1)", 30, 39),
+        # all at 29 and 30, which lie about 29.5; at 20 and 39
+        ("VAR_POP(age)", 0.25, 90.25),
+        ("VAR_SAMP(age)", 1 / 3, 361 / 3),
+        # one or both of those from 30 on may be counted, or neither
+        ("MEDIAN(cost) FILTER (age < 35)", 10, 60),
+        ("QUANTILE_DISC(cost, 0.5) FILTER (age < 35)", 10, 30),
+        ("MAX(cost) - MEDIAN(cost)", 35, 35),
+    ],
+)
+def test_bounds_that_were_worked_out_by_hand(
+    asked: str, lower: float, upper: float, session: Session, visits: Answerable
+) -> None:
+    ((value, *bounds),) = answer(session, f"SELECT {asked} AS x FROM visits", visits).rows
+    assert bounds == [pytest.approx(lower), pytest.approx(upper)]
+    assert lower - 1e-9 <= value <= upper + 1e-9
+
+
+def test_of_one_record_there_is_no_variance(session: Session, visits: Answerable) -> None:
+    text = "SELECT {} AS x FROM visits WHERE cost = 10 AND age > 0"
+    assert answer(session, text.format("STDDEV(cost)"), visits).rows[0][0] is None
+    assert answer(session, text.format("STDDEV_POP(cost)"), visits).rows == ((0, 0, 0),)
+
+
+def test_what_lies_between_decimals_is_rounded_outwards(
+    session: Session, make_release: MakeRelease
+) -> None:
+    kind = "DECIMAL(6,2)"
+    shop = make_release({"pay": (kind, kind)}, [("1.01",), ("1.02",)], [], name="shop")
+    found = answer(session, "SELECT MEDIAN(pay) AS m FROM people", shop)
+    assert found.rows == ((pytest.approx(1.015), pytest.approx(1.01), pytest.approx(1.02)),)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("MEDIAN(ward)", "QUANTILE_CONT of ward, which is TEXT"),
+        ("QUANTILE_CONT(age, [0.5])", "not one number"),
+        ("QUANTILE_CONT(age, 1.5)", "from 0 to 1"),
+        ("QUANTILE_CONT(age, 0.5 + 0.1)", "not one number"),
+        ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age DESC)", "another order"),
+        ("STDDEV(age < 3)", "VAR_SAMP of a value of type BOOLEAN"),
+        ("MEDIAN(DISTINCT age)", "DISTINCT in QUANTILE_CONT"),
+    ],
+)
+def test_others_are_refused(asked: str, why: str, session: Session, visits: Answerable) -> None:
+    with pytest.raises(DataError) as refusal:
+        answer(session, f"SELECT {asked} AS x FROM visits WHERE age > 0", visits)
+    assert why in refusal.value.message
