@@ -26,10 +26,12 @@ from dbdeid.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dbdeid.api import (
+        OpenRelease,
         check,
         evaluate,
         frontier,
         install,
+        open,
         progress,
         project,
         query,
@@ -53,6 +55,7 @@ __all__ = [
     "HierarchyError",
     "MissingExtra",
     "NothingFound",
+    "OpenRelease",
     "SpecError",
     "Unsatisfiable",
     "VerificationError",
@@ -60,6 +63,7 @@ __all__ = [
     "evaluate",
     "frontier",
     "install",
+    "open",
     "progress",
     "project",
     "query",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbdeid.commands.check import check
 from dbdeid.commands.frontier import frontier
+from dbdeid.commands.queries.open_release import OpenRelease, open
 from dbdeid.commands.queries.query import query
 from dbdeid.commands.search import search
 from dbdeid.commands.verify_evaluate_export import evaluate, verify
@@ -14,10 +15,12 @@ from dbdeid.release.run import run
 from dbdeid.workspace.progress_line import progress
 
 __all__ = [
+    "OpenRelease",
     "check",
     "evaluate",
     "frontier",
     "install",
+    "open",
     "progress",
     "project",
     "query",

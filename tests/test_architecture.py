@@ -95,6 +95,8 @@ WITH_TREES = {"engine", "query"}
 NAMING_DUCKDB = {
     "dbdeid/dbt.py",
     "dbdeid/cli/sql.py",
+    "dbdeid/commands/queries/answers.py",
+    "dbdeid/commands/queries/open_release.py",
     "dbdeid/commands/queries/query.py",
     "dbdeid/verify/files/container.py",
 }

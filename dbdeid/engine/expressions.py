@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal
 
 from sqlglot import exp
@@ -60,7 +61,7 @@ def column(name: str, table: str | None = None) -> exp.Column:
     >>> column("birth year", "s").sql("duckdb")
     '"s"."birth year"'
     """
-    return exp.column(identifier(name), table=identifier(table) if table else None)
+    return exp.Column(this=identifier(name), table=identifier(table) if table else None)
 
 
 def every_column(table: str | None = None, replace: Sequence[Expr] = ()) -> Expr:
@@ -117,7 +118,7 @@ def cast(value: Expr, kind: str | Type) -> Expr:
         value: what is read.
         kind: the type, as `Column.type` spells it.
     """
-    return exp.cast(value, _type(kind))
+    return exp.cast(value, type_named(kind))
 
 
 def text_of(value: Expr) -> Expr:
@@ -127,16 +128,23 @@ def text_of(value: Expr) -> Expr:
 
 def try_cast(value: Expr, kind: str | Type) -> Expr:
     """A value as another type, NULL where it is none: `TRY_CAST(a AS BIGINT)`."""
-    return exp.TryCast(this=value, to=_type(kind))
+    return exp.TryCast(this=value, to=type_named(kind))
 
 
-def _type(kind: str | Type) -> Type:
+def type_named(kind: str | Type) -> Type:
+    """A type, of whatever `Column.type` says."""
+    return (_parsed_type(kind) if isinstance(kind, str) else kind).copy()
+
+
+@lru_cache(maxsize=1000)
+def _parsed_type(kind: str) -> Type:
+    """To be copied: to read a type takes longer than all else that is done to cast to it."""
     return exp.DataType.build(kind, dialect="duckdb")
 
 
 def type_name(kind: str) -> str:
     """A type as it is spelled in SQL, of whatever `Column.type` says."""
-    return _type(kind).sql("duckdb")
+    return _parsed_type(kind).sql("duckdb")
 
 
 def plus(first: Expr, *others: Expr) -> Expr:

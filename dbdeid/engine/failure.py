@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbdeid.errors import DbdeidError
+from dbdeid.errors import DataError, DbdeidError
 
 
 class EngineError(DbdeidError):
@@ -17,6 +17,10 @@ class EngineError(DbdeidError):
         self.kind = kind
         self.of_memory = of_memory
         super().__init__(message, hint=hint)
+
+
+class LockedError(DataError):
+    """A database cannot be opened now: another process, or another connection, has it open."""
 
 
 AS_UTF8 = (

@@ -49,7 +49,7 @@ KINDS = (".duckdb", ".db", ".parquet", ".csv")
 
 @dataclass(frozen=True, slots=True)
 class QueryableFile:
-    """An exported release, opened for questions.
+    """A release of an exported file, as one question means it.
 
     Attributes:
         target: where to ask.
@@ -81,20 +81,121 @@ class _Held:
     views: list[Expr] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class OpenFile:
+    """An exported file that is open for questions.
+
+    Attributes:
+        session: where it is.
+        path: of the file.
+    """
+
+    session: Session
+    path: Path
+    _releases: list[_Held]
+    _tables: tuple[Relation, ...]
+    _targets: dict[str, Answerable] = field(default_factory=dict)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The names of its releases."""
+        return tuple(held.release.name for held in self._releases)
+
+    def asked(self, text: str) -> QueryableFile:
+        """The release that a question means, under the name that the question gives it.
+
+        Args:
+            text: the question, whose FROM tells which release is meant.
+
+        Raises:
+            DataError: it means none.
+        """
+        held, names, notes = self._meant(text)
+        target = replace(self._target(held), source_names=names, places=self._places(names))
+        return QueryableFile(target, tuple(held.views), (*notes, *_notes(held, target)))
+
+    def target(self, release: str) -> Answerable:
+        """What can be asked of one of its releases, by its own name."""
+        return self._target(next(h for h in self._releases if h.release.name == release))
+
+    def _meant(self, text: str) -> tuple[_Held, tuple[str, ...], list[str]]:
+        """The release that a question means, how it may be called, and what is to be noted."""
+        path, releases = self.path, self._releases
+        named = names_of_tables(text, path.stem)
+        own = {held.release.name.lower(): held for held in releases}
+        known = {t if schema == "main" else f"{schema}.{t}" for schema, t in self._beside}
+        known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
+        meant = [own[name.lower()] for name in named if name.lower() in own]
+        others = [name for name in named if name.lower() not in known]
+        if not meant and len(releases) > 1:
+            names = ", ".join(held.release.name for held in releases)
+            raise DataError(
+                f"{path.name} holds several releases, and the query names none of them",
+                hint=f"FROM one of {names}",
+            )
+        held = (meant or releases)[0]
+        name = held.release.name
+        if not meant and len(others) > 1:
+            raise DataError(
+                f"{path.name} does not tell which of {', '.join(others)} is the source of its "
+                "release",
+                hint=f"FROM {name}, and join tables of the file only",
+            )
+        taken = others if not meant else []
+        for other in taken:
+            if not other.strip() or other.startswith("/"):
+                raise DataError(
+                    f"FROM {other or repr(other)} is no name of a table",
+                    hint=f"FROM {name}, or the name of its source",
+                )
+        notes = [
+            f"{other} is taken for the source of {name}, which its file does not name"
+            for other in taken
+        ]
+        return held, (name, *taken), notes
+
+    @property
+    def _beside(self) -> set[tuple[str, str]]:
+        """The schema and name of each other table, in lower case."""
+        return {((t.schema or "main").lower(), t.name.lower()) for t in self._tables}
+
+    def _places(self, names: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+        """How a question may call the release with its schema, its database or both."""
+        stem, beside = self.path.stem.lower(), self._beside
+        called = [places(("main", n.lower()), stem, beside.__contains__) for n in names]
+        return frozenset().union(*called)
+
+    def _target(self, held: _Held) -> Answerable:
+        """What can be asked of a release; the types of its columns are told by its values."""
+        name = held.release.name
+        if name not in self._targets:
+            target = _answerable(self.session, held, (name,), self._tables)
+            told = file_kinds.kind(self.path) != file_kinds.TEXT
+            self._targets[name] = replace(target, told=told)
+        return self._targets[name]
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """A file and those beside it that are read with it, there or not."""
+    if file_kinds.kind(path) == file_kinds.DATABASE:
+        return (path,)
+    beside = (dictionary_name(path.stem), catalog_name(path.stem))
+    return (path, *map(path.with_stem, beside))
+
+
 @contextmanager
 def opened(
-    path: Path, text: str, connection: Any = None, settings: Settings | None = None
-) -> Iterator[tuple[Session, QueryableFile]]:
-    """Open an exported file for one question.
+    path: Path, connection: Any = None, settings: Settings | None = None
+) -> Iterator[OpenFile]:
+    """Open an exported file for questions.
 
     Args:
         path: a `.duckdb`, `.parquet` or `.csv` file; those beside it are found by their names.
-        text: the question, whose FROM tells which release is meant.
         connection: an open DuckDB connection to work on.
         settings: limits of an opened connection.
 
     Raises:
-        DataError: the file cannot be read or holds no release, or the question means none.
+        DataError: the file cannot be read or holds no release.
     """
     database = path if file_kinds.kind(path) == file_kinds.DATABASE else None
     if connection is None:
@@ -105,51 +206,7 @@ def opened(
     with session:
         session.enter()
         releases, tables = _of_database(session, path) if database else _of_files(session, path)
-        yield session, _asked(session, path, text, releases, tables)
-
-
-def _asked(
-    session: Session, path: Path, text: str, releases: list[_Held], tables: tuple[Relation, ...]
-) -> QueryableFile:
-    """The release that a question means, under the name that the question gives it."""
-    named = names_of_tables(text, path.stem)
-    own = {held.release.name.lower(): held for held in releases}
-    beside = {((table.schema or "main").lower(), table.name.lower()) for table in tables}
-    known = {table if schema == "main" else f"{schema}.{table}" for schema, table in beside}
-    known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
-    meant = [own[name.lower()] for name in named if name.lower() in own]
-    others = [name for name in named if name.lower() not in known]
-    if not meant and len(releases) > 1:
-        names = ", ".join(held.release.name for held in releases)
-        raise DataError(
-            f"{path.name} holds several releases, and the query names none of them",
-            hint=f"FROM one of {names}",
-        )
-    held = (meant or releases)[0]
-    name = held.release.name
-    if not meant and len(others) > 1:
-        raise DataError(
-            f"{path.name} does not tell which of {', '.join(others)} is the source of its release",
-            hint=f"FROM {name}, and join tables of the file only",
-        )
-    taken = others if not meant else []
-    for other in taken:
-        if not other.strip() or other.startswith("/"):
-            raise DataError(
-                f"FROM {other or repr(other)} is no name of a table",
-                hint=f"FROM {name}, or the name of its source",
-            )
-    notes = [
-        f"{other} is taken for the source of {name}, which its file does not name"
-        for other in taken
-    ]
-    target = _answerable(session, held, (name, *taken), tables)
-    told = file_kinds.kind(path) != file_kinds.TEXT
-    stem = path.stem.lower()
-    called = [places(("main", n.lower()), stem, beside.__contains__) for n in (name, *taken)]
-    target = replace(target, told=told, places=frozenset().union(*called))
-    notes += _notes(held, target)
-    return QueryableFile(target, tuple(held.views), tuple(notes))
+        yield OpenFile(session, path, releases, tables)
 
 
 def _notes(held: _Held, target: Answerable) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _identity(path: Path) -> tuple[int, int] | Path:
 
 
 def _check(file: SpecFile, found: Places) -> None:
-    inputs = {_identity(path) for path in _inputs(file, found)}
+    read = {_identity(path) for path in inputs(file, found)}
     written = [("target", p) for p in (found.target, found.private) if p]
     written += [("output.export", p) for e in found.exports for p in companions(e, file.spec)]
     mistakes, seen = [], set()
@@ -137,7 +137,7 @@ def _check(file: SpecFile, found: Places) -> None:
         message = f"{found.target.name} has the name of a trial, which the next trial may replace"
         mistakes.append(Mistake(message, "target", hint="choose another file name"))
     for place, path in written:
-        if _identity(path) in inputs:
+        if _identity(path) in read:
             message = f"{path.name} is an input of this spec and would be overwritten"
             mistakes.append(Mistake(message, place, hint="choose another file name"))
         elif _identity(path) in seen:
@@ -156,7 +156,8 @@ def _is_made(path: Path, place: str, file: SpecFile, found: Places) -> bool:
     return path.parent == found.shelf or (place == "target" and place in file.shared)
 
 
-def _inputs(file: SpecFile, found: Places) -> Iterator[Path]:
+def inputs(file: SpecFile, found: Places) -> Iterator[Path]:
+    """The files that a run of a spec reads, there or not; the spec itself first."""
     spec = file.spec
     if file.path is not None:
         yield file.path

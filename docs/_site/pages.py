@@ -263,7 +263,8 @@ def python() -> str:
     """The page of the public names: what is called, what that gives, and what it raises."""
     names = [getattr(dbdeid, name) for name in dbdeid.__all__]
     called = [one for one in names if inspect.isfunction(one)]
-    errors = [one for one in names if inspect.isclass(one)]
+    classes = [one for one in names if inspect.isclass(one)]
+    errors = [one for one in classes if issubclass(one, dbdeid.DbdeidError)]
     given = dict.fromkeys(one for function in called for one in _given(function))
     parts = [
         "# Python\n",
@@ -271,7 +272,10 @@ def python() -> str:
         "## Functions\n",
         *(_documented(one, f"dbdeid.{one.__name__}") for one in called),
         "## What they give\n",
-        *(_documented(one, one.__name__) for one in given),
+        *(
+            _documented(one, f"dbdeid.{one.__name__}" if one in classes else one.__name__)
+            for one in given
+        ),
         "## Errors\n",
         *(_documented(one, f"dbdeid.{one.__name__}") for one in errors),
     ]

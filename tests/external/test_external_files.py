@@ -56,6 +56,24 @@ def test_a_source_file_is_the_original() -> None:
     assert answer.rows == dbdeid.query(owned(), text).rows
 
 
+def test_an_open_release_is_read_again_when_one_of_its_files_changes() -> None:
+    sql("COPY anon TO 'anon.csv'; COPY anon_dictionary TO 'words.csv'")
+    declared = owned(**method(table="anon.csv", dictionary="words.csv"))
+    text = "SELECT sex, count(*) AS n, min(age) AS a FROM people GROUP BY sex ORDER BY 1"
+    with dbdeid.open(declared) as release:
+        found = release.query(text)
+        assert found == release.query(text) == dbdeid.query(declared, text)
+        records = Path("anon.csv").read_text().splitlines(keepends=True)
+        Path("anon.csv").write_text("".join(records[:-20]))
+        fewer = release.query(text)
+        assert fewer == dbdeid.query(declared, text)
+        assert fewer.suppressed == (found.suppressed or 0) + 20
+        words = Path("words.csv").read_text()
+        Path("words.csv").write_text(words.replace("middle", "mittel"))
+        with pytest.raises(dbdeid.DataError, match="age"):
+            release.query(text)
+
+
 def test_cells_of_a_csv_file_that_are_not_of_their_type() -> None:
     sql("CREATE OR REPLACE TABLE people AS SELECT *, 1.5 AS wage FROM people")
     wage = "CASE WHEN age = 'old' THEN 'much' ELSE '1.5' END AS wage"

@@ -102,8 +102,8 @@ def made(file: str, *statements: str) -> str:
 
 
 def opened(file: str, text: str = "SELECT COUNT(*) FROM people") -> queryable_file.QueryableFile:
-    with queryable_file.opened(Path(file), text) as (_, found):
-        return found
+    with queryable_file.opened(Path(file)) as found:
+        return found.asked(text)
 
 
 def columns(file: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer, planned
+from dbdeid.query.rewrite.answer import Desk, answer
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
 
 KEPT = (
@@ -143,7 +143,7 @@ def test_a_column_counts_as_unchanged_by_its_dictionary(session: Session) -> Non
 
 @pytest.mark.parametrize("text", FORMS)
 def test_answers_are_those_of_the_source(text: str, session: Session) -> None:
-    assert planned(session, text, TARGET).question is None
+    assert Desk(session, TARGET.dictionary).plan(text, TARGET).question is None
     found = answer(session, text, TARGET)
     described = session.rows(f"DESCRIBE {text}")
     assert seen(list(found.rows)) == seen(session.rows(text))

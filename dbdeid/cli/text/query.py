@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.cli.text.layout import grid
 
 if TYPE_CHECKING:
-    from dbdeid.commands.queries.query import Result
+    from dbdeid.commands.queries.result import Result
 
 ROWS_SHOWN = 1000
 DECIMALS = 4

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from dbdeid.engine.failure import AS_UTF8, EngineError
+from dbdeid.engine.failure import AS_UTF8, EngineError, LockedError
 from dbdeid.engine.relation import without_members
 from dbdeid.errors import DataError
 
@@ -179,7 +179,7 @@ def cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataErro
     message = str(error).lower()
     if "could not set lock" in message or "file handle conflict" in message:
         hint = "another process or connection has it open; close it there and try again"
-        return DataError(f"{path}: the database is locked", hint=hint)
+        return LockedError(f"{path}: the database is locked", hint=hint)
     if read_only and not path.exists():
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")
     if "not a valid duckdb" in message:

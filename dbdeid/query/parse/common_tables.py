@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
 from dbdeid.engine.expressions import identifier
 from dbdeid.engine.relation import Relation
+
+Q = TypeVar("Q", bound=exp.Query)
+
+# Keeps the rows of a query beyond one question, by what it depends on; None where it does not.
+Keep: TypeAlias = "Callable[[Hashable, Callable[[CommonTables], exp.Query]], Relation | None]"
 
 
 @dataclass
@@ -17,16 +23,18 @@ class CommonTables:
 
     Attributes:
         taken: names in lower case that stand for tables of the database.
+        keep: where tables of the dictionary alone are kept for other questions.
     """
 
     taken: frozenset[str]
+    keep: Keep | None = None
     _names: dict[Hashable, str] = field(default_factory=dict)
     _found: dict[str, exp.Expr] = field(default_factory=dict)
 
     @classmethod
-    def beside(cls, relations: Iterable[Relation]) -> CommonTables:
+    def beside(cls, relations: Iterable[Relation], keep: Keep | None = None) -> CommonTables:
         """Tables named apart from those of the database."""
-        return cls(frozenset(relation.name.lower() for relation in relations))
+        return cls(frozenset(relation.name.lower() for relation in relations), keep)
 
     def named(self, stem: str, of: Hashable, query: Callable[[], exp.Expr]) -> Relation:
         """The table that holds a query's rows, under that name or one like it.
@@ -47,7 +55,18 @@ class CommonTables:
             self._found[known] = made
         return Relation(known)
 
-    def before(self, query: exp.Select) -> exp.Select:
+    def kept(self, stem: str, of: Hashable, query: Callable[[CommonTables], exp.Query]) -> Relation:
+        """As `named`, of a query of the dictionary alone: its rows may be there already.
+
+        Args:
+            stem: what it is called.
+            of: what it depends on beside the dictionary.
+            query: makes it of the tables that it names in the given ones.
+        """
+        there = self.keep((stem, of), query) if self.keep is not None else None
+        return self.named(stem, of, lambda: query(self)) if there is None else there
+
+    def before(self, query: Q) -> Q:
         """The query with all tables."""
         for name, table in self._found.items():
             query = query.with_(identifier(name), as_=table, copy=False)

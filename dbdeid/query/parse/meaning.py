@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import column, type_named
 from dbdeid.engine.relation import Column
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -167,7 +167,7 @@ def _is_of_dates(node: exp.Expr) -> bool:
 def source_type(source: Column) -> exp.DataType:
     """The type in which a column's values are answered; ENUM as the text it holds."""
     name = "VARCHAR" if source.family == "enum" else source.type
-    return exp.DataType.build(name, dialect="duckdb")
+    return type_named(name)
 
 
 def typed(held: Column, table: str | None = None) -> exp.Column:

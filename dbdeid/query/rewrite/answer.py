@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import column
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.sqltext import sql, step
+from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns
 from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse
+from dbdeid.query.rewrite.dictionary import Dictionary
+from dbdeid.query.rewrite.kept import KeptTables
 from dbdeid.query.rewrite.records import Records
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
 from dbdeid.query.rewrite.spread import Spread
@@ -28,9 +31,38 @@ from dbdeid.query.rewrite.spread import Spread
 MOST_LEAVES = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Plan:
+    """How a query is answered.
+
+    Attributes:
+        statement: as it is run, on what its desk keeps.
+        columns: names of the answer's columns.
+        question: what is asked, as an expected value with bounds; None where the query is run as
+            it is written, so that its answer is exact of the records that were released.
+        hollow: columns of which groups tell nothing.
+    """
+
+    statement: str
+    columns: tuple[str, ...]
+    question: Question | None
+    hollow: tuple[str, ...]
+    _whole: Callable[[], exp.Query]
+
+    @cached_property
+    def query(self) -> exp.Query:
+        """The statement with all that its desk keeps, for any session."""
+        return self._whole()
+
+    @cached_property
+    def sql(self) -> str:
+        """The query, laid out for reading."""
+        return sql(self.query, pretty=True)
+
+
+@dataclass(frozen=True)
 class Answer:
-    """The expected answer of the source with its bounds, and the SQL on the release that gave it.
+    """The expected answer of the source with its bounds, and the SQL on the release that gives it.
 
     Attributes:
         columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
@@ -49,20 +81,87 @@ class Answer:
         return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a query is answered.
+class Desk:
+    """Where questions to one release are answered.
 
-    Attributes:
-        query: on the release.
-        columns: names of the answer's columns.
-        question: what is asked, as an expected value with bounds; None where the query is run as
-            it is written, so that its answer is exact of the records that were released.
+    What its dictionary decides is found out once, and computed once, for all of them: nothing that
+    they read may change meanwhile.
+
+    Args:
+        session: where the release is.
+        dictionary: of the release; None where it has none.
     """
 
-    query: exp.Query
-    columns: tuple[str, ...]
-    question: Question | None
+    def __init__(self, session: Session, dictionary: Relation | None) -> None:
+        self._session = session
+        self._told = Dictionary(session, dictionary) if dictionary is not None else None
+        self._kept = KeptTables(session)
+
+    @property
+    def full(self) -> bool:
+        """Whether plans are to be forgotten, and what is kept for them with them."""
+        return self._kept.full
+
+    def clear(self) -> None:
+        """Keep nothing for the plans made so far, which can no longer be run."""
+        self._kept.clear()
+
+    def plan(self, text: str, target: Answerable, missing: SuppressedRecords | None = None) -> Plan:
+        """How a query is answered, once it is known that it can be.
+
+        Raises:
+            DataError: the query is not of the supported form, or the dictionary does not tell what
+                a value that it needs stands for; and it cannot be run as it is written.
+        """
+        try:
+            question = parse(text, target)
+        except DataError as refusal:
+            return self._as_written(text, target, missing, refusal)
+        try:
+            refuse_unanswerable(self._session, question, target, self._told)
+            query = estimate(question, target, missing, self._kept.keep)
+        except DataError as refusal:
+            return self._as_written(text, target, missing, refusal, of_form=False)
+        return Plan(
+            sql(query, own=True),
+            columns(question),
+            question,
+            tuple(hollow(self._session, question, target, self._told)),
+            lambda: estimate(question, target, missing),
+        )
+
+    def _as_written(
+        self,
+        text: str,
+        target: Answerable,
+        missing: SuppressedRecords | None,
+        refusal: DataError,
+        *,
+        of_form: bool = True,
+    ) -> Plan:
+        """A query that is run as it is written, or else why it was refused.
+
+        `of_form`: whether another form of the query is what would help.
+        """
+        if missing is not None and missing.suppressed:
+            raise refusal
+        unchanged = sorted(self._told.unchanged()) if self._told is not None else []
+        try:
+            query = as_written(text, target, unchanged)
+            names = tuple(c.name for c in self._session.describe(query))
+            return Plan(sql(query), names, None, (), lambda: query)
+        except Changed:
+            listed = ", ".join(c.name for c in exact_columns(target, unchanged))
+            if not of_form or not listed or not target.told:
+                raise refusal from None
+            also = f"or ask in any form of columns that are released as they are: {listed}"
+            raise DataError(refusal.message, hint=f"{refusal.hint}; {also}") from None
+        except (DataError, EngineError):  # the engine may know no such column or function
+            raise refusal from None
+
+    def rows(self, plan: Plan) -> tuple[tuple[Any, ...], ...]:
+        """The rows of an answer."""
+        return tuple(self._session.rows(plan.statement))
 
 
 def answer(
@@ -71,75 +170,11 @@ def answer(
     """Answer an analyst query that was written for the source.
 
     Raises:
-        DataError: as for `planned`.
+        DataError: as for `Desk.plan`.
     """
-    return answered(session, planned(session, text, target, missing))
-
-
-def answered(session: Session, plan: Plan) -> Answer:
-    """The answer to a query that is known to have one."""
-    return Answer(plan.columns, tuple(session.rows(plan.query)), sql(plan.query, pretty=True))
-
-
-def planned(
-    session: Session, text: str, target: Answerable, missing: SuppressedRecords | None = None
-) -> Plan:
-    """How a query is answered, once it is known that it can be.
-
-    Raises:
-        DataError: the query is not of the supported form, or the dictionary does not tell what
-            a value that it needs stands for; and it cannot be run as it is written.
-    """
-    try:
-        question = parse(text, target)
-    except DataError as refusal:
-        return _as_written(session, text, target, missing, refusal)
-    try:
-        return Plan(answering(session, question, target, missing), columns(question), question)
-    except DataError as refusal:
-        return _as_written(session, text, target, missing, refusal, of_form=False)
-
-
-def _as_written(
-    session: Session,
-    text: str,
-    target: Answerable,
-    missing: SuppressedRecords | None,
-    refusal: DataError,
-    *,
-    of_form: bool = True,
-) -> Plan:
-    """A query that is run as it is written, or else why it was refused.
-
-    `of_form`: whether another form of the query is what would help.
-    """
-    if missing is not None and missing.suppressed:
-        raise refusal
-    unchanged = _unchanged(session, target)
-    try:
-        query = as_written(text, target, unchanged)
-        return Plan(query, tuple(c.name for c in session.describe(query)), None)
-    except Changed:
-        names = ", ".join(c.name for c in exact_columns(target, unchanged))
-        if not of_form or not names or not target.told:
-            raise refusal from None
-        also = f"or ask in any form of columns that are released as they are: {names}"
-        raise DataError(refusal.message, hint=f"{refusal.hint}; {also}") from None
-    except (DataError, EngineError):  # the engine may know no such column or function
-        raise refusal from None
-
-
-def _unchanged(session: Session, target: Answerable) -> list[str]:
-    """The quasi-identifiers of which no released value stands for others."""
-    if target.dictionary is None:
-        return []
-    kept = (
-        exp.select("column")
-        .from_(target.dictionary.table)
-        .group_by("column")
-        .having(exp.Max(this=column("level")).eq(0))
-    )
-    return [str(name) for (name,) in session.rows(kept)]
+    desk = Desk(session, target.dictionary)
+    plan = desk.plan(text, target, missing)
+    return Answer(plan.columns, desk.rows(plan), plan.sql)
 
 
 def answering(
@@ -174,28 +209,29 @@ def spread_keys(question: Question, target: Answerable) -> list[str]:
     return [name for name in target.quasi_identifiers if known and name in named]
 
 
-def hollow(session: Session, question: Question, target: Answerable) -> Iterator[str]:
+def hollow(
+    session: Session, question: Question, target: Answerable, told: Dictionary | None = None
+) -> Iterator[str]:
     """The columns that a question groups by and of which all records have one value for several.
 
     Groups of such a column are as likely as the hierarchy makes them, whatever the data are.
     """
     spread = spread_keys(question, target)
-    if target.dictionary is None or not spread:
-        return
-    values = exp.Count(this=exp.Distinct(expressions=[column("released_value")]))
-    query = (
-        exp.select("column")
-        .from_(target.dictionary.table)
-        .group_by("column")
-        .having(values.eq(1))
-        .having(exp.Min(this=column("level")) > 0)
-    )
-    alone = {str(name) for (name,) in session.rows(query)}
-    yield from (name for name in spread if name in alone)
+    if target.dictionary is not None and spread:
+        alone = (told or Dictionary(session, target.dictionary)).alone()
+        yield from (name for name in spread if name in alone)
 
 
-def refuse_unanswerable(session: Session, question: Question, target: Answerable) -> None:
+def refuse_unanswerable(
+    session: Session, question: Question, target: Answerable, told: Dictionary | None = None
+) -> None:
     """Refuse a question that needs values which the dictionary does not tell.
+
+    Args:
+        session: where the release is.
+        question: what is asked.
+        target: the release.
+        told: what its dictionary is known to tell; None: it is asked anew.
 
     Raises:
         DataError: which column, why, and what could help.
@@ -204,13 +240,14 @@ def refuse_unanswerable(session: Session, question: Question, target: Answerable
         _refuse_repeated(session, join)
     if target.dictionary is None:
         return
+    told = told or Dictionary(session, target.dictionary)
     open_ends: dict[Spread, bool] = {}
     for records in parts(question, target):
         for used in records.spreads:
             if used not in open_ends:
-                open_ends[used] = _refuse_untold(session, used, target.dictionary)
-                _refuse_unreadable(session, used, target.dictionary)
-                _refuse_too_many(session, used, target.dictionary)
+                open_ends[used] = _refuse_untold(used, told)
+                _refuse_unreadable(used, told)
+                _refuse_too_many(used, told)
         if any(open_ends[used] for used in records.spreads):
             _refuse_undecided(session, records)
 
@@ -231,14 +268,13 @@ def _refuse_repeated(session: Session, join: Join) -> None:
         )
 
 
-def _refuse_untold(session: Session, used: Spread, dictionary: Relation) -> bool:
+def _refuse_untold(used: Spread, told: Dictionary) -> bool:
     """Refuse values that the dictionary does not explain; whether some have an open end."""
     name = used.column.name
-    query = step("query/obstacles", {"dictionary": dictionary}, {}, {"column": name})
-    unknown, half_open, bounded, ambiguous = session.row(query)
-    if ambiguous:
+    found = told.obstacles(used.column)
+    if found.ambiguous:
         raise _refused(used, "a released value has two meanings in the dictionary", "")
-    if unknown or ((half_open or bounded) and used.scale is None):
+    if found.unknown or ((found.half_open or found.bounded) and used.scale is None):
         hint = (
             f"ask without {name}; its owner can declare the domain of {name} in the hierarchy "
             "(`domain:`, `lower` and `upper`, or a file with all leaves) and release again"
@@ -246,15 +282,15 @@ def _refuse_untold(session: Session, used: Spread, dictionary: Relation) -> bool
         why = "some released values have neither listed leaves nor two bounds"
         raise _refused(used, why, hint)
     by_calendar = used.cuts is not None and used.cuts.unit is not None
-    if half_open and (used.listed or by_calendar):
+    if found.half_open and (used.listed or by_calendar):
         hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
         raise _refused(
             used, "some released values have an open end, and the query needs their values", hint
         )
-    if (half_open or bounded) and not used.measured:
+    if (found.half_open or found.bounded) and not used.measured:
         hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
         raise _refused(used, "it is released as intervals, and the query needs its values", hint)
-    return bool(half_open)
+    return bool(found.half_open)
 
 
 def _refuse_undecided(session: Session, records: Records) -> None:
@@ -276,52 +312,21 @@ def _refuse_undecided(session: Session, records: Records) -> None:
             raise _refused(used, why, hint)
 
 
-def _refuse_unreadable(session: Session, used: Spread, dictionary: Relation) -> None:
+def _refuse_unreadable(used: Spread, told: Dictionary) -> None:
     if used.column.family in ("text", "enum"):
         return
-    leaf = exp.select(exp.alias_(exp.Explode(this=column("leaves")), identifier("leaf")))
-    listed = leaf.from_(dictionary.table).where(_rows_of(used))
-    unreadable = exp.TryCast(this=column("leaf"), to=used.leaf_type).is_(exp.null())
-    query = (
-        exp.select(exp.Count(this=exp.Star()))
-        .from_(listed.subquery(identifier("listed")))
-        .where(column("leaf").is_(exp.null()).not_())
-        .where(unreadable)
-    )
-    ((count,),) = session.rows(query)
-    if count:
+    if count := told.unreadable(used):
         why = f"{count} leaves of its hierarchy are not of its type {used.column.shown_type}"
         raise _refused(used, why, "remove them from the hierarchy and release again")
 
 
-def _refuse_too_many(session: Session, used: Spread, dictionary: Relation) -> None:
-    lower, upper = column("lower"), column("upper")
-    length: exp.Expr
-    if used.listed:
-        kind = "DATE" if used.column.family == "date" else "HUGEINT"
-        length = exp.cast(upper, kind) - exp.cast(lower, kind)
-    elif used.cuts is not None and used.cuts.unit is not None:
-        ends = (exp.cast(end, "TIMESTAMP") for end in (upper, lower))
-        length = exp.DateDiff(
-            this=next(ends), expression=next(ends), unit=exp.var(used.cuts.unit.upper())
-        )
-    else:
+def _refuse_too_many(used: Spread, told: Dictionary) -> None:
+    unit = used.cuts.unit if used.cuts is not None else None
+    if not used.listed and unit is None:
         return
-    query = (
-        exp.select(exp.func("COALESCE", exp.Sum(this=length), exp.Literal.number(0)))
-        .from_(dictionary.table)
-        .where(_rows_of(used))
-        .where(column("level") > 0)
-        .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0))
-    )
-    ((count,),) = session.rows(query)
-    if count > MOST_LEAVES:
+    if (count := told.between_bounds(used.column, unit)) > MOST_LEAVES:
         hint = f"compare {used.column.name} with constants instead of using its single values"
         raise _refused(used, f"its released values stand for {count} single values", hint)
-
-
-def _rows_of(used: Spread) -> exp.Expr:
-    return column("column").eq(exp.Literal.string(used.column.name))
 
 
 def _refused(used: Spread, why: str, hint: str) -> DataError:

@@ -15,6 +15,7 @@ from itertools import product
 
 from sqlglot import exp
 
+from dbdeid.engine.expressions import cast
 from dbdeid.query.parse.expressions import constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
@@ -195,7 +196,7 @@ def _corner(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:
 
 
 def _double(node: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.paren(node.copy(), copy=False), "DOUBLE")
+    return cast(exp.paren(node.copy(), copy=False), "DOUBLE")
 
 
 _ARITHMETIC: Mapping[type[exp.Expr], Callable[[Interval, Interval], Interval]] = {

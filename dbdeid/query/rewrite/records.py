@@ -18,7 +18,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -132,7 +132,7 @@ class Records:
         alone = len(owners) == 1 and owner != EXACT
         bare = alone and isinstance(argument, exp.Column) and not argument.table
         if bare and self._truth(owner) and self.need == "moments":
-            argument, bare = exp.cast(argument, "INTEGER"), False  # a sum counts what is true
+            argument, bare = cast(argument, "INTEGER"), False  # a sum counts what is true
         if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
             self._part(owner).measured = argument
             return
@@ -287,11 +287,16 @@ class Records:
         assert self.target.dictionary is not None
         part = self._parts[used.column.name]
         dictionary = self.target.dictionary
-        found = tables.named("values", used.column, lambda: values(used.column, dictionary))
-        spread_over = tables.named("leaves", used, lambda: leaves(found, used))
         joins = [j for j in self.question.joins if self._owner_of(j) == used.column.name]
         of = (used, tuple(part.conditions), tuple(part.features), part.measured)
-        share = tables.named("share", of, lambda: shares_of(spread_over, used, part, joins))
+
+        def shares(beside: CommonTables) -> exp.Query:
+            return shares_of(_leaves(beside, used, dictionary), used, part, joins)
+
+        if joins:  # which are no part of the dictionary
+            share = tables.named("share", of, lambda: shares(tables))
+        else:
+            share = tables.kept("share", of, shares)
         return Share(used.column, place, share)
 
     def _met(self, released: Relation, handing_on: list[Share]) -> exp.Select:
@@ -330,7 +335,7 @@ class Records:
             given |= {"total": exp.Sum(this=total), "low": exp.Min(this=ends.low)}
             given |= {"high": exp.Max(this=ends.high)}
         select = select.select(
-            *(exp.alias_(node.copy(), identifier(name)) for name, node in (groups | given).items()),
+            *(exp.alias_(node, identifier(name)) for name, node in (groups | given).items()),
             copy=False,
         )
         if self.told_apart:
@@ -359,7 +364,7 @@ class Records:
             return _Ends(nothing(), nothing(), None)
         if self._listed:
             return _Ends(self._value, self._value, None)
-        value = exp.cast(self._value.copy(), "DOUBLE")
+        value = cast(self._value.copy(), "DOUBLE")
         return _Ends(value, value, value)
 
     def _grouped(self, tables: CommonTables, shares: list[Share]) -> Relation:
@@ -419,12 +424,12 @@ class Records:
             sure.append(column("ways", share.alias).eq(1))
         groups = dict(held)
         if weights:
-            groups["weight"] = exp.cast(product(weights), "DOUBLE")
+            groups["weight"] = cast(product(weights), "DOUBLE")
         if sure:
             groups["sure"] = exp.and_(*sure)
         every = {"weight": double(1), "sure": exp.true()} | groups
         select = select.select(
-            *(exp.alias_(node.copy(), identifier(name)) for name, node in every.items()),
+            *(exp.alias_(node, identifier(name)) for name, node in every.items()),
             exp.alias_(records, "records"),
             exp.alias_(exp.Window(this=exp.RowNumber()), "item"),
             copy=False,
@@ -445,7 +450,23 @@ class Records:
         held = column(name, "source") if released is None else typed(released, "source")
         if source is None or released is None or source.type == released.type:
             return held
-        return exp.cast(held, source_type(source))
+        return cast(held, source_type(source))
+
+
+def _leaves(tables: CommonTables, used: Spread, dictionary: Relation) -> Relation:
+    """The leaves of a column's values; where a query cuts its range, only the values are kept."""
+
+    def listed(beside: CommonTables) -> exp.Query:
+        return values(used.column, dictionary)
+
+    if used.cuts is not None:
+        found = tables.kept("values", used.column, listed)
+        return tables.named("leaves", used, lambda: leaves(found, used))
+
+    def spread_out(beside: CommonTables) -> exp.Query:
+        return leaves(beside.named("values", used.column, lambda: listed(beside)), used)
+
+    return tables.kept("leaves", used, spread_out)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import (
     decimal_places,
     is_float,
@@ -78,7 +78,10 @@ class SuppressedRecords:
 
 
 def estimate(
-    question: Question, target: Answerable, missing: SuppressedRecords | None = None
+    question: Question,
+    target: Answerable,
+    missing: SuppressedRecords | None = None,
+    keep: Keep | None = None,
 ) -> exp.Select:
     """The plain DuckDB query on the release that answers a question on the source.
 
@@ -90,6 +93,7 @@ def estimate(
         question: what is asked.
         target: the release.
         missing: suppressed records to be spread; None: they are missing.
+        keep: where tables of the dictionary alone are kept; None: they are part of the query.
 
     Raises:
         DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
@@ -97,7 +101,7 @@ def estimate(
     """
     require_order(question, target)
     require_numbers(question, target)
-    return _Rewriting(question, target, missing, _tables(question, target)).query()
+    return _Rewriting(question, target, missing, _tables(question, target, keep)).query()
 
 
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
@@ -106,10 +110,10 @@ def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     return tuple(_records(question, target, aggregate) for aggregate in asked)
 
 
-def _tables(question: Question, target: Answerable) -> CommonTables:
+def _tables(question: Question, target: Answerable, keep: Keep | None) -> CommonTables:
     joined = [join.table for join in question.every_join]
     known = [target.release, *joined, *([target.dictionary] if target.dictionary else [])]
-    return CommonTables.beside(known)
+    return CommonTables.beside(known, keep)
 
 
 def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
@@ -195,14 +199,14 @@ class _Rewriting:
         names = key_names(records.question)
         keys = [column(name) for name in names]
         if records.ends_only:  # as if all were in the middle of their intervals
-            ends = [exp.cast(column(end), "DOUBLE") for end in ("low", "high")]
+            ends = [cast(column(end), "DOUBLE") for end in ("low", "high")]
             x: exp.Expr = exp.paren(ends[0] + ends[1]) / 2
             mass: exp.Expr = column("records") * column("mass")
             bounded = (ends[0].copy() > exp.Neg(this=INFINITE.copy()), ends[1].copy() < INFINITE)
             query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
             query = query.from_(items.table).where(*bounded)
         else:
-            x = exp.cast(column("x"), "DOUBLE")
+            x = cast(column("x"), "DOUBLE")
             mass = exp.Sum(this=column("records") * column("weight") * column("mass"))
             query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
             query = query.from_(outcomes.table).group_by(*(k.copy() for k in keys), column("x"))
@@ -262,7 +266,7 @@ class _Rewriting:
         grouped_ends = ends.group_by(*(n.copy() for n in names))
         held = self.tables.named("ends", aggregate, lambda: grouped_ends)
         if records.ends_only:  # how the least of intervals spreads is not told by shares
-            nothing = exp.alias_(exp.cast(exp.null(), "DOUBLE"), "estimate")
+            nothing = exp.alias_(cast(exp.null(), "DOUBLE"), "estimate")
             wanted = [column(n) for n in (*keys["key"], "lower", "upper")]
             return exp.select(*wanted, nothing).from_(held.table)
         order = exp.Ordered(this=column("x"), desc=not least, nulls_first=False)
@@ -276,7 +280,7 @@ class _Rewriting:
         x = column("x")
         assert aggregate.argument is not None
         if is_number(aggregate.argument, records.question, self.target):
-            guess: exp.Expr = exp.Sum(this=exp.cast(x, "DOUBLE") * column("chance"))
+            guess: exp.Expr = exp.Sum(this=cast(x, "DOUBLE") * column("chance"))
         else:
             half = column("reached") >= exp.Literal.number("0.499999999999")
             guess = first(this=exp.case().when(half, x))
@@ -354,10 +358,10 @@ class _Rewriting:
         if kind in _COUNTS:
             nothing = ("DOUBLE", "BIGINT", "BIGINT")
             counts = [
-                exp.Coalesce(this=node, expressions=[exp.cast(exp.Literal.number(0), kind_of)])
+                exp.Coalesce(this=node, expressions=[cast(exp.Literal.number(0), kind_of)])
                 for node, kind_of in zip(found, nothing, strict=True)
             ]
-            found = [exp.cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
+            found = [cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
         value, lower, upper = found
         if self.missing is not None and self.missing.suppressed:
             value, lower, upper = self._with_missing(kind, self.missing, value, lower, upper)
@@ -376,7 +380,7 @@ class _Rewriting:
         """Spread like what is released; what they are is not known, only how many."""
         if kind in ("count", "sum"):
             there = exp.Literal.number(missing.of - missing.suppressed)
-            value = value * exp.Literal.number(missing.of) / exp.cast(there, "DOUBLE")
+            value = value * exp.Literal.number(missing.of) / cast(there, "DOUBLE")
         if kind in _COUNTS:
             return value, lower, exp.paren(upper + exp.Literal.number(missing.suppressed))
         return value, exp.null(), exp.null()
@@ -427,6 +431,6 @@ def _outwards(end: type[exp.Floor] | type[exp.Ceil], places: int | None) -> exp.
     if places is None:
         error = exp.Abs(this=bound.copy()) * exp.Literal.number("5e-7")
         return bound - error if end is exp.Floor else bound + error
-    unit = exp.cast(exp.Literal.number(10**places), "DOUBLE")
+    unit = cast(exp.Literal.number(10**places), "DOUBLE")
     near = exp.Round(this=bound * unit, decimals=exp.Literal.number(4))
     return end(this=near) / unit.copy()

@@ -11,7 +11,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.query.parse.question import Join, replaced
 from dbdeid.query.rewrite.spread import INFINITE, LEAF, VALUE, Spread, refusal
@@ -74,7 +74,7 @@ def shares_of(spread_over: Relation, used: Spread, part: Part, joins: Iterable[J
         ends = (column("low", "spread"), column("high", "spread"))
         conditions.append(LEAF.is_(exp.null()).not_())
     elif measured is not None:
-        ends = (exp.cast(measured, "DOUBLE"), exp.cast(measured.copy(), "DOUBLE"))
+        ends = (cast(measured, "DOUBLE"), cast(measured.copy(), "DOUBLE"))
         conditions.append(exp.paren(measured.copy()).is_(exp.null()).not_())
     if conditions:
         passes = exp.func("COALESCE", exp.paren(all_of(conditions)), exp.false())
@@ -91,10 +91,10 @@ def shares_of(spread_over: Relation, used: Spread, part: Part, joins: Iterable[J
         given["low"], given["high"] = exp.Min(this=ends[0].copy()), exp.Max(this=ends[1].copy())
         assert part.measured is not None
         if _adds_up(used, part.measured):
-            middle = exp.paren(exp.cast(ends[0].copy(), "DOUBLE") + exp.cast(ends[1], "DOUBLE")) / 2
+            middle = exp.paren(cast(ends[0].copy(), "DOUBLE") + cast(ends[1], "DOUBLE")) / 2
             given["mean"] = exp.Sum(this=weight.copy() * middle)
     select = exp.select(
-        *(exp.alias_(node.copy(), identifier(name)) for name, node in (groups | given).items())
+        *(exp.alias_(node, identifier(name)) for name, node in (groups | given).items())
     ).from_(aliased(spread_over, "spread"), copy=False)
     for join in joins:
         select = with_table(select, join, lambda _: LEAF.copy())
@@ -112,10 +112,10 @@ def _of_masses(
     size = _over(exp.Max(this=column("size", "masses")), same)
     share = exp.case().when(mass.eq(0), double(0))
     if "low" in given:  # an argument without an end has no bounds
-        share = share.when(mass.eq(INFINITE), exp.cast(exp.null(), "DOUBLE"))
+        share = share.when(mass.eq(INFINITE), cast(exp.null(), "DOUBLE"))
     share = (
         share.when(solid.eq(1), double(1))
-        .when(size.copy().eq(INFINITE), exp.cast(exp.null(), "DOUBLE"))
+        .when(size.copy().eq(INFINITE), cast(exp.null(), "DOUBLE"))
         .else_(mass / size.copy())
     )
     select = exp.select(
@@ -160,12 +160,12 @@ def aliased(relation: Relation, name: str) -> exp.Table:
 
 def double(number: int) -> exp.Expr:
     """A number as DOUBLE."""
-    return exp.cast(exp.Literal.number(number), "DOUBLE")
+    return cast(exp.Literal.number(number), "DOUBLE")
 
 
 def nothing() -> exp.Expr:
     """NULL as DOUBLE."""
-    return exp.cast(exp.null(), "DOUBLE")
+    return cast(exp.null(), "DOUBLE")
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

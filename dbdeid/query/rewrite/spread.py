@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column, identifier, union_all
+from dbdeid.engine.expressions import cast, column, identifier, union_all
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.meaning import source_type
@@ -28,7 +28,7 @@ from dbdeid.query.rewrite.scale import Cut, Cuts, Scale, Unit, cuts, scale_of
 LEAF = column("leaf", "spread")
 VALUE = column("value", "spread")
 ANY = "*"
-INFINITE = exp.cast(exp.Literal.string("Infinity"), "DOUBLE")
+INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def spread(source: Column, uses: Sequence[exp.Expr]) -> Spread:
 # -- SQL --------------------------------------------------------------------------------------
 
 
-def values(source: Column, dictionary: Relation) -> exp.Expr:
+def values(source: Column, dictionary: Relation) -> exp.Query:
     """The column's released values with their dictionary rows."""
     query = step("query/values", {"dictionary": dictionary}, {}, {"column": source.name})
     for node in query.walk():
@@ -106,7 +106,7 @@ def leaves(found: Relation, used: Spread) -> exp.Query:
         column("value", "listed"),
         exp.alias_(leaf, "leaf"),
         exp.alias_(_double(1), "weight"),
-        exp.alias_(exp.cast(exp.ArraySize(this=name.copy()), "DOUBLE"), "size"),
+        exp.alias_(cast(exp.ArraySize(this=name.copy()), "DOUBLE"), "size"),
     ).from_(listed.subquery(identifier("listed"), copy=False), copy=False)
     single = exp.select(
         *(column(c, "points") for c in ("value", "leaf")),
@@ -123,7 +123,7 @@ def leaves(found: Relation, used: Spread) -> exp.Query:
 
 def _missing(found: Relation, used: Spread) -> exp.Select:
     """NULL, for which `*` may stand."""
-    nothing = exp.cast(exp.null(), used.leaf_type)
+    nothing = cast(exp.null(), used.leaf_type)
     return (
         exp.select(
             column("value"),
@@ -148,27 +148,27 @@ def _leaf_list(used: Spread) -> exp.Expr:
 
     case = (
         exp.case()
-        .when(value.is_(exp.null()), exp.array(exp.cast(exp.null(), single)))
+        .when(value.is_(exp.null()), exp.array(cast(exp.null(), single)))
         .when(column("meanings") > 1, refused("has two meanings in the dictionary"))
         # before the value itself, whose text tells its level where levels mix
-        .when(exp.ArraySize(this=listed) > 0, exp.cast(listed, many))
-        .when(level.eq(0), exp.array(exp.cast(value, single)))
+        .when(exp.ArraySize(this=listed) > 0, cast(listed, many))
+        .when(level.eq(0), exp.array(cast(value, single)))
     )
     if used.scale is not None and used.cuts is not None:
-        case = case.when(_somehow_bounded(), exp.cast(exp.array(), many))
+        case = case.when(_somehow_bounded(), cast(exp.array(), many))
     elif used.scale is not None and used.listed:
-        case = case.when(_bounded(used.scale), exp.cast(_series(used.scale), many))
+        case = case.when(_bounded(used.scale), cast(_series(used.scale), many))
     return case.else_(refused("is released without the values it stands for"))
 
 
 def refusal(source: Column, what: str, kind: exp.DataType | str) -> exp.Expr:
     """An expression of a type that stops the query with a message about a value of the column."""
     message = exp.Literal.string(f"a value of {source.name} {what}")
-    return exp.cast(exp.Anonymous(this="error", expressions=[message]), kind)
+    return cast(exp.Anonymous(this="error", expressions=[message]), kind)
 
 
 def _double(number: int) -> exp.Expr:
-    return exp.cast(exp.Literal.number(number), "DOUBLE")
+    return cast(exp.Literal.number(number), "DOUBLE")
 
 
 def _lower(scale: Scale) -> exp.Expr:
@@ -183,9 +183,9 @@ def _end(scale: Scale) -> exp.Expr:
 
 def _bound(scale: Scale, name: str) -> exp.Expr:
     if scale.stepped and not scale.discrete:
-        moment = exp.cast(column(name), "TIMESTAMP")
+        moment = cast(column(name), "TIMESTAMP")
         return exp.Anonymous(this="epoch_us", expressions=[moment])
-    return exp.cast(column(name), scale.type)
+    return cast(column(name), scale.type)
 
 
 def _bounded(scale: Scale) -> exp.Expr:
@@ -223,13 +223,13 @@ def _cells(found: Relation, used: Spread, scale: Scale, by: Cuts) -> exp.Select:
     ends: list[exp.Expr] = [start, last]
     if not scale.discrete and scale.stepped:
         ends = [exp.Anonymous(this="make_timestamp", expressions=[e.copy()]) for e in ends]
-    low, high = (exp.cast(node.copy(), used.leaf_type) for node in ends)
+    low, high = (cast(node.copy(), used.leaf_type) for node in ends)
     finite = exp.func("COALESCE", _length(scale, start, stop), INFINITE.copy())
     whole = exp.func("COALESCE", _length(scale, lower, end), INFINITE.copy())
     overlap = exp.func("COALESCE", start < stop, exp.true())
     query = exp.select(
         column("value"),
-        exp.alias_(exp.cast(_representative(scale, start, stop), used.leaf_type), "leaf"),
+        exp.alias_(cast(_representative(scale, start, stop), used.leaf_type), "leaf"),
         exp.alias_(low, "low"),
         exp.alias_(high, "high"),
         exp.alias_(finite, "weight"),
@@ -246,14 +246,14 @@ def _length(scale: Scale, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
     """How much lies from one end to the other, in what the scale counts."""
     if scale.type == "DATE":
         days = exp.DateDiff(this=stop.copy(), expression=start.copy(), unit=exp.var("DAY"))
-        return exp.cast(days, "DOUBLE")
-    return exp.cast(exp.paren(stop - start), "DOUBLE")
+        return cast(days, "DOUBLE")
+    return cast(exp.paren(stop - start), "DOUBLE")
 
 
 def _point(found: Relation, used: Spread, scale: Scale, cut: Cut) -> exp.Select:
     """The cut itself where it lies between bounds, weighing nothing."""
-    point = exp.cast(_constant(cut), scale.type)
-    leaf = exp.cast(_constant(cut), used.leaf_type)
+    point = cast(_constant(cut), scale.type)
+    leaf = cast(_constant(cut), used.leaf_type)
     query = exp.select(
         column("value"),
         *(exp.alias_(leaf.copy(), name) for name in ("leaf", "low", "high")),
@@ -280,8 +280,8 @@ def _representative(scale: Scale, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 def _cell_table(scale: Scale, starts: Sequence[Cut]) -> exp.Expr:
     rows = [
         exp.select(
-            exp.alias_(exp.cast(_constant(low), scale.type), "low"),
-            exp.alias_(exp.cast(_constant(high), scale.type), "high"),
+            exp.alias_(cast(_constant(low), scale.type), "low"),
+            exp.alias_(cast(_constant(high), scale.type), "high"),
         )
         for low, high in pairwise((None, *starts, None))
     ]

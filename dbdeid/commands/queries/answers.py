@@ -1,0 +1,153 @@
+"""Answers to questions, each planned once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from dbdeid.commands.queries.opened import Asked, Opened
+from dbdeid.commands.queries.result import Result, Script
+from dbdeid.engine.failure import EngineError
+from dbdeid.engine.relation import Relation
+from dbdeid.errors import DataError
+from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.as_written import chooses
+from dbdeid.query.parse.statement import names_of_tables
+from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
+
+# Questions whose plans are kept, of one release.
+MOST_PLANS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of an open release: what a question has made known serves those after it.
+
+    Attributes:
+        opened: the release, of which nothing that is read may change meanwhile.
+    """
+
+    opened: Opened
+    _desks: dict[Relation, Desk] = field(default_factory=dict)
+    _plans: dict[tuple[str, bool], tuple[Asked, Plan]] = field(default_factory=dict)
+
+    def answer(self, text: str, *, spread: bool) -> Result:
+        """The answer to a question.
+
+        Args:
+            text: SQL that was written for the source of the release.
+            spread: whether suppressed records count like those that are released.
+
+        Raises:
+            DataError: it cannot be answered.
+        """
+        asked, plan = self._plan(text, spread=spread)
+        with _refusing():
+            rows = self._desk(asked).rows(plan)
+        notes = (
+            *asked.notes,
+            *asked.of_suppressed(spread=spread),
+            *_of_plan(plan, text, asked, self.opened.session.catalog),
+        )
+        return Result(plan.columns, rows, Script(asked.views, plan), notes, asked.suppressed)
+
+    def script(self, text: str, dialect: Dialect, *, spread: bool) -> str:
+        """What gives the answer to a question, in the dialect of an engine.
+
+        Raises:
+            DataError: it cannot be answered, or the dialect has no equal of what is asked.
+        """
+        asked, plan = self._plan(text, spread=spread)
+        if dialect == "duckdb":
+            return Script(asked.views, plan).text
+        if plan.question is None:
+            raise DataError(
+                "the query is run as it is written, which is known to be right in DuckDB only",
+                hint="run it on the released table, all of whose columns it names hold the "
+                "values of the source",
+            )
+        return transpiled(unplaced(plan.query), dialect)
+
+    def target(self, release: str | None) -> Answerable:
+        """What can be asked of a release; of the only one where none is named.
+
+        Raises:
+            DataError: there is no such release, or there are several.
+        """
+        names = self.opened.releases
+        fit = [n for n in names if release is None or n.lower() == release.lower()]
+        if len(fit) != 1:
+            what = "several releases" if release is None else f"no release {release!r}"
+            raise DataError(f"it holds {what}", hint=f"name one of {', '.join(names)}")
+        return self.opened.target(fit[0])
+
+    def _plan(self, text: str, *, spread: bool) -> tuple[Asked, Plan]:
+        """How a question is answered; found out once for each text."""
+        if (text, spread) not in self._plans:
+            self._make_room()
+            asked = self.opened.asked(text)
+            missing = asked.missing(spread=spread)
+            with _refusing():
+                plan = self._desk(asked).plan(text, asked.target, missing)
+            self._plans[text, spread] = asked, plan
+        return self._plans[text, spread]
+
+    def _desk(self, asked: Asked) -> Desk:
+        target = asked.target
+        if target.release not in self._desks:
+            self._desks[target.release] = Desk(self.opened.session, target.dictionary)
+        return self._desks[target.release]
+
+    def _make_room(self) -> None:
+        """Forget all plans where there are too many, or too much is kept for them."""
+        if len(self._plans) < MOST_PLANS and not any(d.full for d in self._desks.values()):
+            return
+        self._plans.clear()
+        for desk in self._desks.values():
+            desk.clear()
+
+
+def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
+    """What a reader should know of how the numbers came about."""
+    if plan.question is not None:
+        for name in plan.hollow:
+            yield (
+                f"{name} has one value in all records, which stands for several: groups by it "
+                "tell nothing about the data"
+            )
+        if not plan.question.aggregates and spread_keys(plan.question, asked.target):
+            yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
+        joined = {join.table.name for join in plan.question.every_join}
+    else:
+        read = {name.lower() for name in names_of_tables(text, catalog)}
+        joined = {t.name for t in asked.target.tables if t.name.lower() in read}
+        if asked.target.truthful:
+            yield "exact of the records released: all columns asked for are released as they are"
+        if chooses(plan.query):
+            yield "records have another order than in the source: of equals, another may come first"
+    for name in sorted(joined):
+        yield f"{name} is read as it is: no release protects it"
+
+
+# What a mistake in a question looks like; anything else is a defect or a missing file.
+_OF_THE_QUESTION = (
+    "BinderException",
+    "ConversionException",
+    "InvalidInputException",
+    "OutOfRangeException",
+)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except EngineError as error:
+        if error.kind not in _OF_THE_QUESTION:
+            raise
+        raise DataError(
+            f"the query cannot be answered from the release: {error.message}",
+            hint="compare columns with constants of their own type; -vv logs the statement",
+        ) from None

@@ -1,0 +1,134 @@
+"""What the dictionary of a release tells of its columns, each found out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from dbdeid.engine.expressions import cast, column, identifier
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session
+from dbdeid.engine.sqltext import sql, step
+from dbdeid.query.rewrite.scale import Unit
+from dbdeid.query.rewrite.spread import Spread
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """What keeps questions from using the values of a column: numbers of released values.
+
+    Attributes:
+        unknown: without leaves and without bounds.
+        half_open: with one bound, but without leaves.
+        bounded: with two bounds, but without leaves.
+        ambiguous: rows beyond the first of a value.
+    """
+
+    unknown: int
+    half_open: int
+    bounded: int
+    ambiguous: int
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The dictionary of a release, which stays as it is while this is in use.
+
+    Attributes:
+        session: where it is.
+        table: the dictionary.
+    """
+
+    session: Session
+    table: Relation
+    _found: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def obstacles(self, source: Column) -> Obstacles:
+        """What keeps questions from using the values of a column."""
+        return self._once(("obstacles", source), lambda: self._obstacles(source))
+
+    def unreadable(self, used: Spread) -> int:
+        """How many leaves of a column are not of its type."""
+        kind = sql(used.leaf_type)
+        return self._once(("unreadable", used.column, kind), lambda: self._unreadable(used))
+
+    def between_bounds(self, source: Column, unit: Unit | None) -> int:
+        """How many single values, or periods, lie between the bounds of a column's values."""
+        return self._once(("between", source, unit), lambda: self._between_bounds(source, unit))
+
+    def alone(self) -> frozenset[str]:
+        """The columns of which all records have one released value that stands for several."""
+        return self._once("alone", self._alone)
+
+    def unchanged(self) -> frozenset[str]:
+        """The columns of which no released value stands for others."""
+        return self._once("unchanged", self._unchanged)
+
+    def _once(self, of: Hashable, look: Callable[[], T]) -> T:
+        if of not in self._found:
+            self._found[of] = look()
+        found: T = self._found[of]
+        return found
+
+    def _obstacles(self, source: Column) -> Obstacles:
+        query = step("query/obstacles", {"dictionary": self.table}, {}, {"column": source.name})
+        return Obstacles(*self.session.row(query))
+
+    def _unreadable(self, used: Spread) -> int:
+        leaf = exp.select(exp.alias_(exp.Explode(this=column("leaves")), identifier("leaf")))
+        listed = leaf.from_(self.table.table).where(_rows_of(used.column))
+        unreadable = exp.TryCast(this=column("leaf"), to=used.leaf_type).is_(exp.null())
+        query = (
+            exp.select(exp.Count(this=exp.Star()))
+            .from_(listed.subquery(identifier("listed")))
+            .where(column("leaf").is_(exp.null()).not_())
+            .where(unreadable)
+        )
+        return int(self.session.row(query)[0])
+
+    def _between_bounds(self, source: Column, unit: Unit | None) -> int:
+        lower, upper = column("lower"), column("upper")
+        length: exp.Expr
+        if unit is None:
+            kind = "DATE" if source.family == "date" else "HUGEINT"
+            length = cast(upper, kind) - cast(lower, kind)
+        else:
+            ends = (cast(upper, "TIMESTAMP"), cast(lower, "TIMESTAMP"))
+            length = exp.DateDiff(this=ends[0], expression=ends[1], unit=exp.var(unit.upper()))
+        query = (
+            exp.select(exp.func("COALESCE", exp.Sum(this=length), exp.Literal.number(0)))
+            .from_(self.table.table)
+            .where(_rows_of(source))
+            .where(column("level") > 0)
+            .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0))
+        )
+        return int(self.session.row(query)[0])
+
+    def _alone(self) -> frozenset[str]:
+        values = exp.Count(this=exp.Distinct(expressions=[column("released_value")]))
+        query = (
+            exp.select("column")
+            .from_(self.table.table)
+            .group_by("column")
+            .having(values.eq(1))
+            .having(exp.Min(this=column("level")) > 0)
+        )
+        return frozenset(str(name) for (name,) in self.session.rows(query))
+
+    def _unchanged(self) -> frozenset[str]:
+        kept = (
+            exp.select("column")
+            .from_(self.table.table)
+            .group_by("column")
+            .having(exp.Max(this=column("level")).eq(0))
+        )
+        return frozenset(str(name) for (name,) in self.session.rows(kept))
+
+
+def _rows_of(source: Column) -> exp.Expr:
+    return column("column").eq(exp.Literal.string(source.name))
