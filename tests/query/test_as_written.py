@@ -82,11 +82,11 @@ SELECT STRING_AGG(DISTINCT ward, ',' ORDER BY ward) FROM visits;
 SELECT ward, stay, COUNT(*) FROM visits GROUP BY ROLLUP (ward, stay);
 SELECT ward, well, COUNT(*), GROUPING(ward) FROM visits GROUP BY CUBE (ward, well);
 SELECT ward, well, SUM(cost) FROM visits GROUP BY GROUPING SETS ((ward), (well), ());
-SELECT ward, COUNT(*), RANK() OVER (ORDER BY SUM(cost) DESC) FROM visits GROUP BY ward;
+SELECT ward, COUNT(*), PERCENT_RANK() OVER (ORDER BY SUM(cost) DESC) FROM visits GROUP BY ward;
 SELECT ward, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), KURTOSIS(cost) FROM visits GROUP BY ward;
-SELECT ward, stay, COUNT(*) AS n FROM visits GROUP BY ward, stay QUALIFY ROW_NUMBER() OVER
-  (PARTITION BY ward ORDER BY n DESC, stay) <= 2;
-SELECT date_trunc('month', came) AS m, SUM(cost), LAG(SUM(cost)) OVER (ORDER BY
+SELECT ward, stay, COUNT(*) AS n FROM visits GROUP BY ward, stay QUALIFY NTILE(3) OVER
+  (PARTITION BY ward ORDER BY n DESC, stay) = 1;
+SELECT date_trunc('month', came) AS m, SUM(cost), FIRST_VALUE(SUM(cost)) OVER (ORDER BY
   date_trunc('month', came)) FROM visits GROUP BY 1;
 SELECT came, AVG(SUM(cost)) OVER (ORDER BY came ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) FROM
   visits GROUP BY came;

@@ -41,6 +41,19 @@ FORMS = (
     "WITH p AS (SELECT * FROM people {v}) "
     "SELECT {a} / (SELECT COUNT(*) FROM p) AS a FROM people {w}",
     "SELECT ROUND(a / (SELECT {b} FROM people), 2) AS a FROM (SELECT {a} AS a FROM people) AS t",
+    "SELECT {k} AS k, SUM(COUNT(*)) OVER (ORDER BY {k}) AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, {l} AS l, SUM(SUM({x})) OVER (PARTITION BY {k} ORDER BY {l} DESC) AS a "
+    "FROM people {w} GROUP BY 1, 2",
+    "SELECT {k} AS k, RANK() OVER (ORDER BY {a} DESC) AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, {l} AS l, DENSE_RANK() OVER (PARTITION BY {k} ORDER BY {a}) AS a "
+    "FROM people {w} GROUP BY 1, 2",
+    "SELECT {k} AS k, ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, {k}) AS a FROM people {w} "
+    "GROUP BY {k} QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, {k}) < 3",
+    "SELECT {k} AS k, {a} - LAG({a}) OVER (ORDER BY {k}) AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, COALESCE(LEAD(SUM({x}), 2) OVER (ORDER BY {k} DESC), 0) AS a FROM people "
+    "GROUP BY {k}",
+    "SELECT * FROM (SELECT {k} AS k, RANK() OVER (ORDER BY AVG({x})) AS a FROM people {w} "
+    "GROUP BY {k}) AS t WHERE a <= 2",
 )
 
 
@@ -118,7 +131,17 @@ def visits(make_release: MakeRelease) -> Answerable:
             "SELECT BOOL_OR(age < 25) AS o, BOOL_AND(age < 40) AS a FROM visits",
             [(True, False, True, True, True, True)],
         ),
-        ("SELECT APPROX_COUNT_DISTINCT(ward) AS n FROM visits", [(2, 2, 2)]),
+        (
+            "SELECT ward, RANK() OVER (ORDER BY COUNT(*) DESC) AS r, LAG(SUM(cost)) OVER "
+            "(ORDER BY ward) AS before, SUM(COUNT(*)) OVER (ORDER BY ward) AS n FROM visits "
+            "GROUP BY ward ORDER BY ward",
+            [("A", 1, 1, 1, None, None, None, 2, 2, 2), ("B", 2, 2, 2, 40, 40, 40, 3, 3, 3)],
+        ),
+        (  # of three records all may be in their twenties
+            "SELECT age // 10 AS tens, ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, age // 10) AS r, "
+            "SUM(COUNT(*)) OVER (ORDER BY age // 10) AS n FROM visits GROUP BY tens ORDER BY tens",
+            [(2, 1, 1, 2, 1.5, 0, 3), (3, 2, 1, 2, 3, 0, 6)],
+        ),
         (
             "WITH t AS (SELECT age // 10 AS tens, COUNT(*) AS n FROM visits GROUP BY tens) "
             "SELECT * FROM t ORDER BY tens",
@@ -158,9 +181,19 @@ def test_answers_that_were_worked_out_by_hand(
         ("SELECT age, SUM(cost) OVER () AS s FROM visits GROUP BY age", "a window"),
         ("SELECT age, SUM(MIN(cost)) OVER () AS s FROM visits GROUP BY age", "a window over MIN"),
         (
-            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS s FROM visits GROUP BY age",
-            "ORDER BY of a window",
+            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY COUNT(*)) AS s FROM visits GROUP BY age",
+            "in the order of an aggregate",
         ),
+        (
+            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"
+            " AS s FROM visits GROUP BY age",
+            "a window of other groups",
+        ),
+        ("SELECT age, RANK() OVER (ORDER BY age) AS r FROM visits GROUP BY age", "by a key"),
+        ("SELECT age, RANK() OVER () AS r FROM visits GROUP BY age", "without an order"),
+        ("SELECT age, LAG(age) OVER (ORDER BY age) AS r FROM visits GROUP BY age", "LAG of a key"),
+        ("SELECT age, NTILE(2) OVER (ORDER BY age) AS r FROM visits GROUP BY age", "a window"),
+        ("SELECT APPROX_COUNT_DISTINCT(age) AS n FROM visits", "APPROX_DISTINCT"),
         ("SELECT age, (SELECT age FROM visits) AS s, COUNT(*) FROM visits GROUP BY age", "number"),
         ("SELECT age, (SELECT COUNT(*) FROM visits LIMIT 0) AS s FROM visits GROUP BY age", "row"),
         ("SELECT age, (SELECT COUNT(*) FROM visits) FROM visits GROUP BY age", "without a name"),

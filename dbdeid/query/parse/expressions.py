@@ -76,6 +76,8 @@ _INSTEAD = {
         ("select", "subquery", "exists", "in"),
         "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",
     ),
+    "approxdistinct": "ask for COUNT(DISTINCT …), which has bounds",
+    "approxquantile": "ask for QUANTILE_CONT(…), which has bounds",
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }

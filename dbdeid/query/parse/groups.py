@@ -25,6 +25,8 @@ from dbdeid.query.parse.question import (
     Among,
     Join,
     Kind,
+    Order,
+    Over,
     aggregate_name,
     aggregate_place,
     key_name,
@@ -81,21 +83,88 @@ class Groups:
         return self._add(self._aggregate(node))
 
     def _over_groups(self, window: exp.Window) -> Aggregate:
-        """The sum over groups of what adds up: the same of all their records."""
-        only(window, {"this", "partition_by", "over"}, " of a window")
-        whole = window.this
-        if not isinstance(whole, exp.Sum) or not has_aggregate(whole.this):
-            raise refused(named(window), instead_of(window))
-        one = self._aggregate(bare(whole.this))
-        if one.kind not in ("count", "sum"):
-            raise refused(f"a window over {one.kind.upper()}", instead_of(window))
+        """A window over groups: a total is the same of all records of several groups."""
+        only(window, {"this", "partition_by", "order", "spec", "over"}, " of a window")
         keys = []
         for term in window.args.get("partition_by") or ():
             key = self.scope.scalar(term, "PARTITION BY")
             if key not in self.keys:
                 raise refused("PARTITION BY of what is no key")
             keys.append(self.keys.index(key))
-        return replace(one, among=Among(tuple(sorted(set(keys))), self.joins, self.where))
+        places, order = tuple(sorted(set(keys))), window.args.get("order")
+        if order is not None or not isinstance(window.this, exp.Sum):
+            return self._in_order(window, places)
+        only(window, {"this", "partition_by", "over"}, " of a window")
+        one = self._added_up(window)
+        return replace(one, among=Among(places, self.joins, self.where))
+
+    def _added_up(self, window: exp.Window) -> Aggregate:
+        """The aggregate that a window adds up."""
+        if not isinstance(window.this, exp.Sum) or not has_aggregate(window.this.this):
+            raise refused(named(window), instead_of(window))
+        one = self._aggregate(bare(window.this.this))
+        if one.kind not in ("count", "sum"):
+            raise refused(f"a window over {one.kind.upper()}", instead_of(window))
+        return one
+
+    def _in_order(self, window: exp.Window, keys: tuple[int, ...]) -> Aggregate:
+        """A window over groups that are in an order."""
+        given = window.args.get("order")
+        if given is None or not self.keys:
+            raise refused(f"{named(window)} without an order of groups", instead_of(window))
+        order = tuple(
+            Order(
+                self.term(term.this, "ORDER BY of a window"),
+                bool(term.args.get("desc")),
+                bool(term.args.get("nulls_first")),
+            )
+            for term in given.expressions
+        )
+        kind = _PLACES.get(type(window.this))
+        if kind is not None:
+            only(window, {"this", "partition_by", "order", "over"}, " of a window")
+            return Aggregate(kind, over=Over(self._ranked(order, given, kind), keys, order))
+        if any(self._aggregates_in(one.term) for one in order):
+            raise refused("a sum or LAG over groups in the order of an aggregate")
+        if type(window.this) in _NEIGHBOURS:
+            only(window, {"this", "partition_by", "order", "over"}, " of a window")
+            return self._neighbour(window.this, keys, order)
+        _refuse_frame(window.args.get("spec"))
+        place = self._add(self._added_up(window))
+        over = Over(column(aggregate_name(place)), keys, order)
+        return Aggregate("running_sum", over=over)
+
+    def _ranked(self, order: tuple[Order, ...], given: exp.Expr, kind: Kind) -> exp.Expr:
+        """What groups are ranked by: an expression of aggregates, before all keys."""
+        first, *others = order
+        if not self._aggregates_in(first.term) or first.nulls_first:
+            raise refused(f"{kind.upper()} by a key, or NULL first", "rank by an aggregate")
+        if any(self._aggregates_in(other.term) for other in others):
+            raise refused(f"{kind.upper()} by several aggregates", "rank by one of them")
+        shown = self.shown(bare(given.expressions[0].this))
+        for one in self._named(shown):
+            if one.over is not None:
+                raise refused(f"{kind.upper()} by a window")
+            if one.kind not in ("count", "distinct"):  # it may be NULL, and then comes last
+                self._add(one.records)
+        return shown
+
+    def _neighbour(
+        self, node: exp.Expr, keys: tuple[int, ...], order: tuple[Order, ...]
+    ) -> Aggregate:
+        kind = _NEIGHBOURS[type(node)]
+        only(node, {"this", "offset"}, f" of {kind.upper()}")
+        distance = node.args.get("offset")
+        far = 1 if distance is None else constant(distance)
+        if far is None or far < 0 or not float(far).is_integer():
+            raise refused(f"{kind.upper()} by what is not a whole number")
+        if not has_aggregate(node.this):
+            raise refused(f"{kind.upper()} of a key")
+        return Aggregate(kind, over=Over(self.shown(bare(node.this)), keys, order, int(far)))
+
+    @staticmethod
+    def _aggregates_in(term: exp.Expr) -> bool:
+        return any(c.name.startswith("aggregate_") for c in term.find_all(exp.Column))
 
     def _total(self, total: Total) -> exp.Expr:
         """What a subquery of one number stands for, over the placeholders of its aggregates."""
@@ -134,7 +203,8 @@ class Groups:
             made.set("expression", exp.Nullif(this=made.expression, expression=zero))
         if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
             for one in self._named(made.this):
-                self._add(one.records)
+                if one.over is None:
+                    self._add(one.records)
         return made
 
     def _divides_none(self, quotient: exp.Div) -> bool:
@@ -154,6 +224,7 @@ class Groups:
             known.replace(exp.null())
         return any(
             one.kind not in ("count", "distinct")
+            and one.over is None
             and (one.condition, one.among) == (count.condition, count.among)
             and count.argument in (None, one.argument)
             for one in self._named(strict)
@@ -262,6 +333,22 @@ def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
     return kind, argument, fraction
 
 
+def _refuse_frame(spec: exp.Expr | None) -> None:
+    """Refuse frames other than from the first group to this one."""
+    if spec is None:
+        return
+    start = (spec.text("start").upper(), spec.text("start_side").upper())
+    until = (spec.text("end").upper(), spec.text("end_side").upper())
+    if start != ("UNBOUNDED", "PRECEDING") or until != ("CURRENT ROW", "") or spec.text("exclude"):
+        raise refused("a window of other groups than those from the first to this one")
+
+
+_PLACES: dict[type[exp.Expr], Kind] = {
+    exp.Rank: "rank",
+    exp.DenseRank: "dense_rank",
+    exp.RowNumber: "row_number",
+}
+_NEIGHBOURS: dict[type[exp.Expr], Kind] = {exp.Lag: "lag", exp.Lead: "lead"}
 _FINEST = 1_000_000
 _ROOTS: dict[type[exp.Expr], type[exp.AggFunc]] = {
     exp.Stddev: exp.Variance,
@@ -272,7 +359,6 @@ _QUANTILES: dict[type[exp.Expr], Kind] = {
     exp.PercentileCont: "quantile_cont",
     exp.PercentileDisc: "quantile_disc",
     exp.Quantile: "quantile_disc",
-    exp.ApproxQuantile: "quantile_cont",
 }
 # Never NULL, so that counting them counts records.
 _PRESENT = (exp.Star, exp.Literal, exp.Boolean)
@@ -284,5 +370,4 @@ _KINDS: dict[type[exp.Expr], Kind] = {
     exp.Max: "max",
     exp.VariancePop: "var_pop",
     exp.Variance: "var_samp",
-    exp.ApproxDistinct: "distinct",  # exactly, which is within what it would be
 }

@@ -28,6 +28,12 @@ Kind = Literal[
     "quantile_disc",
     "var_pop",
     "var_samp",
+    "rank",
+    "dense_rank",
+    "row_number",
+    "running_sum",
+    "lag",
+    "lead",
 ]
 
 
@@ -64,6 +70,33 @@ class Among:
 
 
 @dataclass(frozen=True)
+class Order:
+    """One term of ORDER BY, over placeholders as in `Question.having`."""
+
+    term: exp.Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Over:
+    """A window over the groups of the answer, in an order.
+
+    Attributes:
+        shown: what is summed up, or handed on from another group, over placeholders of aggregates;
+            of ranks, what they go by.
+        keys: places of the question's keys; groups that have them alike are looked at together.
+        order: of the groups.
+        distance: of LAG and LEAD, in groups.
+    """
+
+    shown: exp.Expr
+    keys: tuple[int, ...]
+    order: tuple[Order, ...]
+    distance: int = 1
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One aggregate of the question.
 
@@ -73,6 +106,7 @@ class Aggregate:
         condition: that of its FILTER.
         among: the records that it is of; None for those of its group.
         fraction: which quantile; None of other kinds.
+        over: the window that it is; None of others.
     """
 
     kind: Kind
@@ -80,6 +114,7 @@ class Aggregate:
     condition: exp.Expr | None = None
     among: Among | None = None
     fraction: Fraction | None = None
+    over: Over | None = None
 
     @property
     def records(self) -> Aggregate:
@@ -112,15 +147,6 @@ class Output:
         """The places of the aggregates that are shown."""
         named = self.shown.find_all(exp.Column) if self.shown is not None else ()
         return [aggregate_place(reference.name) for reference in named]
-
-
-@dataclass(frozen=True)
-class Order:
-    """One term of ORDER BY, over placeholders as in `Question.having`."""
-
-    term: exp.Expr
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ _CLAUSES = {
     "limit",
     "offset",
     "distinct",
+    "qualify",
 }
 
 
@@ -138,6 +139,12 @@ class _Reader:
             having = groups.term(expanded(condition.this, items, groups.hides), "HAVING")
             if _of_all(select):
                 _refuse_more_groups(having, groups.keys)
+        if condition := select.args.get("qualify"):
+            if having is not None:
+                raise refused("QUALIFY beside HAVING")
+            if not keys:
+                raise refused("QUALIFY")
+            having = groups.term(expanded(condition.this, items, groups.hides), "QUALIFY")
         order = _order(select, items, groups)
         limit, offset = (_number(select, clause) for clause in ("limit", "offset"))
         return _Read(groups, items, having, order, limit, offset)

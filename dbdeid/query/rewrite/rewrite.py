@@ -13,6 +13,7 @@ probability that it is real, and only one that is real for sure can be certain.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -34,6 +35,7 @@ from dbdeid.query.parse.question import (
     Aggregate,
     Kind,
     Output,
+    Over,
     Question,
     aggregate_name,
     key_name,
@@ -42,8 +44,9 @@ from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
 from dbdeid.query.rewrite.spread import INFINITE
+from dbdeid.query.rewrite.windows import over_groups
 
-_NEEDS: dict[Kind, Need] = {
+_NEEDS: Mapping[Kind, Need] = {
     "count": "presence",
     "sum": "moments",
     "avg": "moments",
@@ -106,7 +109,7 @@ def estimate(
 
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     """The records that each aggregate, and the list of groups, looks at."""
-    asked = (Aggregate("count"), *question.aggregates)
+    asked = (Aggregate("count"), *(a for a in question.aggregates if a.over is None))
     return tuple(_records(question, target, aggregate) for aggregate in asked)
 
 
@@ -135,13 +138,21 @@ class _Rewriting:
 
     def query(self) -> exp.Select:
         """The groups, each aggregate beside them, and what is asked of both."""
+        select = self._beside(range(len(self.question.aggregates)))
+        if self.question.keys:  # where nothing is expected, nothing is said
+            select = select.where(column("mass", "groups") > 0)
+        return self.tables.before(self._answered(select))
+
+    def _beside(self, places: Iterable[int]) -> exp.Select:
+        """The groups with some aggregates beside them, of which nothing is selected."""
         groups = self._aggregated(Aggregate("count"))
         whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
         table = aliased(groups, "groups") if self.question.keys else whole
         select = exp.select().from_(table)
-        for place, aggregate in enumerate(self.question.aggregates):
+        for place in places:
             if self._holder(place) == "groups":
                 continue
+            aggregate = self.question.aggregates[place]
             answer, alias = self._aggregated(aggregate), aggregate_name(place)
             same = [
                 exp.NullSafeEQ(this=column(key, "groups"), expression=column(own, alias))
@@ -149,9 +160,7 @@ class _Rewriting:
             ]
             on = exp.and_(*same) if same else exp.true()
             select = select.join(aliased(answer, alias), on=on, join_type="LEFT", copy=False)
-        if self.question.keys:  # where nothing is expected, nothing is said
-            select = select.where(column("mass", "groups") > 0)
-        return self.tables.before(self._answered(select))
+        return select
 
     def _keys(self, aggregate: Aggregate) -> list[tuple[str, str]]:
         """The names of an aggregate's keys among the groups, and in its own table."""
@@ -168,6 +177,11 @@ class _Rewriting:
 
     def _aggregated(self, aggregate: Aggregate) -> Relation:
         """A table of the keys with `estimate`, `lower` and `upper`."""
+        if aggregate.over is not None:
+            window = aggregate.over
+            return self.tables.named(
+                aggregate.kind, aggregate, lambda: self._window(aggregate.kind, window)
+            )
         require_meaning(aggregate, self.question.of(aggregate), self.target)
         return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
 
@@ -193,6 +207,40 @@ class _Rewriting:
         if aggregate.kind == "distinct":
             given["outcomes"] = outcomes
         return _step(_STEPS[aggregate.kind], given, keys)
+
+    def _window(self, kind: Kind, over: Over) -> exp.Select:
+        """A window over all groups that may be there."""
+        used = {c.name for c in over.shown.find_all(exp.Column)}
+        used |= {c.name for one in over.order for c in one.term.find_all(exp.Column)}
+        places = [p for p in range(len(self.question.aggregates)) if aggregate_name(p) in used]
+        settled: list[exp.Expr] = []  # where no aggregate is NULL
+        for place in list(places):
+            one = self.question.aggregates[place]
+            if one.kind in _COUNTS or one.records not in self.question.aggregates:
+                continue
+            among = self.question.aggregates.index(one.records)
+            places.append(among)
+            settled.append(self._values(among)[1] > 0)
+        shown = interval(over.shown, {aggregate_name(p): self._interval(p) for p in places})
+        keys = key_names(self.question)
+        count = exp.cast(column("lower", "groups"), "BIGINT")
+        terms = [
+            exp.alias_(self._of_groups(one.term), f"term_{place}")
+            for place, one in enumerate(over.order)
+        ]
+        query = self._beside(dict.fromkeys(places)).select(
+            *(column(key, "groups") for key in keys),
+            exp.alias_(column("mass", "groups") > 0, "expected"),
+            exp.alias_(count > 0, "certain"),
+            exp.alias_(exp.and_(*settled) if settled else exp.true(), "settled"),
+            exp.alias_(shown.value, "value"),
+            exp.alias_(shown.lower, "lower"),
+            exp.alias_(shown.upper, "upper"),
+            *terms,
+            exp.alias_(exp.Window(this=exp.RowNumber()), "number"),
+        )
+        seen = self.tables.named("seen", (kind, over), lambda: query)
+        return over_groups(kind, over, seen, keys)
 
     def _possible(self, outcomes: Relation, items: Relation, records: Records) -> Relation:
         """The values of the argument with the number of records that are expected to have them."""
@@ -401,7 +449,7 @@ class _Rewriting:
         one = self.question.aggregates[place]
         if one.kind in _COUNTS:
             return Interval(value, lower, upper, counts=True, whole=True)
-        if one.kind == "var_samp":  # of one record it is NULL
+        if one.kind == "var_samp" or one.over is not None:  # of one record, or group, it is NULL
             return Interval(value, lower, upper)
         among = one.records
         if among not in self.question.aggregates:
