@@ -96,6 +96,7 @@ def test_truths_are_added_up_as_the_engine_does(session: Session, target: Answer
         "SELECT e >= 'small', COUNT(*) FROM people GROUP BY 1",
         "SELECT e, COUNT(*) FROM people GROUP BY e HAVING e > 'large'",
         "SELECT SUM(CASE WHEN e > 'large' THEN n END) FROM people",
+        "SELECT e, SUM(COUNT(*)) OVER (ORDER BY e) AS s FROM people GROUP BY e",
     ],
 )
 def test_the_order_of_an_enum_is_not_known(

@@ -119,14 +119,13 @@ def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]
             )
         if not plan.question.aggregates and spread_keys(plan.question, asked.target):
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
-        joined = {join.table.name for join in plan.question.every_join}
     else:
-        read = {name.lower() for name in names_of_tables(text, catalog)}
-        joined = {t.name for t in asked.target.tables if t.name.lower() in read}
         if asked.target.truthful:
             yield "exact of the records released: all columns asked for are released as they are"
         if chooses(plan.query):
             yield "records have another order than in the source: of equals, another may come first"
+    read = {name.lower() for name in names_of_tables(text, catalog)}
+    joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
         yield f"{name} is read as it is: no release protects it"
 

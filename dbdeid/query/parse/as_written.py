@@ -72,17 +72,26 @@ def as_written(text: str, target: Answerable, unchanged: Collection[str] = ()) -
         Changed: it names other columns.
         DataError: it is no query whose answer would be known; why is told.
     """
-    if target.weight is not None:
-        raise refused("some records are counterfeit")
     found = query(text)
+    if not any(target.is_source(parts_of(t)) for t in found.find_all(exp.Table)):
+        raise refused("no FROM that names the source")
+    return exactly(found, target, unchanged)
+
+
+def exactly(found: exp.Query, target: Answerable, unchanged: Collection[str] = ()) -> exp.Query:
+    """As `as_written`, of a query that has been read, and that may read ordinary tables alone.
+
+    The query itself is changed.
+    """
+    tables = [t for t in found.find_all(exp.Table) if not is_common(t)]
     _refuse_unknown(found)
     exact = exact_columns(target, unchanged)
-    _refuse_names(found, target.withheld, DataError)
-    _refuse_names(found, {c.name.lower() for c in target.columns if c not in exact}, Changed)
+    if any(target.is_source(parts_of(t)) for t in tables):
+        if target.weight is not None:
+            raise refused("some records are counterfeit")
+        _refuse_names(found, target.withheld, DataError)
+        _refuse_names(found, {c.name.lower() for c in target.columns if c not in exact}, Changed)
     _refuse_rows(found, exact)
-    tables = [t for t in found.find_all(exp.Table) if not is_common(t)]
-    if not any(target.is_source(parts_of(t)) for t in tables):
-        raise refused("no FROM that names the source")
     if target.truthful or target.dictionary is not None:
         _refuse_stars(found, target)
     for table in tables:

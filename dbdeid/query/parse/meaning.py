@@ -90,7 +90,9 @@ def require_order(question: Question, target: Answerable) -> None:
         return
     keys = {key_name(i) for i, key in enumerate(question.keys) if _is_enum(key, question, target)}
     part = question.limit is not None or question.offset is not None
-    for order in question.order if part else ():
+    orders = list(question.order if part else ())
+    orders += [order for one in question.aggregates if one.over for order in one.over.order]
+    for order in orders:
         if any(c.name in keys for c in order.term.find_all(exp.Column)):
             raise _unordered("ORDER BY")
     if question.having is not None:

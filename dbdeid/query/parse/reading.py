@@ -53,8 +53,16 @@ def parse(text: str, target: Answerable) -> Question:
     Raises:
         DataError: it is not one valid SELECT of the supported form; the clause is named.
     """
+    return read(statement(text), target)
+
+
+def read(select: exp.Select, target: Answerable) -> Question:
+    """What a statement asks; it is changed.
+
+    Raises:
+        DataError: it is not of the supported form; the clause is named.
+    """
     try:
-        select = statement(text)
         if select.find(exp.Placeholder, exp.Parameter):
             raise refused("a parameter", "write its value")
         return _Reader(target).read(select).question()

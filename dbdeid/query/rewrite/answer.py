@@ -17,10 +17,13 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.as_written import Changed, as_written, exact_columns
+from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
 from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
 from dbdeid.query.parse.question import Join, Question
-from dbdeid.query.parse.reading import parse
+from dbdeid.query.parse.reading import parse, read
+from dbdeid.query.parse.statement import query
+from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.dictionary import Dictionary
 from dbdeid.query.rewrite.kept import KeptTables
 from dbdeid.query.rewrite.records import Records
@@ -116,19 +119,63 @@ class Desk:
         try:
             question = parse(text, target)
         except DataError as refusal:
-            return self._as_written(text, target, missing, refusal)
+            return self._otherwise(text, target, missing, refusal)
         try:
-            refuse_unanswerable(self._session, question, target, self._told)
-            query = estimate(question, target, missing, self._kept.keep)
+            return self._asked(question, target, missing)
         except DataError as refusal:
             return self._as_written(text, target, missing, refusal, of_form=False)
+
+    def _asked(
+        self, question: Question, target: Answerable, missing: SuppressedRecords | None
+    ) -> Plan:
+        refuse_unanswerable(self._session, question, target, self._told)
+        made = estimate(question, target, missing, self._kept.keep)
         return Plan(
-            sql(query, own=True),
+            sql(made, own=True),
             columns(question),
             question,
             tuple(hollow(self._session, question, target, self._told)),
             lambda: estimate(question, target, missing),
         )
+
+    def _otherwise(
+        self,
+        text: str,
+        target: Answerable,
+        missing: SuppressedRecords | None,
+        refusal: DataError,
+    ) -> Plan:
+        """A query that is run as it is written, or the subqueries of its conditions before it."""
+        try:
+            return self._as_written(text, target, missing, refusal)
+        except DataError:
+            select = query(text)
+            if not isinstance(select, exp.Select) or not with_constants(
+                select, lambda inner: self._values(inner, target, missing)
+            ):
+                raise
+        return self._asked(read(select, target), target, missing)
+
+    def _values(
+        self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
+    ) -> list[Any] | None:
+        """The values of a subquery; None where they are not known without the query around it."""
+        lacking = missing is not None and missing.suppressed
+        if lacking and any(target.is_source(parts_of(t)) for t in inner.find_all(exp.Table)):
+            return None
+        try:
+            found = exactly(inner, target, self._unchanged)
+            if len(self._session.describe(found)) != 1:
+                return None
+            some = exp.select("*").from_(found.subquery("listed")).limit(MOST_VALUES + 1)
+            rows = [row[0] for row in self._session.rows(some)]
+        except (DataError, EngineError):
+            return None
+        return rows if len(rows) <= MOST_VALUES else None
+
+    @property
+    def _unchanged(self) -> list[str]:
+        return sorted(self._told.unchanged()) if self._told is not None else []
 
     def _as_written(
         self,
@@ -145,11 +192,11 @@ class Desk:
         """
         if missing is not None and missing.suppressed:
             raise refusal
-        unchanged = sorted(self._told.unchanged()) if self._told is not None else []
+        unchanged = self._unchanged
         try:
-            query = as_written(text, target, unchanged)
-            names = tuple(c.name for c in self._session.describe(query))
-            return Plan(sql(query), names, None, (), lambda: query)
+            found = as_written(text, target, unchanged)
+            names = tuple(c.name for c in self._session.describe(found))
+            return Plan(sql(found), names, None, (), lambda: found)
         except Changed:
             listed = ", ".join(c.name for c in exact_columns(target, unchanged))
             if not of_form or not listed or not target.told:

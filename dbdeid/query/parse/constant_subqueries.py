@@ -1,0 +1,132 @@
+"""Subqueries in conditions whose values are known without the records that are generalized.
+
+`IN (SELECT …)`, EXISTS and subqueries of one number in WHERE and FILTER are constants of the query
+where they read ordinary tables, or columns that are released as they are, and nothing of the query
+around them. `EXISTS (… WHERE inner = outer AND …)` is `outer IN (SELECT inner …)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from sqlglot import exp
+
+from dbdeid.query.parse.layers import with_terms
+from dbdeid.query.parse.statement import within
+
+# A longer list is no list of constants that a query would hold.
+MOST_VALUES = 5_000
+
+Values = Callable[[exp.Select], "Sequence[Any] | None"]
+
+
+def with_constants(select: exp.Select, values: Values) -> bool:
+    """Put the values of subqueries in their places; whether there are any.
+
+    Args:
+        select: of the source; it is changed.
+        values: the rows of a subquery of one column, at most `MOST_VALUES`; None where they are not
+            known without the query around it.
+    """
+    found = False
+    given = select.args.get("with_")
+    terms = given.expressions if given is not None else ()
+    for clause in list(select.find_all(exp.Where)):
+        for node in list(_subqueries(clause)):
+            made = _constant(node, terms, values)
+            if made is not None:
+                node.replace(made)
+                found = True
+    return found
+
+
+def _subqueries(clause: exp.Expr) -> Iterator[exp.Expr]:
+    """Those that are not within another one."""
+    pending = [clause.this]
+    while pending:
+        node = pending.pop()
+        listed = isinstance(node, exp.In) and node.args.get("query") is not None
+        if listed or isinstance(node, exp.Exists | exp.Subquery):
+            yield node
+        else:
+            pending += node.iter_expressions()
+
+
+def _constant(node: exp.Expr, terms: Sequence[exp.Expr], values: Values) -> exp.Expr | None:
+    if isinstance(node, exp.Exists):
+        return _member(*apart, terms, values) if (apart := _as_member(node)) else None
+    if isinstance(node, exp.In):
+        inner = within(node.args["query"])
+        made = _listed(inner, terms, values) if isinstance(inner, exp.Select) else None
+        return None if made is None else _is_among(node.this, made)
+    inner = within(node)
+    made = _listed(inner, terms, values) if isinstance(inner, exp.Select) else None
+    if made is None or len(made) > 1:
+        return None
+    return exp.paren(made[0]) if made else exp.null()
+
+
+def _member(
+    outer: exp.Expr, inner: exp.Select, terms: Sequence[exp.Expr], values: Values
+) -> exp.Expr | None:
+    """EXISTS is never NULL."""
+    made = _listed(inner, terms, values)
+    if made is None:
+        return None
+    return exp.Coalesce(this=_is_among(outer, made), expressions=[exp.false()])
+
+
+def _is_among(value: exp.Expr, made: Sequence[exp.Expr]) -> exp.Expr:
+    if not made:
+        return exp.false()
+    return exp.paren(exp.In(this=value.copy(), expressions=list(made)))
+
+
+def _as_member(node: exp.Exists) -> tuple[exp.Expr, exp.Select] | None:
+    """The outer column that must be one of an inner one, and the query of that."""
+    select = node.this
+    where = select.args.get("where") if isinstance(select, exp.Select) else None
+    source = select.args.get("from_") if isinstance(select, exp.Select) else None
+    if where is None or source is None or select.args.get("group"):
+        return None
+    own = source.this.alias_or_name.lower()
+    parts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+    for place, part in enumerate(parts):
+        if not isinstance(part, exp.EQ):
+            continue
+        for inner, outer in ((part.this, part.expression), (part.expression, part.this)):
+            columns = isinstance(inner, exp.Column) and isinstance(outer, exp.Column)
+            if columns and inner.table.lower() == own and outer.table.lower() not in ("", own):
+                rest = [other.copy() for at, other in enumerate(parts) if at != place]
+                query = select.copy()
+                query.set("expressions", [inner.copy()])
+                query.set("where", None)
+                query = query.where(inner.copy().is_(exp.null()).not_(), *rest, copy=False)
+                return outer, query
+    return None
+
+
+def _listed(select: exp.Select, terms: Sequence[exp.Expr], values: Values) -> list[exp.Expr] | None:
+    rows = values(with_terms(select, terms))
+    if rows is None:
+        return None
+    written = [_written(value) for value in dict.fromkeys(rows)]
+    return None if any(value is None for value in written) else [v for v in written if v]
+
+
+def _written(value: object) -> exp.Expr | None:
+    """A value as a constant of a query; None for kinds that a query cannot hold."""
+    if isinstance(value, datetime):
+        return None if value.tzinfo else exp.cast(exp.Literal.string(str(value)), "TIMESTAMP")
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    if isinstance(value, float):  # with an exponent it is one to the engine, too
+        written = repr(value) if "e" in repr(value) else f"{value!r}e0"
+        return exp.Literal.number(written) if isfinite(value) else None
+    if value is None or isinstance(value, bool | int | Decimal | str):
+        return exp.convert(value)
+    return None
