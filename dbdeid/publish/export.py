@@ -134,7 +134,7 @@ def reopened(
         same_as=expected,
         twin=twin,
     )
-    if twin is None and not beside and expected is not None and written.suffix == DATABASE:
+    if twin is None and not beside and written.suffix == DATABASE:
         twin = Twin(written, (declared.release, *map(str, names)), found)
     return found, twin
 

@@ -179,6 +179,20 @@ def test_removed_records_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.metrics["distribution.smoker"] == pytest.approx(abs(share[0] - share[1]))
 
 
+def test_the_loss_of_what_is_learned_is_told_with_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = zoo.fill(measured).metrics
+    sides = ("release", "source", "baseline")
+    assert {name for name in found if name.startswith("classification.")} == {
+        f"classification.illness.{side}{figure}" for side in sides for figure in ("", ".accuracy")
+    }
+    assert found["classification.illness.baseline"] == pytest.approx(1 / 3)  # of three illnesses
+    release, source = (found[f"classification.illness.{side}"] for side in sides[:2])
+    assert found["classification"] == pytest.approx(source - release)
+
+
 @pytest.mark.full
 def test_the_order_of_rows_changes_no_figure(con: Con) -> None:
     before = dbdeid.run(METHODS["full_domain"], con).metrics

@@ -18,6 +18,7 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import Counting, KAnonymity, NullPolicy
 from dbdeid.privacy.common.counting import classes
 from dbdeid.privacy.risk import risk
+from dbdeid.verify import verify_bare
 
 POLICIES: tuple[NullPolicy, ...] = get_args(NullPolicy)
 K = KAnonymity(model="k_anonymity", k=5)
@@ -134,6 +135,21 @@ def test_seven_visits_of_five_people(
     measured = risk.measure(session, found, ["a", "b"], at_risk, counting)
     assert tuple(measured.to_dict().values())[1:] == pytest.approx(expected)
     assert measured.null_policy == counting.null_policy
+
+
+@pytest.mark.parametrize(
+    ("counting", "told"),
+    [
+        (Counting("exclude"), {"null_policy": "exclude"}),
+        (Counting(subject="p"), {"null_policy": "own_category", "subject": "p"}),
+    ],
+)
+def test_k_of_any_table_is_told_with_how_it_was_counted(
+    session: Session, counting: Counting, told: dict[str, str]
+) -> None:
+    found = table(session, "p VARCHAR, a INTEGER, b INTEGER", VISITS)
+    promise, *_ = verify_bare((session, found), ("a", "b"), 2, counting=counting).promises
+    assert promise.declared == {"k": 2, **told}
 
 
 def test_a_class_of_unknown_people_breaks_every_promise(session: Session) -> None:

@@ -33,6 +33,7 @@ REFUSED = {
     "seen - TIMESTAMP '2000-01-01 00:00:00'": "of times",
     "strftime(seen, '%b')": "",
     "substr(t, -2)": "",
+    "substr(t, 0)": "from 1 on",
 }
 
 
@@ -77,3 +78,13 @@ def test_every_node_knows_the_type_that_decides_how_it_is_written(release: Answe
     assert division.is_type("DOUBLE")
     assert difference is not None
     assert difference.is_type("BIGINT")
+
+
+def test_a_column_without_a_table_has_the_type_that_the_first_table_tells() -> None:
+    text = "SELECT x, y, (SELECT x) AS z FROM (SELECT CAST(1 AS BIGINT) AS x) AS a"
+    tree = typed(parse_one(f"{text} CROSS JOIN (SELECT CAST(1 AS BIGINT) AS y) AS b"))
+    first, second, alone = tree.find_all(exp.Column, bfs=False)
+    assert first.is_type("BIGINT")
+    assert second.is_type("UNKNOWN")  # of the other
+    assert alone.is_type("UNKNOWN")  # reads no table itself
+    assert not any(column.table for column in (first, second, alone))

@@ -123,12 +123,12 @@ def test_an_identifier_that_repeats_asks_whose_records_they_are(con: Any) -> Non
     assert "beside `columns`: `subject: patient` if it tells whose row it is" in str(refused.value)
 
 
-@pytest.mark.full
 def test_an_identifier_of_several_subjects_is_told(con: Any) -> None:
-    told = dbdeid.run(spec(subject="visit", columns=columns(visit="identifier")), con).warnings
+    by_visit = spec(subject="visit", columns=columns(visit="identifier"))
+    told = dbdeid.check(by_visit, con)["warnings"]
     assert sum("belong to several values of visit" in warning for warning in told) == 2
     assert "patient: 12 of its values" in " ".join(told)
-    assert not any("belong to several" in w for w in dbdeid.run(spec(), con).warnings)
+    assert not any("belong to several" in w for w in dbdeid.check(spec(), con)["warnings"])
 
 
 def test_a_dropped_column_that_repeats_is_told(con: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -296,3 +297,6 @@ def test_many_releases_are_searched_greedily_and_it_is_said(
     gone, exact = fewest([laid(classes, [5, 5, 5, 5])], frozenset(), 3)
     assert (len(gone), exact) == (2, False)
     assert not laid(classes, [5, 5, 5, 5]).isolated({0, 1, 2} - set(gone)).any()
+    # there are as many choices where nobody is shown: one of two ways has to go, with both releases
+    nobody = [replace(laid([], [2, 2, 2]), which=which) for which in ((0, 1), (2, 3))]
+    assert fewest(nobody, frozenset(), 4) == ((0, 1), False)

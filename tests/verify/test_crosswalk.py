@@ -34,6 +34,11 @@ def test_the_release_itself_is_verified() -> None:
     assert found(verification, "transformation") == {"age": [0, 3], "sex": [0, 1]}
 
 
+def test_a_table_without_rows_is_at_no_level_above_the_values() -> None:
+    empty = recoded().sql("DELETE FROM ward", "DELETE FROM ward_dictionary")
+    assert found(empty.verify(source=False), "transformation") == {"age": [0, 0], "sex": [0, 0]}
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_its_files_are_verified(tmp_path: Path, suffix: str) -> None:

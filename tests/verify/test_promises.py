@@ -16,8 +16,9 @@ from tiers import examples
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.privacy import KAnonymity
+from dbdeid.privacy import Counting, KAnonymity
 from dbdeid.verify import Declared, verify_bare, verify_table
+from dbdeid.verify.base.declaration import Unique
 from dbdeid.verify.base.promises import allowed
 
 NAMES = ["__n", "k", "qis", "class_size", "count", 'a "quoted" name', "smallest", "rowid", "größe"]
@@ -187,6 +188,13 @@ def test_nulls_everywhere_are_one_class() -> None:
     found = release.verify()
     assert found.verified, found.failures
     assert found.promises[0].found == 21
+
+
+def test_nobody_is_unique_over_the_subject_alone() -> None:
+    with Session.open(None, read_only=False) as session:
+        session.execute("CREATE TABLE t AS SELECT unnest(['Ann', 'Ann', 'Bea']) AS who")
+        bare = verify_bare((session, Relation("t")), ("who",), 1, counting=Counting(subject="who"))
+    assert bare.unique == Unique(0, 3, 0)
 
 
 def test_one_row() -> None:

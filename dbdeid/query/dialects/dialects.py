@@ -147,11 +147,9 @@ def _as_cast(node: exp.Expr) -> exp.Cast:
 
 
 def _unqualified(tree: exp.Expr) -> Iterator[tuple[exp.Column, str]]:
-    """Columns without a table where there is only one, and its name."""
-    for select in tree.find_all(exp.Select):
-        source = select.args.get("from_")
-        if source is None or select.args.get("joins"):
-            continue
-        for column in select.find_all(exp.Column):
-            if not column.table and column.find_ancestor(exp.Select) is select:
-                yield column, source.this.alias_or_name
+    """Columns without a table, and the first that is read there: one of another gets no type."""
+    for column in tree.find_all(exp.Column):
+        select = column.find_ancestor(exp.Select)
+        source = select and select.args.get("from_")
+        if source and not column.table:
+            yield column, source.this.alias_or_name
