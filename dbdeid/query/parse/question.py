@@ -128,7 +128,7 @@ class Output:
 
     Attributes:
         name: the column's name.
-        key: the key's place; None for aggregates.
+        key: the key's place; None for aggregates, and for a key that a total lacks.
         shown: an expression of `column(aggregate_name(place))`, as of ROUND(AVG(x), 1) * 100 or
             SUM(x) / SUM(y); None for a key.
     """

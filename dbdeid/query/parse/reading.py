@@ -154,7 +154,7 @@ class _Reader:
                 raise refused("QUALIFY")
             having = groups.term(expanded(condition.this, items, groups.hides), "QUALIFY")
         order = _order(select, items, groups)
-        limit, offset = (_number(select, clause) for clause in ("limit", "offset"))
+        limit, offset = (number_of_rows(select, clause) for clause in ("limit", "offset"))
         return _Read(groups, items, having, order, limit, offset)
 
     def _over(self, select: exp.Select, below: Below) -> _Read:
@@ -184,7 +184,7 @@ class _Reader:
                 return layer.meaning(node, items, "ORDER BY", alias_first=plain)
 
             found.order = _order(select, items, inner.groups, meant)
-        limit, offset = (_number(select, clause) for clause in ("limit", "offset"))
+        limit, offset = (number_of_rows(select, clause) for clause in ("limit", "offset"))
         if inner.limit is not None or inner.offset is not None:
             if offset is not None:
                 raise refused("OFFSET of a subquery with a LIMIT")
@@ -282,9 +282,6 @@ def _keys(select: exp.Select, items: Sequence[Item], scope: Scope) -> list[exp.E
         return _apart([item.expression for item in items], scope)
     if group is None:
         return []
-    for kind in ("cube", "rollup", "grouping_sets"):
-        if group.args.get(kind):
-            raise refused(kind.upper().replace("_", " "))
     only(group, {"expressions", "all"}, " in GROUP BY")
     if _of_all(select):
         terms = [item.expression for item in items if not item.aggregates]
@@ -395,8 +392,12 @@ def _ordered(
     return [expanded(term, items, None if isinstance(term, exp.Column) else scope.knows)]
 
 
-def _number(select: exp.Select, clause: str) -> int | None:
-    """The number of rows after LIMIT or OFFSET."""
+def number_of_rows(select: exp.Query, clause: str) -> int | None:
+    """The number of rows after LIMIT or OFFSET.
+
+    Raises:
+        DataError: it is no whole number.
+    """
     given = select.args.get(clause)
     if given is None:
         return None

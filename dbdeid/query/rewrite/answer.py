@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import column, union_all
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -18,8 +18,9 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
-from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
+from dbdeid.query.parse.listings import Listing, listing
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
@@ -145,16 +146,42 @@ class Desk:
         missing: SuppressedRecords | None,
         refusal: DataError,
     ) -> Plan:
-        """A query that is run as it is written, or the subqueries of its conditions before it."""
+        """A query that is run as it is written, or in parts."""
         try:
             return self._as_written(text, target, missing, refusal)
         except DataError:
+            if (parts := _listing(text, target)) is not None:
+                return self._listed(parts, target, missing)
             select = query(text)
             if not isinstance(select, exp.Select) or not with_constants(
                 select, lambda inner: self._values(inner, target, missing)
             ):
                 raise
         return self._asked(read(select, target), target, missing)
+
+    def _listed(
+        self, parts: Listing, target: Answerable, missing: SuppressedRecords | None
+    ) -> Plan:
+        """Several questions, answered one below the other."""
+        plans = [self._asked(question, target, missing) for question in parts.questions]
+        names = plans[0].columns
+
+        def whole(keep: Keep | None) -> exp.Query:
+            selects = [estimate(q, target, missing, keep) for q in parts.questions]
+            apart = [exp.select("*").from_(one.subquery("part")) for one in selects]
+            rows = exp.select(*map(column, names)).from_(union_all(*apart).subquery("listed"))
+            for by in parts.order:
+                term = exp.Ordered(
+                    this=column(by.name), desc=by.descending, nulls_first=by.nulls_first
+                )
+                rows = rows.order_by(term)
+            rows = rows if parts.limit is None else rows.limit(parts.limit)
+            return rows if parts.offset is None else rows.offset(parts.offset)
+
+        hollow_ones = tuple(dict.fromkeys(name for plan in plans for name in plan.hollow))
+        question = parts.questions[0]
+        made = sql(whole(self._kept.keep), own=True)
+        return Plan(made, names, question, hollow_ones, lambda: whole(None))
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
@@ -209,6 +236,13 @@ class Desk:
     def rows(self, plan: Plan) -> tuple[tuple[Any, ...], ...]:
         """The rows of an answer."""
         return tuple(self._session.rows(plan.statement))
+
+
+def _listing(text: str, target: Answerable) -> Listing | None:
+    try:
+        return listing(query(text), target)
+    except RecursionError:
+        return None
 
 
 def answer(

@@ -361,7 +361,9 @@ class _Rewriting:
                 key = column(key_name(output.key), "groups")
                 select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
                 continue
-            assert output.shown is not None
+            if output.shown is None:
+                select = select.select(exp.alias_(exp.null(), identifier(output.name)), copy=False)
+                continue
             shown = interval(output.shown, held)
             if self._may_be_beyond(output):
                 shown = shown.clamped

@@ -1,0 +1,196 @@
+"""Questions whose answers are listed together: UNION ALL, ROLLUP, CUBE and GROUPING SETS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from sqlglot import exp
+
+from dbdeid.engine.expressions import column
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.expressions import bare, refused
+from dbdeid.query.parse.layers import with_terms
+from dbdeid.query.parse.question import Output, Question, key_name
+from dbdeid.query.parse.reading import number_of_rows, read
+from dbdeid.query.parse.statement import only, within
+
+MOST = 64  # questions
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """One column by which a listing is sorted."""
+
+    name: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Questions with the same columns.
+
+    Attributes:
+        questions: at least one; their outputs are called as those of the first.
+        order: how all their rows are sorted.
+        limit, offset: which of them are wanted.
+    """
+
+    questions: tuple[Question, ...]
+    order: tuple[Sorted, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+
+
+def listing(query: exp.Query, target: Answerable) -> Listing | None:
+    """What a query lists; None where it is one question.
+
+    Raises:
+        DataError: a part of it is not of the supported form, or the parts do not fit together.
+    """
+    if isinstance(query, exp.Union):
+        found = [read(select, target) for select in _branches(query)]
+    elif isinstance(query, exp.Select) and _sets(query) is not None:
+        found = list(_of_sets(query.copy(), target))
+    else:
+        return None
+    if len(found) > MOST:
+        raise refused(f"{len(found)} queries in one", "ask several shorter queries")
+    questions = tuple(_alike(found))
+    limit, offset = (number_of_rows(query, clause) for clause in ("limit", "offset"))
+    return Listing(questions, tuple(_order(query, questions[0].outputs)), limit, offset)
+
+
+def _alike(questions: Sequence[Question]) -> Iterator[Question]:
+    """The questions with the names of the first one's columns."""
+    first, *_ = questions
+    shown = [output.shown is not None for output in first.outputs]
+    for question in questions:
+        if [output.shown is not None for output in question.outputs] != shown:
+            raise refused("UNION of keys with aggregates, or of other numbers of columns")
+        pairs = zip(question.outputs, first.outputs, strict=True)
+        yield replace(question, outputs=tuple(replace(o, name=f.name) for o, f in pairs))
+
+
+def _order(query: exp.Query, outputs: Sequence[Output]) -> Iterator[Sorted]:
+    order = query.args.get("order")
+    names = {output.name.lower(): output.name for output in outputs}
+    for term in order.expressions if order is not None else ():
+        node = bare(term.this)
+        if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(outputs):
+            name = outputs[int(node.name) - 1].name
+        elif isinstance(node, exp.Column) and not node.table and node.name.lower() in names:
+            name = names[node.name.lower()]
+        else:
+            raise refused("ORDER BY of what is no column that is shown", "give its place or name")
+        yield Sorted(name, bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
+
+
+# -- UNION ---------------------------------------------------------------------------------------
+
+
+def _branches(union: exp.Union) -> list[exp.Select]:
+    """The SELECTs, each with the common table expressions of all."""
+    known = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+    given = union.args.get("with_")
+    terms = given.expressions if given is not None else ()
+    found: list[exp.Select] = []
+    pending: list[exp.Expr] = [union]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.Union):
+            only(node, known if node is union else {"this", "expression", "distinct"}, " of UNION")
+            if node.args.get("distinct"):
+                raise refused("UNION, which leaves equal rows out", "write UNION ALL")
+            pending += [within(node.expression), within(node.this)]
+        elif isinstance(node, exp.Select):
+            found.append(with_terms(node, terms))
+        else:
+            raise refused(f"{node.key.upper()} in UNION")
+    return found
+
+
+# -- grouping sets ---------------------------------------------------------------------------------
+
+
+def _sets(select: exp.Select) -> list[tuple[exp.Expr, ...]] | None:
+    """The terms of each set that a SELECT groups by; None where there is one."""
+    group = select.args.get("group")
+    if group is None or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is None:
+        return None
+    given = [*group.expressions]
+    for kind in ("rollup", "cube", "grouping_sets"):
+        given += group.args.get(kind) or ()
+    parts = [list(_of_term(term)) for term in given]
+    return [tuple(term for one in chosen for term in one) for chosen in product(*parts)]
+
+
+def _of_term(term: exp.Expr) -> Iterator[tuple[exp.Expr, ...]]:
+    """The sets that ROLLUP, CUBE, GROUPING SETS or one of their terms stands for."""
+    terms = list(term.expressions)
+    if isinstance(term, exp.Rollup):
+        yield from (tuple(_terms(terms[:size])) for size in range(len(terms), -1, -1))
+    elif isinstance(term, exp.Cube):
+        for size in range(len(terms), -1, -1):
+            yield from (tuple(_terms(chosen)) for chosen in combinations(terms, size))
+    elif isinstance(term, exp.GroupingSets):
+        for one in terms:
+            yield from _of_term(one)
+    else:
+        yield tuple(_terms([term]))
+
+
+def _terms(terms: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    for term in terms:
+        yield from term.expressions if isinstance(term, exp.Tuple) else (bare(term),)
+
+
+def _of_sets(select: exp.Select, target: Answerable) -> Iterator[Question]:
+    """A question for each set: the keys that it lacks are NULL."""
+    sets = _sets(select) or []
+    every: list[exp.Expr] = []
+    for term in (term for one in sets for term in one):
+        if term not in every:
+            every.append(term)
+    for clause in ("order", "limit", "offset"):
+        select.set(clause, None)
+    if not every:
+        select.set("group", None)
+        yield read(select, target)
+        return
+    select.set("group", exp.Group(expressions=[term.copy() for term in every]))
+    whole = read(select, target)
+    if any(one.among is not None or one.over is not None for one in whole.aggregates):
+        raise refused("a window or a subquery beside ROLLUP, CUBE or GROUPING SETS")
+    if len(whole.keys) != len(every):
+        raise refused("ROLLUP, CUBE or GROUPING SETS of two columns that are the same")
+    for one in sets:
+        wanted = [every.index(term) for term in one]
+        yield _narrowed(whole, sorted(set(wanted)))
+
+
+def _narrowed(question: Question, places: Sequence[int]) -> Question:
+    """A question by some of its keys; the others are NULL."""
+    now = {key_name(old): key_name(new) for new, old in enumerate(places)}
+
+    def held(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or not node.name.startswith("key_"):
+            return node
+        return column(now[node.name]) if node.name in now else exp.null()
+
+    outputs = []
+    for output in question.outputs:
+        if output.key is None:
+            outputs.append(output)
+        else:
+            kept = places.index(output.key) if output.key in places else None
+            outputs.append(Output(output.name, key=kept))
+    having = question.having
+    return replace(
+        question,
+        keys=tuple(question.keys[place] for place in places),
+        outputs=tuple(outputs),
+        having=None if having is None else exp.paren(having.copy()).transform(held),
+    )

@@ -1,0 +1,131 @@
+"""Several questions in one: UNION ALL, ROLLUP, CUBE and GROUPING SETS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+import tiers
+from random_questions import Questioner
+from random_releases import RandomRelease
+from text_worlds import judged_all, number
+
+from dbdeid.engine.duckdb.session import Session
+from dbdeid.errors import DataError
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.rewrite.answer import answer
+
+MakeRelease = Callable[..., Answerable]
+RELEASES = 40
+QUERIES = 8
+
+FORMS = (
+    "SELECT 1 AS part, {k} AS k, {a} AS a FROM people {w} GROUP BY {k}",
+    "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY ROLLUP ({k}, {l})",
+    "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY CUBE ({k}, {l})",
+    "SELECT {k} AS k, {l} AS l, {a} AS a FROM people GROUP BY GROUPING SETS (({k}), ({l}), ())",
+    "SELECT {k} AS k, COUNT(*) AS a FROM people {w} GROUP BY {k} UNION ALL "
+    "SELECT {k}, COUNT(*) FROM people WHERE FALSE GROUP BY {k} ORDER BY a DESC",
+)
+
+
+def texts(release: RandomRelease, random: Random) -> Iterator[str]:
+    """Queries of the forms above, whose groups are apart by what is shown of them."""
+    drawer = Questioner(release, random)
+    names = {a.name: a.name for a in release.attributes}
+    while True:
+        drawer.extra, drawer.computed = {}, ()
+        condition = drawer.condition(2).written(names)
+        k, other = (f"COALESCE(CAST({drawer.key().written(names)} AS VARCHAR), '-')" for _ in "kl")
+        yield random.choice(FORMS[1:]).format(
+            k=k,
+            l=other if other != k else f"{k} || 'l'",
+            a=number(drawer).written(names),
+            w=f"WHERE {condition}" if random.random() < 0.5 else "",
+        )
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("fifth", range(5))
+def test_no_world_is_out_of_the_bounds(fifth: int) -> None:
+    seeds = tiers.some(range(fifth, RELEASES, 5), 2)
+    seen = judged_all("listings", seeds, texts, QUERIES)
+    assert seen["worlds"] > 20
+    assert seen["bounded"] > seen["refused"]
+
+
+@pytest.fixture
+def visits(make_release: MakeRelease) -> Answerable:
+    """Three records of ages 20 to 39, one of them in another ward."""
+    return make_release(
+        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
+        [("[20, 40)", "A", 10), ("[20, 40)", "A", 30), ("[20, 40)", "B", 60)],
+        [("age", "[20, 40)", 1, "20", "39", None)],
+        sources=("visits",),
+    )
+
+
+YOUNG = "COUNT(*) FILTER (WHERE age < 30) AS n FROM visits"
+A, B, ALL = ("A", 1, 0, 2), ("B", 0.5, 0, 1), (None, 1.5, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"SELECT ward, {YOUNG} GROUP BY ROLLUP (ward) ORDER BY ward NULLS FIRST", [ALL, A, B]),
+        (f"SELECT ward, {YOUNG} GROUP BY CUBE (ward) ORDER BY n DESC LIMIT 2", [ALL, A]),
+        (f"SELECT ward AS w, {YOUNG} GROUP BY GROUPING SETS (w, ()) ORDER BY 1 OFFSET 2", [ALL]),
+        (f"SELECT ward, {YOUNG} GROUP BY ROLLUP (1) HAVING COUNT(*) > 1 ORDER BY ward", [A, ALL]),
+        (
+            f"SELECT ward, {YOUNG} GROUP BY ward UNION ALL SELECT 'all' AS x, COUNT(*) FROM visits "
+            "WHERE age > 0 GROUP BY x ORDER BY n, ward",
+            None,
+        ),
+        (
+            f"SELECT ward, {YOUNG} WHERE cost > 10 GROUP BY ward UNION ALL (SELECT ward, COUNT(*) "
+            "FROM visits WHERE age >= 30 GROUP BY ward) ORDER BY ward, n DESC",
+            [("A", 1, 0, 2), ("A", 0.5, 0, 1), ("B", 0.5, 0, 1), ("B", 0.5, 0, 1)],
+        ),
+        (
+            "WITH a AS (SELECT * FROM visits WHERE ward = 'A') SELECT COUNT(*) AS n FROM a WHERE "
+            "age < 30 UNION ALL SELECT SUM(cost) FROM a WHERE age < 30",
+            [(1, 0, 2), (20, 0, 40)],
+        ),
+    ],
+)
+def test_answers_that_were_worked_out_by_hand(
+    text: str, expected: list[tuple[object, ...]] | None, session: Session, visits: Answerable
+) -> None:
+    if expected is None:
+        with pytest.raises(DataError, match="GROUP BY of a constant"):
+            answer(session, text, visits)
+        return
+    assert list(answer(session, text, visits).rows) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"SELECT ward, {YOUNG} GROUP BY ward UNION SELECT ward, {YOUNG} GROUP BY ward", "UNION A"),
+        (f"SELECT ward, {YOUNG} GROUP BY ward UNION ALL SELECT {YOUNG}", "UNION of keys"),
+        (f"SELECT {YOUNG} UNION ALL SELECT age AS n FROM visits GROUP BY age", "UNION of keys"),
+        (f"SELECT {YOUNG} UNION ALL BY NAME SELECT {YOUNG}", "BY NAME of UNION"),
+        (f"SELECT {YOUNG} UNION ALL SELECT {YOUNG} ORDER BY n + 1", "no column that is shown"),
+        (f"SELECT {YOUNG} UNION ALL VALUES (1)", "VALUES in FROM"),
+        (f"SELECT ward, ward AS w, {YOUNG} GROUP BY ROLLUP (ward, w)", "two columns that are the"),
+        (
+            "SELECT age, COUNT(*) / SUM(COUNT(*)) OVER () AS p FROM visits GROUP BY ROLLUP (age)",
+            "a window",
+        ),
+        (f"SELECT ward, GROUPING(ward) AS g, {YOUNG} GROUP BY ROLLUP (ward)", "GROUPING"),
+        (
+            f"SELECT age, {YOUNG} GROUP BY CUBE (age, ward, cost, age + 1, age + 2, age + 3, -age)",
+            "128 queries",
+        ),
+    ],
+)
+def test_others_are_refused(text: str, why: str, session: Session, visits: Answerable) -> None:
+    with pytest.raises(DataError) as refusal:
+        answer(session, text, visits)
+    assert why in refusal.value.message + refusal.value.hint
