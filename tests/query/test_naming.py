@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 from raw_tables import PEOPLE, answered, filled
+from sqlglot import parse_one
 
+from dbdeid.query.parse.naming import shown_name
 from dbdeid.query.parse.reading import parse
 
 AGGREGATES = [
@@ -108,3 +110,14 @@ def test_a_column_of_a_subquery_keeps_its_name(raw: duckdb.DuckDBPyConnection) -
     )
     names, _ = answered(raw, f"{text} LIMIT 0")
     assert [output.name for output in parse(text, PEOPLE).outputs] == names
+
+
+def test_names_that_are_words_of_sql_are_quoted_as_duckdb_quotes_them() -> None:
+    with duckdb.connect() as connection:
+        listed = "SELECT DISTINCT keyword_name FROM duckdb_keywords()"
+        words = [word for (word,) in connection.execute(listed).fetchall()]
+        for word in (*words, "Cost", "age"):
+            connection.execute(f'CREATE OR REPLACE TABLE t ("{word}" INTEGER)')
+            asked = f'SUM("{word}")'
+            ((found, *_),) = connection.execute(f"SELECT {asked} FROM t").description
+            assert shown_name(parse_one(asked, dialect="duckdb")) == found
