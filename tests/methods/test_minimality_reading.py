@@ -139,7 +139,7 @@ def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulatable, "TREE", 1)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(("ages", "values"), TABLES)
 @pytest.mark.usefixtures("small_trees")
 def test_nobody_is_believed_of_more_than_the_model_allows(

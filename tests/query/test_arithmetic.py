@@ -103,7 +103,10 @@ ROWS = [
         ("COALESCE(SUM(cost), 0) - MIN(cost)", (80, 80, 80)),
         ("MAX(cost) - MIN(cost)", (40, 40, 40)),
         ("COUNT(NOT cost > 20) / COUNT(*)", (0.75, 0.75, 0.75)),  # of no cost that is not known
-        ("COALESCE(COUNT_IF(cost > 20) FILTER (sex = 'X') / COUNT(*), -1)", (-1, None, None)),
+        (
+            "COALESCE(COUNT_IF(cost > 20) FILTER (sex = 'X') / NULLIF(COUNT(*), 0), -1)",
+            (-1, None, None),
+        ),
         # two records are under 40; of one of them half of the ages are under 30
         ("COUNT(*) FILTER (age < 30) / COUNT(*)", (0.25, 0, 0.5)),
         ("COUNT_IF(age < 30) * 100.0 / COUNT(*)", (25, 0, 50)),

@@ -342,7 +342,7 @@ def test_dealt_in_the_database_it_is_the_same_release(models: list[dict[str, Any
     assert {name: Path(name).read_bytes() for name in files} == first
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "method",
     [ALGORITHMS[name] for name in ("dealing", "paper", "conditional_entropy", "mondrian")],

@@ -186,7 +186,7 @@ def start(*names: str) -> list[tuple[int, str]]:
     return [(run.returncode, text) for run, text in zip(runs, told, strict=True)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("case", ["inside", "target", "two specs"])
 def test_runs_at_once_end_whole(case: str, first: bool) -> None:

@@ -237,6 +237,7 @@ def counted_by_hand(con: Any, found: dict[str, Any], *, population: bool) -> Non
         assert (point["classes"], point["smallest_class"]) == (len(sizes), min(sizes.values()))
 
 
+@pytest.mark.full
 def test_the_frontier_is_an_antichain_in_order_of_risk(made: Made) -> None:
     found = made.frontier
     points = found["points"]

@@ -202,6 +202,7 @@ class Groups:
             zero = exp.Literal.number(0)
             made.set("expression", exp.Nullif(this=made.expression, expression=zero))
         if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
+            _refuse_nan(node, grouped=bool(self.keys))
             for one in self._named(made.this):
                 if one.over is None:
                     self._add(one.records)
@@ -331,6 +332,17 @@ def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
     if not 0 <= fraction <= 1 or fraction.denominator > _FINEST:
         raise refused(f"{kind.upper()} of a fraction that is not from 0 to 1, of 6 digits")
     return kind, argument, fraction
+
+
+def _refuse_nan(known: exp.Expr, *, grouped: bool) -> None:
+    """Refuse COALESCE of 0 / 0, which is NaN and not NULL."""
+    for quotient in known.find_all(exp.Div):
+        divisor = bare(quotient.expression)
+        if isinstance(divisor, exp.Nullif) or constant(divisor) is not None:
+            continue
+        of_all = isinstance(divisor, exp.Count) and isinstance(divisor.this, exp.Star)
+        if not (grouped and of_all):
+            raise refused("COALESCE of a ratio whose divisor may be 0", "write x / NULLIF(y, 0)")
 
 
 def _refuse_frame(spec: exp.Expr | None) -> None:

@@ -22,18 +22,56 @@ def is_number(argument: exp.Expr, question: Question, target: Answerable) -> boo
     return bool(_type(argument, question, target).is_type(*exp.DataType.NUMERIC_TYPES))
 
 
-def is_float(argument: exp.Expr, question: Question, target: Answerable) -> bool:
-    """Whether an expression of one record is of type FLOAT, which has some 7 digits."""
-    return bool(_type(argument, question, target).is_type(exp.DType.FLOAT))
+def places_between(argument: exp.Expr, question: Question, target: Answerable) -> int | None:
+    """The decimal places to which a value between two values of an argument is rounded.
 
+    Returns:
+        None where it is not rounded: between whole numbers and between values of type DOUBLE.
 
-def decimal_places(argument: exp.Expr, question: Question, target: Answerable) -> int | None:
-    """The decimal places of an expression of one record; None where it is no DECIMAL."""
-    found = _type(argument, question, target)
-    if not found.is_type(exp.DType.DECIMAL):
+    Raises:
+        DataError: it is not known, as of FLOAT, or of decimals that are computed with.
+    """
+    if isinstance(argument, exp.Column):
+        found = _type(argument, question, target)
+        if found.is_type(exp.DType.DECIMAL):
+            sizes = [int(size.name) for size in found.expressions]
+            return sizes[1] if len(sizes) > 1 else 0 if sizes else 3
+    if _is_whole_or_double(argument, question, target):
         return None
-    sizes = [int(size.name) for size in found.expressions]
-    return sizes[1] if len(sizes) > 1 else 0 if sizes else 3
+    raise DataError(
+        "the query cannot be answered from the release: what lies between values of FLOAT, or of "
+        "decimals that are computed with, is rounded",
+        hint="write CAST(… AS DOUBLE) in the quantile",
+    )
+
+
+def _is_whole_or_double(node: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether an expression is a whole number or DOUBLE, whatever sqlglot takes it for."""
+
+    def fits(part: exp.Expr) -> bool:
+        return _is_whole_or_double(part, question, target)
+
+    if isinstance(node, exp.Column):
+        return bool(_type(node, question, target).is_type(*_UNROUNDED))
+    if isinstance(node, exp.Literal):
+        return not node.is_string and node.is_int
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return node.to.this in _UNROUNDED
+    if isinstance(node, (exp.Paren, exp.Neg, exp.Abs)):
+        return fits(node.this)
+    if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Div)):
+        return fits(node.this) and fits(node.expression)
+    if isinstance(node, (exp.Coalesce, exp.Greatest, exp.Least)):
+        return all(map(fits, (node.this, *node.expressions)))
+    return isinstance(node, _WHOLE)
+
+
+_WHOLE = (exp.Length, exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DateDiff)
+_UNROUNDED = (
+    *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.INT128),
+    *(exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT, exp.DType.UBIGINT),
+    exp.DType.DOUBLE,
+)
 
 
 def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
@@ -65,14 +103,34 @@ def require_numbers(question: Question, target: Answerable) -> None:
     for output in question.outputs:
         plain = isinstance(output.shown, exp.Column)
         for one in (question.aggregates[place] for place in output.aggregates if not plain):
-            if one.kind not in ("min", "max") or one.argument is None:
+            if one.kind not in _OF_ITS_TYPE or one.argument is None:
                 continue
+            if _may_be_float(one.argument, question.of(one), target):
+                raise DataError(
+                    "the query cannot be answered from the release: arithmetic of "
+                    f"{one.kind.upper()} of FLOAT, which has some 7 digits",
+                    hint="write CAST(… AS DOUBLE) in the aggregate, or select it alone",
+                )
             if not is_number(one.argument, question.of(one), target):
                 raise DataError(
                     "the query cannot be answered from the release: arithmetic of "
                     f"{one.kind.upper()}, which is no number here",
                     hint="select the aggregates themselves",
                 )
+
+
+_OF_ITS_TYPE = ("min", "max", "quantile_cont", "quantile_disc")
+
+
+def _may_be_float(argument: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether the type of an expression may be FLOAT."""
+    if isinstance(argument, (exp.Cast, exp.TryCast)):
+        return bool(argument.to.this == exp.DType.FLOAT)
+    inside = exp.paren(argument.copy())
+    casts = inside.find_all(exp.Cast, exp.TryCast)
+    return any(cast.to.this == exp.DType.FLOAT for cast in casts) or any(
+        _type(c, question, target).is_type(exp.DType.FLOAT) for c in inside.find_all(exp.Column)
+    )
 
 
 _ORDERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Greatest, exp.Least)

@@ -24,9 +24,8 @@ from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import (
-    decimal_places,
-    is_float,
     is_number,
+    places_between,
     require_meaning,
     require_numbers,
     require_order,
@@ -280,9 +279,10 @@ class _Rewriting:
             "between": between,
         }
         found = _step("query/quantile", given, keys, values)
-        places = decimal_places(aggregate.argument, records.question, self.target)
-        single = is_float(aggregate.argument, records.question, self.target)
-        if not between or (places is None and not single):
+        if not between:
+            return found
+        places = places_between(aggregate.argument, records.question, self.target)
+        if places is None:
             return found
         # what lies between two values is rounded to a value of their type
         names = [column(name) for name in keys["key"]]
@@ -437,13 +437,10 @@ class _Rewriting:
 
     def _may_be_beyond(self, output: Output) -> bool:
         """Whether what is expected may be computed to be beyond what is possible."""
-        kinds = [self.question.aggregates[place] for place in output.aggregates]
-        if len(kinds) > 1:
-            return True
-        return kinds[0].argument is not None and (
-            kinds[0].kind in ("min", "max")
-            and is_number(kinds[0].argument, self.question.of(kinds[0]), self.target)
-        )
+        first, *others = (self.question.aggregates[place] for place in output.aggregates)
+        if others or first.kind not in ("min", "max") or first.argument is None:
+            return bool(others) or not isinstance(output.shown, exp.Column)
+        return is_number(first.argument, self.question.of(first), self.target)
 
     def _interval(self, place: int) -> Interval:
         """An aggregate between its bounds, with how many records it is of, if that is asked."""
@@ -475,12 +472,9 @@ def _step(
 _ENDS = ("lower", "upper")
 
 
-def _outwards(end: type[exp.Floor] | type[exp.Ceil], places: int | None) -> exp.Expr:
-    """A bound moved outwards to the next DECIMAL of so many places; without, to the next FLOAT."""
+def _outwards(end: type[exp.Floor] | type[exp.Ceil], places: int) -> exp.Expr:
+    """A bound moved outwards to the next DECIMAL of so many places."""
     bound = column("lower" if end is exp.Floor else "upper")
-    if places is None:
-        error = exp.Abs(this=bound.copy()) * exp.Literal.number("5e-7")
-        return bound - error if end is exp.Floor else bound + error
-    unit = cast(exp.Literal.number(10**places), "DOUBLE")
+    unit = exp.cast(exp.Literal.number(10**places), "DOUBLE")
     near = exp.Round(this=bound * unit, decimals=exp.Literal.number(4))
     return end(this=near) / unit.copy()

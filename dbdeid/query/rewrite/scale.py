@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from math import floor
 from typing import Literal
@@ -48,7 +48,8 @@ class Scale:
 
 def scale_of(source: Column) -> Scale | None:
     """The scale of a column, by its source type."""
-    if "TIME ZONE" in source.type.upper():
+    kind = source.type.upper()
+    if "TIME ZONE" in kind or kind == "TIMESTAMP_NS":  # it is finer than cells of microseconds
         return None
     return _SCALES.get(source.family)
 
@@ -217,6 +218,8 @@ def _microsecond(constant: exp.Expr) -> tuple[Cut, ...] | None:
         return None
     if moment.tzinfo is not None:
         return None
+    if isinstance(constant, exp.Cast) and constant.to.this == exp.DType.DATE:
+        moment = datetime.combine(moment.date(), time())  # of which a DATE takes no more
     since = (moment - _EPOCH) // _MICROSECOND
     return (since, since + 1)
 

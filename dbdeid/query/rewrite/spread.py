@@ -61,9 +61,11 @@ class Spread:
 
     @property
     def leaf_type(self) -> exp.DataType:
-        """Type of a leaf: the source's; DOUBLE where a cell's middle would be rounded."""
+        """Type of a leaf: the source's, or one in which a cell's start or middle is not rounded."""
         if self.column.family == "decimal" and self.cuts is not None:
             return exp.DataType.build("DOUBLE")
+        if self.column.family == "timestamp" and self.cuts is not None:
+            return exp.DataType.build("TIMESTAMP")
         return source_type(self.column)
 
 
