@@ -101,6 +101,10 @@ def test_a_filter_may_have_one_too(session: Session, visits: Answerable) -> None
         "town IN (SELECT getenv('HOME'))",
         "town IN (SELECT town FROM release)",
         "EXISTS (SELECT 1 FROM places AS p WHERE p.rank < visits.cost AND town = 'Ulm')",
+        # of each town one would do, of all there is one; and an aggregate is there of none, too
+        "EXISTS (SELECT 1 FROM places AS p WHERE p.town = visits.town LIMIT 1)",
+        "EXISTS (SELECT COUNT(*) FROM places AS p WHERE p.town = visits.town)",
+        "EXISTS (SELECT 1 FROM places p JOIN wards visits ON TRUE WHERE p.town = visits.ward)",
         "town IN (SELECT town FROM places WHERE random() < 2)",
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.query.parse.aliases import has_aggregate
 from dbdeid.query.parse.layers import with_terms
 from dbdeid.query.parse.statement import within
 
@@ -89,9 +90,12 @@ def _is_among(value: exp.Expr, made: Sequence[exp.Expr]) -> exp.Expr:
 def _as_member(node: exp.Exists) -> tuple[exp.Expr, exp.Select] | None:
     """The outer column that must be one of an inner one, and the query of that."""
     select = node.this
-    where = select.args.get("where") if isinstance(select, exp.Select) else None
-    source = select.args.get("from_") if isinstance(select, exp.Select) else None
-    if where is None or source is None or select.args.get("group"):
+    if not isinstance(select, exp.Select) or any(map(has_aggregate, select.expressions)):
+        return None  # of no records, an aggregate shows a row, too
+    if any(value for clause, value in select.args.items() if clause not in _OF_EXISTS):
+        return None
+    source, where = select.args.get("from_"), select.args.get("where")
+    if source is None or where is None or source.this.args.get("joins"):
         return None
     own = source.this.alias_or_name.lower()
     parts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
@@ -108,6 +112,10 @@ def _as_member(node: exp.Exists) -> tuple[exp.Expr, exp.Select] | None:
                 query = query.where(inner.copy().is_(exp.null()).not_(), *rest, copy=False)
                 return outer, query
     return None
+
+
+# A limit would be one of all values, not of those that are equal.
+_OF_EXISTS = ("expressions", "from_", "where", "with_")
 
 
 def _listed(select: exp.Select, terms: Sequence[exp.Expr], values: Values) -> list[exp.Expr] | None:
