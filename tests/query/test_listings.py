@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 import tiers
-from random_questions import Questioner
 from random_releases import RandomRelease
-from text_worlds import judged_all, number
+from text_worlds import drawers, judged_all, number
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite.answer import answer
 
-MakeRelease = Callable[..., Answerable]
 RELEASES = 40
 QUERIES = 8
 
@@ -32,10 +30,7 @@ FORMS = (
 
 def texts(release: RandomRelease, random: Random) -> Iterator[str]:
     """Queries of the forms above, whose groups are apart by what is shown of them."""
-    drawer = Questioner(release, random)
-    names = {a.name: a.name for a in release.attributes}
-    while True:
-        drawer.extra, drawer.computed = {}, ()
+    for drawer, names in drawers(release, random):
         condition = drawer.condition(2).written(names)
         k, other = (f"COALESCE(CAST({drawer.key().written(names)} AS VARCHAR), '-')" for _ in "kl")
         yield random.choice(FORMS[1:]).format(
@@ -53,17 +48,6 @@ def test_no_world_is_out_of_the_bounds(fifth: int) -> None:
     seen = judged_all("listings", seeds, texts, QUERIES)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]
-
-
-@pytest.fixture
-def visits(make_release: MakeRelease) -> Answerable:
-    """Three records of ages 20 to 39, one of them in another ward."""
-    return make_release(
-        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
-        [("[20, 40)", "A", 10), ("[20, 40)", "A", 30), ("[20, 40)", "B", 60)],
-        [("age", "[20, 40)", 1, "20", "39", None)],
-        sources=("visits",),
-    )
 
 
 YOUNG = "COUNT(*) FILTER (WHERE age < 30) AS n FROM visits"
@@ -102,6 +86,13 @@ def test_answers_that_were_worked_out_by_hand(
             answer(session, text, visits)
         return
     assert list(answer(session, text, visits).rows) == expected
+
+
+def test_sets_that_are_too_many_are_never_listed(session: Session, visits: Answerable) -> None:
+    terms = ", ".join(f"age + {i}" for i in range(60))
+    for asked in (f"CUBE ({terms})", ", ".join(f"ROLLUP (age + {i})" for i in range(60))):
+        with pytest.raises(DataError, match="queries in one"):
+            answer(session, f"SELECT {YOUNG} GROUP BY {asked}", visits)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from math import prod
 
 from sqlglot import exp
 
@@ -56,11 +57,15 @@ def listing(query: exp.Query, target: Answerable) -> Listing | None:
         found = list(_of_sets(query.copy(), target))
     else:
         return None
-    if len(found) > MOST:
-        raise refused(f"{len(found)} queries in one", "ask several shorter queries")
+    _refuse_many(len(found))
     questions = tuple(_alike(found))
     limit, offset = (number_of_rows(query, clause) for clause in ("limit", "offset"))
     return Listing(questions, tuple(_order(query, questions[0].outputs)), limit, offset)
+
+
+def _refuse_many(questions: int) -> None:
+    if questions > MOST:
+        raise refused(f"{questions} queries in one", "ask several shorter queries")
 
 
 def _alike(questions: Sequence[Question]) -> Iterator[Question]:
@@ -124,6 +129,7 @@ def _sets(select: exp.Select) -> list[tuple[exp.Expr, ...]] | None:
     for kind in ("rollup", "cube", "grouping_sets"):
         given += group.args.get(kind) or ()
     parts = [list(_of_term(term)) for term in given]
+    _refuse_many(prod(map(len, parts)))
     return [tuple(term for one in chosen for term in one) for chosen in product(*parts)]
 
 
@@ -133,6 +139,7 @@ def _of_term(term: exp.Expr) -> Iterator[tuple[exp.Expr, ...]]:
     if isinstance(term, exp.Rollup):
         yield from (tuple(_terms(terms[:size])) for size in range(len(terms), -1, -1))
     elif isinstance(term, exp.Cube):
+        _refuse_many(2 ** len(terms))
         for size in range(len(terms), -1, -1):
             yield from (tuple(_terms(chosen)) for chosen in combinations(terms, size))
     elif isinstance(term, exp.GroupingSets):
