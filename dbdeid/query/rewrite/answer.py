@@ -163,8 +163,12 @@ class Desk:
         self, parts: Listing, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         """Several questions, answered one below the other."""
-        plans = [self._asked(question, target, missing) for question in parts.questions]
-        names = plans[0].columns
+        question, *_ = parts.questions
+        names = columns(question)
+        empty: list[str] = []
+        for one in parts.questions:
+            refuse_unanswerable(self._session, one, target, self._told)
+            empty += hollow(self._session, one, target, self._told)
 
         def whole(keep: Keep | None) -> exp.Query:
             selects = [estimate(q, target, missing, keep) for q in parts.questions]
@@ -178,10 +182,8 @@ class Desk:
             rows = rows if parts.limit is None else rows.limit(parts.limit)
             return rows if parts.offset is None else rows.offset(parts.offset)
 
-        hollow_ones = tuple(dict.fromkeys(name for plan in plans for name in plan.hollow))
-        question = parts.questions[0]
         made = sql(whole(self._kept.keep), own=True)
-        return Plan(made, names, question, hollow_ones, lambda: whole(None))
+        return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(None))
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
