@@ -6,6 +6,18 @@
 --         __possible__  __key__, x, mass: the values of the argument with the records expected to have them
 -- takes   $less: 1 of a sample, which is divided by one record less, else 0
 -- gives   __key__, estimate, lower, upper
+WITH centred AS (
+  SELECT
+    __key__,
+    records,
+    certain,
+    CAST(low AS DOUBLE) AS low,
+    CAST(high AS DOUBLE) AS high,
+    SUM(records) OVER (PARTITION BY __key__) AS entire,
+    SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
+      / SUM(records) OVER (PARTITION BY __key__) AS middle
+  FROM __items__
+)
 SELECT
   __key__,
   CASE WHEN MAX(estimate) IS NOT NULL THEN LEAST(GREATEST(MAX(estimate), MAX(lower)), MAX(upper)) END AS estimate,
@@ -55,17 +67,7 @@ FROM (
         low,
         high,
         GREATEST((low - middle) * (low - middle), (high - middle) * (high - middle)) AS square
-      FROM (
-        SELECT
-          __key__,
-          records,
-          certain,
-          CAST(low AS DOUBLE) AS low,
-          CAST(high AS DOUBLE) AS high,
-          SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
-            / SUM(records) OVER (PARTITION BY __key__) AS middle
-        FROM __items__
-      ) AS centred
+      FROM centred
     ) AS away
     WINDOW
       inwards AS (PARTITION BY __key__ ORDER BY square DESC RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
@@ -105,30 +107,10 @@ FROM (
         SELECT __key__, entire, place, SUM(lows) AS lows, SUM(highs) AS highs
         FROM (
           SELECT __key__, entire, low - middle AS place, CASE WHEN certain THEN records ELSE 0 END AS lows, 0 AS highs
-          FROM (
-            SELECT
-              __key__,
-              records,
-              certain,
-              CAST(low AS DOUBLE) AS low,
-              SUM(records) OVER (PARTITION BY __key__) AS entire,
-              SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
-                / SUM(records) OVER (PARTITION BY __key__) AS middle
-            FROM __items__
-          ) AS starting
+          FROM centred
           UNION ALL
           SELECT __key__, entire, high - middle AS place, 0 AS lows, CASE WHEN certain THEN records ELSE 0 END AS highs
-          FROM (
-            SELECT
-              __key__,
-              records,
-              certain,
-              CAST(high AS DOUBLE) AS high,
-              SUM(records) OVER (PARTITION BY __key__) AS entire,
-              SUM(records * (CAST(low AS DOUBLE) + CAST(high AS DOUBLE)) / 2) OVER (PARTITION BY __key__)
-                / SUM(records) OVER (PARTITION BY __key__) AS middle
-            FROM __items__
-          ) AS ending
+          FROM centred
         ) AS events
         GROUP BY __key__, entire, place
       ) AS placed
