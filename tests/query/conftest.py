@@ -102,3 +102,14 @@ def people(make_release: MakeRelease) -> Answerable:
             ("bmi", "*", 2, "10.0", "60.0", None),
         ],
     )
+
+
+@pytest.fixture
+def visits(make_release: MakeRelease) -> Answerable:
+    """Three records of ages 20 to 39, one of them in another ward."""
+    return make_release(
+        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
+        [("[20, 40)", "A", 10), ("[20, 40)", "A", 30), ("[20, 40)", "B", 60)],
+        [("age", "[20, 40)", 1, "20", "39", None)],
+        sources=("visits",),
+    )

@@ -7,10 +7,9 @@ from random import Random
 
 import pytest
 import tiers
-from random_questions import Questioner
 from random_releases import FIRST_MOMENT, RandomRelease
 from sqlglot import exp, parse_one
-from text_worlds import judged_all, number
+from text_worlds import drawers, judged_all, number
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
@@ -51,11 +50,8 @@ CONDITIONS = (
 
 def texts(release: RandomRelease, random: Random) -> Iterator[str]:
     """Queries with the keys and conditions above."""
-    drawer = Questioner(release, random)
-    names = {a.name: a.name for a in release.attributes}
     moments = [a.name for a in release.attributes if a.type == "TIMESTAMP"]
-    while True:
-        drawer.extra, drawer.computed = {}, ()
+    for drawer, names in drawers(release, random):
         given = {
             "m": random.choice(moments) if moments else f"TIMESTAMP '{FIRST_MOMENT}'",
             "n": random.choice(moments) if moments else f"TIMESTAMP '{FIRST_MOMENT}'",

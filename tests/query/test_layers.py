@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 import tiers
-from random_questions import Questioner
 from random_releases import RandomRelease
-from text_worlds import judged_all, number
+from text_worlds import drawers, judged_all, number
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite.answer import answer
 
-MakeRelease = Callable[..., Answerable]
 RELEASES = 60
 QUERIES = 10
 
@@ -59,10 +57,7 @@ FORMS = (
 
 def texts(release: RandomRelease, random: Random) -> Iterator[str]:
     """Queries of the forms above."""
-    drawer = Questioner(release, random)
-    names = {a.name: a.name for a in release.attributes}
-    while True:
-        drawer.extra, drawer.computed = {}, ()
+    for drawer, names in drawers(release, random):
         x = drawer.number()
         conditions = [
             f"WHERE {drawer.condition(2).written(names)}" if random.random() < 0.5 else ""
@@ -86,17 +81,6 @@ def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
     seen = judged_all("layers", seeds, texts, QUERIES)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]
-
-
-@pytest.fixture
-def visits(make_release: MakeRelease) -> Answerable:
-    """Three records of ages 20 to 39, one of them in another ward."""
-    return make_release(
-        {"age": ("INTEGER", "VARCHAR"), "ward": ("VARCHAR",) * 2, "cost": ("INTEGER",) * 2},
-        [("[20, 40)", "A", 10), ("[20, 40)", "A", 30), ("[20, 40)", "B", 60)],
-        [("age", "[20, 40)", 1, "20", "39", None)],
-        sources=("visits",),
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from random import Random
 
 import pytest
 import tiers
-from random_questions import Questioner
 from random_releases import RandomRelease
-from text_worlds import judged_all
+from text_worlds import drawers, judged_all
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
@@ -43,10 +42,7 @@ SHOWN = (
 
 def texts(release: RandomRelease, random: Random) -> Iterator[str]:
     """Queries with one of the expressions above."""
-    drawer = Questioner(release, random)
-    names = {a.name: a.name for a in release.attributes}
-    while True:
-        drawer.extra, drawer.computed = {}, ()
+    for drawer, names in drawers(release, random):
         x = drawer.number()
         if x is None:
             continue

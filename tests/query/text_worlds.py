@@ -24,6 +24,15 @@ WORLDS = 6
 Drawn = Callable[[RandomRelease, Random], Iterator[str]]
 
 
+def drawers(release: RandomRelease, random: Random) -> Iterator[tuple[Questioner, dict[str, str]]]:
+    """What draws the pieces of one query after another, and how columns are called in it."""
+    drawer = Questioner(release, random)
+    names = {a.name: a.name for a in release.attributes}
+    while True:
+        drawer.extra, drawer.computed = {}, ()
+        yield drawer, names
+
+
 def judged_all(topic: str, seeds: list[int], drawn: Drawn, queries: int) -> Counter[str]:
     """What worlds say of queries that are drawn for random releases."""
     seen: Counter[str] = Counter()
