@@ -328,6 +328,7 @@ def evaluate(spec: SpecPath, *, trial: Trial = False, options: Options) -> None:
 
 
 command(app, explains=True, foreign="source")(sql.query)
+command(app)(sql.serve)
 
 
 @command(app)

@@ -63,6 +63,58 @@ def query(
     show(options, found.to_dict(), query_texts().answered(found))
 
 
+def serve(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SPEC|FILE|FOLDER...", help="Specs, exported releases, or folders."),
+    ],
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")
+    ] = 5433,
+    expected_only: Annotated[
+        bool, typer.Option("--expected-only", help="Answer without columns of bounds.")
+    ] = False,
+    options: Options,
+) -> None:
+    """Let PostgreSQL clients on this machine ask releases: psql, BI tools, notebooks.
+
+    Each release is a table that answers what you would have asked its source. Only programs on
+    this machine can connect, with the password that is printed; DBDEID_PASSWORD sets another one.
+    Ctrl-C ends it.
+
+    dbdeid serve visits_public.duckdb
+
+    dbdeid serve releases/ --port 5433 --expected-only
+    """
+    import os
+    import secrets
+
+    from dbdeid.serve.server import serving
+
+    given = os.environ.get("DBDEID_PASSWORD")
+    password = given or secrets.token_urlsafe(12)
+    if options.database is not None:
+        raise DataError("--database does not go with serve", hint="name it in the spec")
+    with serving(
+        sources,
+        port=port,
+        password=password,
+        bounds=not expected_only,
+        settings=options.settings,
+    ) as server:
+        found = {
+            "url": server.url(None if given else password),
+            "tables": {t.name: list(t.columns) for t in server.served.tables},
+        }
+        show(options, found, query_texts().served(found))
+        sys.stdout.flush()
+        try:
+            server.serve_forever(0.2)
+        except KeyboardInterrupt:
+            show(options, None, "stopped")
+
+
 def sql(
     target: Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB database.")],
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="SQL to run.")] = None,

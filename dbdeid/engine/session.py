@@ -67,6 +67,21 @@ class Settings:
     memory_limit: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a query gives.
+
+    Attributes:
+        names: of its columns.
+        types: of its columns, as the engine writes them.
+        rows: their values.
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
 class Session(Protocol):
     """The owner's database under one catalog name, and a place to work beside it.
 
@@ -116,6 +131,9 @@ class Session(Protocol):
     def rows(self, query: Expr | str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query; `values` for each `?` of a text."""
 
+    def result(self, query: Expr | str) -> Rows:
+        """All rows of a query, with the names and types of its columns."""
+
     def row(self, query: Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""
 
@@ -133,6 +151,9 @@ class Session(Protocol):
 
     def fill(self, step: Step) -> int:
         """Run a step into its temporary table and tell how many rows came out."""
+
+    def interrupt(self) -> None:
+        """Stop the statement that another thread runs here, which ends it with an interrupt."""
 
     def settle(self) -> None:
         """Let go of the rows that an interrupt left unread, which would bar other work."""

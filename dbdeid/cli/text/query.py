@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -61,3 +61,11 @@ def _cell(value: Any, thousands: str) -> str:
             return f"{value:.{DECIMALS}g}"
         return few.rstrip("0").rstrip(".") if "." in few else few
     return f"{value:{thousands}}" if _is_number(value) else str(value)
+
+
+def served(found: Mapping[str, Any]) -> str:
+    """Where a server listens, and what can be asked there."""
+    lines = [found["url"], ""]
+    for name, columns in found["tables"].items():
+        lines.append(f"{name}: {', '.join(columns)}")
+    return "\n".join([*lines, "", "Ctrl-C ends it"])

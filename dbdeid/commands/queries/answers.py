@@ -45,13 +45,15 @@ class Answers:
         """
         asked, plan = self._plan(text, spread=spread)
         with _refusing():
-            rows = self._desk(asked).rows(plan)
+            found = self._desk(asked).rows(plan)
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread),
             *_of_plan(plan, text, asked, self.opened.session.catalog),
         )
-        return Result(plan.columns, rows, Script(asked.views, plan), notes, asked.suppressed)
+        script = Script(asked.views, plan)
+        told = script, notes, asked.suppressed, plan.bounds
+        return Result(plan.columns, found.types, found.rows, *told)
 
     def script(self, text: str, dialect: Dialect, *, spread: bool) -> str:
         """What gives the answer to a question, in the dialect of an engine.

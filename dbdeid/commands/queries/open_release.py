@@ -46,11 +46,13 @@ class OpenRelease:
         database: Path | None = None,
         settings: Settings | None = None,
         trial: bool = False,
+        for_others: bool = False,
     ) -> None:
         # what is done to a dict later does not change what was opened
         self._source = deepcopy(source) if isinstance(source, Mapping) else source
         self._connection = connection
         self._database, self._settings, self._trial = database, settings, trial
+        self._for_others = for_others
         self._lock = threading.RLock()
         self._answers: Answers | None = None
         self._undo = ExitStack()
@@ -102,6 +104,12 @@ class OpenRelease:
         with self._at_hand() as answers:
             return answers.script(sql, dialect, spread=spread_suppressed)
 
+    def interrupt(self) -> None:
+        """Stop the question that another thread asks, which ends with KeyboardInterrupt."""
+        answers = self._answers  # the lock is with that thread
+        if answers is not None:
+            answers.opened.session.interrupt()
+
     @property
     def releases(self) -> tuple[str, ...]:
         """The names of the releases: several where a file holds several."""
@@ -126,6 +134,18 @@ class OpenRelease:
         with self._at_hand() as answers:
             return {c.name: c.shown_type for c in answers.target(release).columns}
 
+    def quasi_identifiers(self, release: str | None = None) -> tuple[str, ...]:
+        """Those of the columns whose values may be generalized, so that answers have bounds.
+
+        Args:
+            release: which, where a file holds several.
+
+        Raises:
+            DataError: there is no such release, or there are several.
+        """
+        with self._at_hand() as answers:
+            return answers.target(release).quasi_identifiers
+
     def __repr__(self) -> str:
         what = as_path(self._source) if isinstance(self._source, str) else self._source
         called = str(what) if isinstance(what, Path) else "a spec"
@@ -144,7 +164,9 @@ class OpenRelease:
                 self._let_go()
             if self._answers is None:
                 given = self._source, self._connection, self._database, self._settings
-                release = self._undo.enter_context(opened(*given, trial=self._trial))
+                release = self._undo.enter_context(
+                    opened(*given, trial=self._trial, for_others=self._for_others)
+                )
                 self._answers = Answers(release)
             try:
                 yield self._answers

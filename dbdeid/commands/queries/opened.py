@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from dbdeid.spec.method.external import external
 from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.spec.names import is_external
 from dbdeid.workspace.release_files import inputs, places
-from dbdeid.workspace.standing import unpublishable
+from dbdeid.workspace.standing import Unpublishable, unpublishable
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ class Opened:
         target: what can be asked of one of `releases`.
         watched: the files that were read.
         same: whether what no file tells of is as it was.
+        unpublishable: why it may not be published; None where it may be.
     """
 
     session: Session
@@ -111,6 +112,7 @@ class Opened:
     target: Callable[[str], Answerable]
     watched: Watched
     same: Callable[[], bool] = lambda: True
+    unpublishable: Unpublishable | None = None
 
     @property
     def changed(self) -> bool:
@@ -126,12 +128,53 @@ def opened(
     settings: Settings | None,
     *,
     trial: bool,
+    for_others: bool = False,
 ) -> Iterator[Opened]:
     """Open a release for questions.
 
+    Args:
+        source: a spec, or an exported file.
+        connection: an open DuckDB connection to work on.
+        database: in place of the spec's.
+        settings: limits of an opened connection.
+        trial: whether the trial of a spec is meant, not what it published.
+        for_others: whether those who ask may see the release alone: no table that lies beside it
+            can be joined, and one that may not be published is refused.
+
     Raises:
-        DataError: there is no such release.
+        DataError: there is no such release, or it may not be published and is for others.
     """
+    with _opened(source, connection, database, settings, trial=trial) as release:
+        if not for_others:
+            yield release
+            return
+        if release.unpublishable is not None:
+            raise DataError(release.unpublishable.message, hint=release.unpublishable.hint)
+        yield _alone(release)
+
+
+def _alone(release: Opened) -> Opened:
+    """The release without what lies beside it."""
+
+    def asked(text: str) -> Asked:
+        found = release.asked(text)
+        return replace(found, target=replace(found.target, tables=()))
+
+    def target(name: str) -> Answerable:
+        return replace(release.target(name), tables=())
+
+    return replace(release, asked=asked, target=target)
+
+
+@contextmanager
+def _opened(
+    source: Source,
+    connection: Any,
+    database: Path | None,
+    settings: Settings | None,
+    *,
+    trial: bool,
+) -> Iterator[Opened]:
     path = _exported(source)
     if path is not None:
         if trial:
@@ -274,6 +317,7 @@ def _of_spec(found: Existing, watched: Watched) -> Opened:
         lambda _: target,
         watched,
         _same_source(found.file, session),
+        why,
     )
 
 

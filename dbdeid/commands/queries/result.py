@@ -55,17 +55,21 @@ class Result:
 
     Attributes:
         columns: names; each aggregate `x` is followed by `x_lower` and `x_upper`.
+        types: of the columns, as DuckDB writes them.
         rows: values; a bound is None where none is known.
         script: what was run on the release; `sql` is its text.
         notes: what a reader of the numbers should know.
         suppressed: records of the source that the release lacks; None where that is not known.
+        bounds: the places of the columns that are bounds.
     """
 
     columns: tuple[str, ...]
+    types: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     script: Script | str
     notes: tuple[str, ...]
     suppressed: int | None
+    bounds: frozenset[int] = frozenset()
 
     @property
     def sql(self) -> str:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dbdeid.engine.duckdb.failure import no_cells
 from dbdeid.engine.expressions import identifier, literal
 from dbdeid.engine.relation import Column, Relation, without_members
-from dbdeid.engine.session import Step
+from dbdeid.engine.session import Rows, Step
 from dbdeid.engine.sqltext import sql
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ class Statements:
         with no_cells():
             return self._found(query, values).fetchall()
 
+    def result(self, query: exp.Expr | str) -> Rows:
+        """All rows of a query, with the names and types of its columns."""
+        with no_cells():
+            found = self.execute(query)
+            columns = found.description or []
+            names, types = (tuple(str(column[at]) for column in columns) for at in (0, 1))
+            return Rows(names, types, tuple(found.fetchall()))
+
     def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""
         rows = self.rows(query)
@@ -81,6 +89,10 @@ class Statements:
     def fill(self, step: Step) -> int:
         """Run a step into its temporary table and tell how many rows came out."""
         return int(self.row(step.statement)[0])
+
+    def interrupt(self) -> None:
+        """Stop the statement that another thread runs here, which ends it with an interrupt."""
+        self._cursor.interrupt()
 
     def settle(self) -> None:
         """Let go of the rows that an interrupt left unread, which would bar other work."""

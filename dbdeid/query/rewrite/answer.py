@@ -13,7 +13,7 @@ from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import column, union_all
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Rows, Session
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -52,6 +52,18 @@ class Plan:
     question: Question | None
     hollow: tuple[str, ...]
     _whole: Callable[[], exp.Query]
+
+    @cached_property
+    def bounds(self) -> frozenset[int]:
+        """The places of those columns that are bounds of the one before."""
+        outputs = self.question.outputs if self.question is not None else ()
+        found, place = set[int](), 0
+        for output in outputs:
+            if output.shown is not None:
+                found |= {place + 1, place + 2}
+                place += 2
+            place += 1
+        return frozenset(found)
 
     @cached_property
     def query(self) -> exp.Query:
@@ -235,9 +247,9 @@ class Desk:
         except (DataError, EngineError):  # the engine may know no such column or function
             raise refusal from None
 
-    def rows(self, plan: Plan) -> tuple[tuple[Any, ...], ...]:
-        """The rows of an answer."""
-        return tuple(self._session.rows(plan.statement))
+    def rows(self, plan: Plan) -> Rows:
+        """The rows of an answer, named as `plan.columns` has them."""
+        return self._session.result(plan.statement)
 
 
 def _listing(text: str, target: Answerable) -> Listing | None:
@@ -257,7 +269,7 @@ def answer(
     """
     desk = Desk(session, target.dictionary)
     plan = desk.plan(text, target, missing)
-    return Answer(plan.columns, desk.rows(plan), plan.sql)
+    return Answer(plan.columns, desk.rows(plan).rows, plan.sql)
 
 
 def answering(

@@ -1,0 +1,210 @@
+"""What clients of PostgreSQL send: texts of several statements, and SELECTs with parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from math import isfinite
+from uuid import UUID
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from dbdeid.query.parse.expressions import refused
+from dbdeid.query.parse.statement import MOST_CHARACTERS
+
+POSTGRES = "postgres"
+Query = exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One statement.
+
+    Attributes:
+        text: as it was sent.
+        words: its words, signs and texts, these without their quotes.
+    """
+
+    text: str
+    words: tuple[str, ...]
+
+    def word(self, place: int) -> str:
+        """A word in upper case; empty beyond the last."""
+        return self.words[place].upper() if place < len(self.words) else ""
+
+
+def split(text: str) -> tuple[Sent, ...]:
+    """The statements of a text; none of an empty one.
+
+    Raises:
+        DataError: it is too long, or a quote or comment is not closed.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise refused("the query is too long", "ask several shorter queries")
+    with _readable():
+        tokens = Dialect.get_or_raise(POSTGRES).tokenize(text)
+    found: list[Sent] = []
+    first, words = -1, list[str]()
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            if words:
+                found.append(Sent(text[first : token.start].strip(), tuple(words)))
+            first, words = -1, []
+            continue
+        first = token.start if first < 0 else first
+        words.append(token.text)
+    if words:
+        found.append(Sent(text[first:].strip(), tuple(words)))
+    return tuple(_apart(sent) for sent in found)
+
+
+_WORD = re.compile(r"""'(?P<text>[^']*)'|"(?P<name>[^"]*)"|[\w.$]+|\S""")
+
+
+def _apart(sent: Sent) -> Sent:
+    """A statement whose words are apart: some commands are read as one word and a text."""
+    first, *rest = sent.words
+    if len(rest) != 1 or not sent.text.endswith(rest[0]):
+        return sent
+    words = (m["text"] or m["name"] or m[0] for m in _WORD.finditer(rest[0]))
+    return Sent(sent.text, (first, *words))
+
+
+def read(sent: Sent) -> exp.Query:
+    """A query, as PostgreSQL reads it; as DuckDB does where PostgreSQL would not.
+
+    Raises:
+        DataError: it is no query of either.
+    """
+    for dialect in (POSTGRES, "duckdb"):
+        try:
+            tree = Dialect.get_or_raise(dialect).parse(sent.text)[0]
+        except SqlglotError:
+            continue
+        except RecursionError:
+            raise refused("the query is nested too deeply", "ask several simpler queries") from None
+        if isinstance(tree, exp.Query):
+            return tree
+    raise refused("no SELECT that PostgreSQL or DuckDB would read")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except SqlglotError:
+        raise refused("not valid SQL: a quote or comment is not closed") from None
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+Value = bool | int | float | Decimal | str | date | datetime | time | UUID | bytes | None
+
+
+def parameters(query: exp.Query) -> dict[int, exp.Parameter]:
+    """The parameters `$1`, `$2`, … of a query, each where it first stands."""
+    found: dict[int, exp.Parameter] = {}
+    for node in query.find_all(exp.Parameter, bfs=False):
+        if isinstance(node.this, exp.Literal) and node.this.is_int:
+            found.setdefault(int(node.name), node)
+    return dict(sorted(found.items()))
+
+
+def filled(query: exp.Query, values: Sequence[Value | list[Value]]) -> exp.Query:
+    """The query with constants in place of its parameters.
+
+    Raises:
+        DataError: a parameter has no value, or one that no constant can be.
+    """
+    made = query.copy()
+    for node in list(made.find_all(exp.Parameter)):
+        place = int(node.name) if node.name.isdigit() else 0
+        if not 1 <= place <= len(values):
+            raise refused(f"${node.name} has no value")
+        value = values[place - 1]
+        if isinstance(value, list):
+            node.replace(exp.Array(expressions=[_constant(v, place) for v in value]))
+        else:
+            node.replace(_constant(value, place))
+    return made
+
+
+def _constant(value: Value, place: int) -> exp.Expr:
+    if isinstance(value, datetime):
+        plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        return exp.cast(exp.Literal.string(plain.isoformat(sep=" ")), "TIMESTAMP")
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    if isinstance(value, float) and isfinite(value):
+        return exp.Literal.number(f"{value!r}" if "e" in repr(value) else f"{value!r}e0")
+    if isinstance(value, UUID | time):
+        return exp.Literal.string(str(value))
+    if isinstance(value, bytes | float) or (isinstance(value, Decimal) and not value.is_finite()):
+        raise refused(f"${place} is a value that no constant of a query can be")
+    return exp.convert(value)
+
+
+# -- names of columns ----------------------------------------------------------------------------
+
+
+def with_names(query: exp.Query, *, taken: frozenset[str] | None) -> exp.Query:
+    """The query with the names that PostgreSQL gives to columns that have none.
+
+    Args:
+        query: a query; its outermost SELECT is changed.
+        taken: names, in lower case, that no column is given; None: each may be given repeatedly.
+    """
+    if not isinstance(query, exp.Select):
+        return query
+    used = set(taken or ())
+    for item in list(query.expressions):
+        inner = item.this if isinstance(item, exp.Cast) else item
+        if isinstance(item, exp.Alias | exp.Column | exp.Star) or item.is_star:
+            continue
+        name = _name_of(item if not isinstance(inner, exp.Func | exp.Column) else inner)
+        if taken is not None and (name in used or not name.isidentifier()):
+            continue
+        used.add(name)
+        item.replace(exp.alias_(item.copy(), name, quoted=True))
+    return query
+
+
+def _name_of(item: exp.Expr) -> str:
+    while isinstance(item, exp.Dot | exp.Paren | exp.Window | exp.Filter | exp.Bracket):
+        item = item.expression if isinstance(item, exp.Dot) else item.this
+    if isinstance(item, exp.Column):
+        return item.name.lower()
+    if isinstance(item, exp.Cast):
+        return str(item.to.sql(POSTGRES)).lower().split("(")[0]
+    if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select):
+        first = item.this.expressions[0]
+        return str(first.alias) if isinstance(first, exp.Alias) else _name_of(first)
+    if isinstance(item, exp.Case):
+        last = item.args.get("default")
+        return _name_of(last) if isinstance(last, exp.Column | exp.Func | exp.Dot) else "case"
+    if isinstance(item, exp.Func) and not isinstance(item, exp.And | exp.Or):
+        return name_of(item)
+    return "?column?"
+
+
+def name_of(function: exp.Func) -> str:
+    """How PostgreSQL calls a function, in lower case."""
+    if isinstance(function, exp.Anonymous):
+        return function.name.lower()
+    written = function.sql(POSTGRES).split("(")[0].strip().lower()
+    return written if written.isidentifier() else function.sql_name().lower()
+
+
+def read_tables(query: exp.Query) -> Iterator[exp.Table]:
+    """The tables that a query reads by a name; those of WITH are none."""
+    common = {term.alias.lower() for term in query.find_all(exp.CTE)}
+    for table in query.find_all(exp.Table):
+        named = all(isinstance(part, exp.Identifier) for part in table.parts)
+        if named and not (len(table.parts) == 1 and table.name.lower() in common):
+            yield table

@@ -1,0 +1,1 @@
+"""Releases for clients of PostgreSQL, over its wire protocol."""

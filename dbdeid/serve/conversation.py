@@ -1,0 +1,312 @@
+"""The conversation with one client, message by message: PostgreSQL's protocol 3.0."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from dbdeid.errors import DataError
+from dbdeid.query.clients.statements import Sent, Value, split
+from dbdeid.serve import messages
+from dbdeid.serve.answering import Answered, Client, Column, Refused, Statement
+from dbdeid.serve.messages import Bind, Field, Malformed
+from dbdeid.serve.types import Written, value_of
+
+# So much of an answer is written at once.
+_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A statement that may be carried out many times; None for an empty one."""
+
+    statement: Statement | None
+    types: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Portal:
+    """A statement with values, and how much of its answer has been sent."""
+
+    prepared: _Prepared
+    bind: Bind
+    values: tuple[Value | list[Value], ...]
+    answered: Answered | None = None
+    sent: int = 0
+
+
+class Conversation:
+    """What is said with a client that has proved who it is.
+
+    Args:
+        client: whom.
+        reader: of what it says.
+        writer: of what it is told.
+    """
+
+    def __init__(self, client: Client, reader: BinaryIO, writer: BinaryIO) -> None:
+        self._client, self._reader, self._writer = client, reader, writer
+        self._prepared: dict[str, _Prepared] = {}
+        self._portals: dict[str, _Portal] = {}
+        self._skipping = False
+        self._said: Mapping[bytes, Callable[[bytes], None]] = {
+            b"P": self._parse,
+            b"B": self._bind,
+            b"D": self._describe,
+            b"E": self._execute,
+            b"C": self._close,
+        }
+
+    def run(self) -> None:
+        """Answer until the client leaves.
+
+        Raises:
+            Malformed: it does not keep to the protocol.
+        """
+        while True:
+            kind, body = read_message(self._reader)
+            if kind in (b"X", b""):
+                return
+            if kind == b"Q":
+                self._simple(body)
+            elif kind == b"S":
+                self._skipping = False
+                self._ready()
+            elif kind == b"H":
+                self._writer.flush()
+            elif kind in self._said:
+                if not self._skipping:
+                    self._try(self._said[kind], body)
+            elif kind not in (b"d", b"c", b"f"):  # of a COPY that was refused
+                raise Malformed(f"a message of an unknown kind {kind!r}")
+
+    # -- simple questions ------------------------------------------------------------------------
+
+    def _simple(self, body: bytes) -> None:
+        """Carry out all statements of a text, up to the first that fails."""
+        self._portals.pop("", None)
+        try:
+            reader = messages.Reader(body)
+            text = reader.text()
+            reader.end()
+            sent = _split(text)
+            if not sent:
+                self._tell(messages.EMPTY)
+            for one in sent:
+                answered = self._client.carry_out(self._client.statement(one), ())
+                self._notices(answered)
+                if answered.columns is not None:
+                    fields = [_field(column, 0) for column in answered.columns]
+                    self._tell(messages.row_description(fields))
+                    self._rows(answered.columns, answered.rows, lambda _: 0)
+                self._complete(answered, len(answered.rows))
+        except Refused as refused:
+            self._refuse(refused)
+        self._ready()
+
+    # -- prepared statements ---------------------------------------------------------------------
+
+    def _try(self, say: Callable[[bytes], None], body: bytes) -> None:
+        """After what fails, the client is not listened to until it asks for a new beginning."""
+        try:
+            say(body)
+        except Refused as refused:
+            self._skipping = True
+            self._refuse(refused)
+
+    def _parse(self, body: bytes) -> None:
+        said = messages.parse(body)
+        if said.name and said.name in self._prepared:
+            raise Refused("42P05", f'prepared statement "{said.name}" already exists')
+        sent = _split(said.text)
+        if len(sent) > 1:
+            raise Refused("42601", "cannot insert multiple commands into a prepared statement")
+        statement = self._client.statement(sent[0]) if sent else None
+        types = said.types
+        if statement is not None and statement.query is not None:
+            types = self._client.types_of(statement.query, said.types)
+        self._prepared[said.name] = _Prepared(statement, types)
+        self._tell(messages.PARSED)
+
+    def _bind(self, body: bytes) -> None:
+        said = messages.bind(body)
+        prepared = self._known(said.statement)
+        if len(said.values) != len(prepared.types):
+            raise Refused(
+                "08P01",
+                f"{len(said.values)} values are given, {len(prepared.types)} are needed",
+            )
+        try:
+            values = tuple(
+                None if value is None else value_of(value, oid, binary=said.format_of(place) == 1)
+                for place, (value, oid) in enumerate(zip(said.values, prepared.types, strict=True))
+            )
+        except DataError as error:
+            raise Refused("22P02", error.message, error.hint) from None
+        self._portals[said.portal] = _Portal(prepared, said, values)
+        self._tell(messages.BOUND)
+
+    def _describe(self, body: bytes) -> None:
+        said = messages.named(body)
+        if said.kind == "S":
+            prepared = self._known(said.name)
+            self._tell(messages.parameter_description(prepared.types))
+            columns = None
+            if prepared.statement is not None:
+                columns = self._client.describe(prepared.statement, prepared.types)
+            self._columns(columns, lambda _: 0)
+            return
+        if said.name and said.name not in self._portals:
+            self._columns(self._client.cursor(said.name).columns, lambda _: 0)
+            return
+        portal = self._portal(said.name)
+        answered = None
+        if portal.prepared.statement is not None and _gives_rows(portal.prepared.statement):
+            answered = self._answered(portal)
+        self._columns(answered.columns if answered else None, portal.bind.result)
+
+    def _execute(self, body: bytes) -> None:
+        said = messages.execute(body)
+        portal = self._portal(said.portal)
+        if portal.prepared.statement is None:
+            self._tell(messages.EMPTY)
+            return
+        answered = self._answered(portal)
+        if portal.sent == 0:
+            self._notices(answered)
+        if answered.columns is None:
+            self._complete(answered, 0)
+            return
+        end = portal.sent + said.most if said.most > 0 else len(answered.rows)
+        rows = answered.rows[portal.sent : end]
+        self._rows(answered.columns, rows, portal.bind.result)
+        portal.sent += len(rows)
+        if 0 < said.most == len(rows):
+            self._tell(messages.SUSPENDED)
+        else:
+            self._complete(answered, len(rows))
+
+    def _close(self, body: bytes) -> None:
+        said = messages.named(body)
+        (self._prepared if said.kind == "S" else self._portals).pop(said.name, None)
+        self._tell(messages.CLOSED)
+
+    def _known(self, name: str) -> _Prepared:
+        if name not in self._prepared:
+            raise Refused("26000", f'prepared statement "{name}" does not exist')
+        return self._prepared[name]
+
+    def _portal(self, name: str) -> _Portal:
+        if name not in self._portals:
+            raise Refused("34000", f'portal "{name}" does not exist')
+        return self._portals[name]
+
+    def _answered(self, portal: _Portal) -> Answered:
+        if portal.answered is None:
+            assert portal.prepared.statement is not None
+            portal.answered = self._client.carry_out(portal.prepared.statement, portal.values)
+        return portal.answered
+
+    # -- what is told ----------------------------------------------------------------------------
+
+    def _tell(self, said: bytes) -> None:
+        self._writer.write(said)
+
+    def _ready(self) -> None:
+        if self._client.status == "I":
+            self._portals.clear()
+        self._tell(messages.ready(self._client.status))
+        self._writer.flush()
+
+    def _columns(self, columns: Sequence[Column] | None, form: Callable[[int], int]) -> None:
+        if columns is None:
+            self._tell(messages.NO_DATA)
+            return
+        fields = [_field(column, form(place)) for place, column in enumerate(columns)]
+        self._tell(messages.row_description(fields))
+
+    def _rows(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[tuple[object, ...]],
+        form: Callable[[int], int],
+    ) -> None:
+        write: list[Written] = [
+            column.type.binary if form(place) == 1 else column.type.text
+            for place, column in enumerate(columns)
+        ]
+        held, size = list[bytes](), 0
+        try:
+            for row in rows:
+                values = [
+                    None if value is None else one(value)
+                    for one, value in zip(write, row, strict=True)
+                ]
+                held.append(messages.data_row(values))
+                size += len(held[-1])
+                if size > _CHUNK:
+                    self._tell(b"".join(held))
+                    held, size = [], 0
+        except (AttributeError, OverflowError, TypeError, ValueError, struct.error):
+            self._tell(b"".join(held))
+            raise Refused(
+                "22003",
+                "a value of the answer has no binary form in PostgreSQL",
+                "ask for it as text, or cast it: …::VARCHAR",
+            ) from None
+        self._tell(b"".join(held))
+
+    def _notices(self, answered: Answered) -> None:
+        for notice in answered.notices:
+            self._tell(messages.notice(notice))
+
+    def _complete(self, answered: Answered, rows: int) -> None:
+        for name, value in answered.settings:
+            self._tell(messages.parameter(name, value))
+        counted = answered.columns is not None and answered.tag in ("SELECT", "FETCH")
+        self._tell(messages.complete(f"{answered.tag} {rows}" if counted else answered.tag))
+
+    def _refuse(self, refused: Refused) -> None:
+        self._client.fail()
+        self._tell(refusal(refused))
+
+
+def refusal(refused: Refused, severity: str = "ERROR") -> bytes:
+    """The message that tells a client why not."""
+    fields = {"S": severity, "V": severity, "C": refused.code, "M": refused.message}
+    return messages.error({**fields, "H": refused.hint})
+
+
+def read_message(reader: BinaryIO) -> tuple[bytes, bytes]:
+    """The kind and body of the next message; empty at the end of what is said.
+
+    Raises:
+        Malformed: it is cut off, or longer than any that a client needs.
+    """
+    head = reader.read(5)
+    if len(head) < 5:
+        return b"", b""
+    kind, length = head[:1], int(struct.unpack("!i", head[1:])[0]) - 4
+    if not 0 <= length <= messages.LONGEST:
+        raise Malformed("a message is too long")
+    body = reader.read(length)
+    if len(body) < length:
+        return b"", b""
+    return kind, body
+
+
+def _split(text: str) -> tuple[Sent, ...]:
+    try:
+        return split(text)
+    except DataError as error:
+        raise Refused("42601", error.message, error.hint) from None
+
+
+def _gives_rows(statement: Statement) -> bool:
+    return statement.query is not None or statement.sent.word(0) in ("SHOW", "EXPLAIN", "FETCH")
+
+
+def _field(column: Column, form: int) -> Field:
+    return Field(column.name, column.type.oid, column.type.size, column.modifier, form)

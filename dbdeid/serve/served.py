@@ -1,0 +1,125 @@
+"""The releases that a server answers from, by the names under which clients ask for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdeid.commands.queries.open_release import OpenRelease
+from dbdeid.engine.session import Settings
+from dbdeid.errors import DataError
+from dbdeid.query.clients.questions import Name
+from dbdeid.serve.catalog import ServedTable
+
+DATABASE = "releases"
+# What clients look in first for the names of databases.
+ALSO = "postgres"
+_SCHEMAS = ("public", "main")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a table is answered from.
+
+    Attributes:
+        release: the file or spec.
+        name: of the release in it.
+        columns: the types of its columns, as DuckDB writes them.
+    """
+
+    release: OpenRelease
+    name: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server answers from.
+
+    Attributes:
+        tables: as clients are told of them.
+        places: where each is answered from, by how a query may name it, in lower case.
+    """
+
+    tables: tuple[ServedTable, ...]
+    places: Mapping[Name, Place]
+
+
+@contextmanager
+def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterator[Served]:
+    """Open releases for clients.
+
+    A release is called by its own name, and by that of its source where no other one is.
+
+    Args:
+        sources: specs, exported files, or folders of exported files.
+        settings: limits of the engine.
+
+    Raises:
+        DataError: one is no release, may not be published, or two are called alike.
+    """
+    with ExitStack() as undo:
+        tables: list[ServedTable] = []
+        places: dict[str, Place] = {}
+        other: list[tuple[str, Place]] = []
+        for path in _files(sources):
+            release = OpenRelease(path, settings=settings, for_others=True)
+            undo.callback(release.close)
+            for name in release.releases:
+                columns = release.columns(name)
+                if name.lower() in places:
+                    raise DataError(
+                        f"two releases are called {name}, the second one in {path}",
+                        hint="serve them apart, on two ports",
+                    )
+                place = Place(release, name, columns)
+                places[name.lower()] = place
+                tables.append(_table(place))
+                other += [(n.lower(), place) for n in release.source_names if "/" not in n]
+        taken = Counter(name for name, _ in other)
+        for name, place in other:
+            if taken[name] == 1:
+                places.setdefault(name, place)
+        yield Served(tuple(tables), dict(_qualified(places)))
+
+
+def _files(sources: Iterable[Path]) -> Iterator[Path]:
+    for source in sources:
+        if not source.is_dir():
+            yield source
+            continue
+        found = sorted(p for p in source.iterdir() if _is_export(p))
+        if not found:
+            raise DataError(
+                f"{source} holds no .duckdb or .parquet file",
+                hint="name the spec of a release, an exported file, or a folder of them",
+            )
+        yield from found
+
+
+def _table(place: Place) -> ServedTable:
+    uncertain = set(place.release.quasi_identifiers(place.name))
+    told = "may be generalized: what is asked of it has bounds"
+    return ServedTable(
+        place.name,
+        place.columns,
+        "a release: answers are expected values, with bounds where they are not exact",
+        {name: told for name in place.columns if name in uncertain},
+    )
+
+
+def _qualified(places: Mapping[str, Place]) -> Iterator[tuple[Name, Place]]:
+    for name, place in places.items():
+        yield (name,), place
+        for schema in _SCHEMAS:
+            yield (schema, name), place
+            yield (DATABASE, schema, name), place
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file may be an exported release; what a release keeps beside itself is none."""
+    kinds = (".duckdb", ".parquet")
+    return path.suffix.lower() in kinds and not path.stem.lower().endswith(".private")
