@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from typing import Any, Literal
@@ -195,10 +195,11 @@ class Client:
         """The types of the parameters of a query, where the client has left them open, too."""
         found = parameters(query)
         count = max([*found, len(given)], default=0)
-        columns: dict[str, str] = {}
+        columns: Mapping[str, str] = {}
         for name in tables_of(query):
             if (place := self.served.places.get(name)) is not None:
-                columns |= {c.lower(): kind for c, kind in place.columns.items()}
+                columns = {**columns, **{c.lower(): k for c, k in place.columns.items()}}
+        columns = columns or self.catalog.columns
         made = []
         for number in range(1, count + 1):
             oid = given[number - 1] if number <= len(given) else 0

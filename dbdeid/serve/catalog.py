@@ -18,6 +18,7 @@ from dbdeid.serve.types import SHOWN, TYPES, modifier_of, type_of
 
 # As little as it needs: whoever asks it is not to slow down those who ask a release.
 _SETTINGS = Settings(threads=1, memory_limit="512MB")
+_OURS = "WHERE table_schema IN ('pg', 'inf')"
 _FIRST = 16_384  # PostgreSQL's first number for what users make
 
 
@@ -45,6 +46,11 @@ class Catalog:
         tables: what is served.
         database: how their database is called.
         role: how the client is called.
+
+    Attributes:
+        functions: the names of its functions.
+        relations: those of its tables.
+        columns: the types of their columns, as DuckDB writes them.
     """
 
     def __init__(self, tables: Sequence[ServedTable], database: str, role: str) -> None:
@@ -57,10 +63,13 @@ class Catalog:
         except BaseException:
             self._session.close()
             raise
-        names = self._session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE schema_name IN ('pg', 'inf')"
-        )
+        names = self._session.rows(f"SELECT table_name FROM information_schema.tables {_OURS}")
         self.relations = frozenset(str(name) for (name,) in names)
+        columns = self._session.rows(
+            f"SELECT column_name, max(data_type) FROM information_schema.columns {_OURS} "
+            "GROUP BY ALL"
+        )
+        self.columns = {str(name): str(kind) for name, kind in columns}
 
     def __enter__(self) -> Self:
         return self
@@ -78,8 +87,12 @@ class Catalog:
         Raises:
             EngineError: it is none that DuckDB can answer.
         """
-        with self._lock, self._session.transaction():
-            return self._session.result(query)
+        with self._lock:
+            self._session.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                return self._session.result(query)
+            finally:
+                self._session.execute("ROLLBACK")
 
     def interrupt(self) -> None:
         """Stop the question that another thread asks."""

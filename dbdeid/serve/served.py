@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdeid.commands.queries.open_release import OpenRelease
+from dbdeid.commands.queries.opened import databases_of
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.query.clients.questions import Name
@@ -55,7 +56,7 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
     A release is called by its own name, and by that of its source where no other one is.
 
     Args:
-        sources: specs, exported files, or folders of exported files.
+        sources: specs, exported files, or folders of exported databases.
         settings: limits of the engine.
 
     Raises:
@@ -88,16 +89,10 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
 
 def _files(sources: Iterable[Path]) -> Iterator[Path]:
     for source in sources:
-        if not source.is_dir():
+        if source.is_dir():
+            yield from databases_of(source)
+        else:
             yield source
-            continue
-        found = sorted(p for p in source.iterdir() if _is_export(p))
-        if not found:
-            raise DataError(
-                f"{source} holds no .duckdb or .parquet file",
-                hint="name the spec of a release, an exported file, or a folder of them",
-            )
-        yield from found
 
 
 def _table(place: Place) -> ServedTable:
@@ -117,9 +112,3 @@ def _qualified(places: Mapping[str, Place]) -> Iterator[tuple[Name, Place]]:
         for schema in _SCHEMAS:
             yield (schema, name), place
             yield (DATABASE, schema, name), place
-
-
-def _is_export(path: Path) -> bool:
-    """Whether a file may be an exported release; what a release keeps beside itself is none."""
-    kinds = (".duckdb", ".parquet")
-    return path.suffix.lower() in kinds and not path.stem.lower().endswith(".private")

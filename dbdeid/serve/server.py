@@ -48,7 +48,7 @@ def serving(
     """A server that listens, and answers once `serve_forever` is called.
 
     Args:
-        sources: specs, exported files, or folders of exported files.
+        sources: specs, exported files, or folders of exported databases.
         port: 0 for any that is free.
         password: which clients have to know.
         bounds: whether answers have columns of bounds, unless a client decides otherwise.

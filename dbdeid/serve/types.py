@@ -136,7 +136,7 @@ def _number_binary(value: Decimal | int) -> bytes:
         return struct.pack("!hhHh", 0, 0, 0xC000, 0)
     sign, _, exponent = number.as_tuple()
     scale = max(-int(exponent), 0)
-    whole, _, part = format(abs(number), "f").partition(".")
+    whole, _, part = format(number, "f").removeprefix("-").partition(".")
     whole = whole.lstrip("0")
     whole = whole.rjust(-(-len(whole) // 4) * 4, "0")
     part = part.ljust(-(-len(part) // 4) * 4, "0")
@@ -237,7 +237,7 @@ SHOWN = {
 SHOWN |= {kind.array: (f"{SHOWN[kind.oid][0]}[]", "A") for kind in _SINGLE}
 
 # HUGEINT and UBIGINT have no equal among the whole numbers.
-_OF_DUCKDB = {
+_OF_ENGINE = {
     "BOOLEAN": BOOL,
     "INT": INT4,
     "REAL": FLOAT4,
@@ -266,7 +266,7 @@ def type_of(name: str) -> Type:
         return NUMERIC
     if name.startswith(("STRUCT", "MAP")):
         return JSON
-    return _OF_DUCKDB.get(name, TEXT)
+    return _OF_ENGINE.get(name, TEXT)
 
 
 def modifier_of(name: str) -> int:
@@ -341,12 +341,17 @@ def _unpacked(form: str) -> Callable[[bytes], Value]:
 
 def _number(given: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack("!hhHh", given[:8])
-    if sign not in (0, 0x4000):
+    if sign not in (0, 0x4000) or not 0 <= scale <= 16383:
         raise ValueError
-    found = Decimal(0)
-    for place, digit in enumerate(struct.unpack(f"!{count}h", given[8:])):
-        found += Decimal(digit).scaleb((weight - place) * 4)
-    return (-found if sign else found).quantize(Decimal(1).scaleb(-scale))
+    digits = struct.unpack(f"!{count}h", given[8:])
+    whole = sum(digit * _BASE ** (count - 1 - place) for place, digit in enumerate(digits))
+    exponent = (weight - count + 1) * 4  # of ten, by which all digits are multiplied
+    whole = (
+        whole * 10 ** (exponent + scale)
+        if exponent + scale >= 0
+        else whole // 10 ** -(exponent + scale)
+    )
+    return Decimal((1 if sign else 0, tuple(map(int, str(whole))), -scale))
 
 
 def _moment(given: bytes) -> datetime:

@@ -118,4 +118,5 @@ CREATE MACRO pg.pg_advisory_unlock_all() AS NULL::VARCHAR;
 CREATE MACRO pg.setting(of) AS (
   SELECT min(setting) FROM pg.pg_settings WHERE lower(name) = lower(of)
 );
-CREATE MACRO pg.pg_get_keywords() AS TABLE SELECT ''::VARCHAR AS word WHERE FALSE;
+CREATE MACRO pg.pg_get_keywords() AS TABLE
+  SELECT keyword_name AS word, 'R' AS catcode FROM duckdb_keywords();

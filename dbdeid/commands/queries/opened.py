@@ -35,7 +35,7 @@ from dbdeid.spec.files import located
 from dbdeid.spec.method.external import external
 from dbdeid.spec.method_spec import capabilities_of
 from dbdeid.spec.names import is_external
-from dbdeid.workspace.release_files import inputs, places
+from dbdeid.workspace.release_files import PRIVATE, TRIAL, inputs, places
 from dbdeid.workspace.standing import Unpublishable, unpublishable
 
 
@@ -210,6 +210,24 @@ def _opened(
             raise locked
         file, notes = instead
         yield _of_file(file, watched, notes, lasting=False)
+
+
+def databases_of(folder: Path) -> list[Path]:
+    """The databases of a folder that may be exported releases: none that a release keeps private.
+
+    Raises:
+        DataError: there is none.
+    """
+    kinds = (".duckdb", ".db")
+    own = (PRIVATE, TRIAL)
+    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in kinds]
+    found = [p for p in found if not p.name.endswith(own)]
+    if not found:
+        raise DataError(
+            f"{folder} holds no exported database",
+            hint="name the spec of a release, an exported file, or a folder of exported databases",
+        )
+    return found
 
 
 def _exported(source: Source) -> Path | None:

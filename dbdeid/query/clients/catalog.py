@@ -34,6 +34,9 @@ _NAMED_SCALARS = {
 }
 
 
+_CHANGING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.Copy, exp.Drop, exp.Alter)
+# What gives rows, but none of a file or of the engine.
+_ROWS = ("unnest", "generate_series", "generate_subscripts", "range")
 _RENAMED = {"json_build_object": "json_object"}
 
 
@@ -83,7 +86,14 @@ def of_catalog(query: exp.Query, standing: Standing) -> str:
     with_names(query, taken=None)
     for table in list(read_tables(query)):
         _place(table, standing)
+    for node in query.walk():
+        if isinstance(node, _CHANGING):
+            raise refused(f"{node.key.upper()}, where releases are only asked")
     for table in query.find_all(exp.Table):
+        if isinstance(table.this, exp.Func):
+            called = name_of(table.this)
+            if called not in (*_ROWS, *standing.functions):
+                raise refused(f"the table function {called}")
         if isinstance(table.this, exp.Func) and table.db.lower() in _SCHEMAS:
             table.set("db", None)
     for column in list(query.find_all(exp.Column)):

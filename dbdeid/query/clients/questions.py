@@ -101,8 +101,11 @@ def _as_duckdb(node: exp.Expr) -> exp.Expr:
 
 def _cast(node: exp.Cast) -> exp.Expr:
     kind = node.to
-    if kind.this == exp.DType.DECIMAL and not kind.expressions:
+    bare = kind.this == exp.DType.DECIMAL and not kind.expressions
+    if bare or kind.this in (exp.DType.DOUBLE, exp.DType.FLOAT):  # FLOAT(53) has no equal
         node.set("to", exp.DType.DOUBLE.into_expr())
+    if isinstance(node.parent, exp.Limit | exp.Offset) and isinstance(node.this, exp.Literal):
+        return exp.Literal.number(node.name)
     if kind.this == exp.DType.DATE and isinstance(node.this, exp.Literal):
         node.set("this", exp.Literal.string(_ZONE.sub("", node.this.name)))
     return node

@@ -89,6 +89,8 @@ def read(sent: Sent) -> exp.Query:
             continue
         except RecursionError:
             raise refused("the query is nested too deeply", "ask several simpler queries") from None
+        if isinstance(tree, exp.Values):
+            tree = exp.select("*").from_(exp.paren(tree))
         if isinstance(tree, exp.Query):
             return tree
     raise refused("no SELECT that PostgreSQL or DuckDB would read")
@@ -164,6 +166,9 @@ def with_names(query: exp.Query, *, taken: frozenset[str] | None) -> exp.Query:
         return query
     used = set(taken or ())
     for item in list(query.expressions):
+        alias = item.args.get("alias") if isinstance(item, exp.Alias) else None
+        if alias is not None and not alias.quoted:
+            alias.set("this", alias.name.lower())
         inner = item.this if isinstance(item, exp.Cast) else item
         if isinstance(item, exp.Alias | exp.Column | exp.Star) or item.is_star:
             continue
@@ -175,13 +180,26 @@ def with_names(query: exp.Query, *, taken: frozenset[str] | None) -> exp.Query:
     return query
 
 
+_SHORT = {
+    **{
+        "bigint": "int8",
+        "int": "int4",
+        "integer": "int4",
+        "smallint": "int2",
+        "decimal": "numeric",
+    },
+    **{"double precision": "float8", "real": "float4", "boolean": "bool"},
+}
+
+
 def _name_of(item: exp.Expr) -> str:
     while isinstance(item, exp.Dot | exp.Paren | exp.Window | exp.Filter | exp.Bracket):
         item = item.expression if isinstance(item, exp.Dot) else item.this
     if isinstance(item, exp.Column):
         return item.name.lower()
     if isinstance(item, exp.Cast):
-        return str(item.to.sql(POSTGRES)).lower().split("(")[0]
+        kind = str(item.to.sql(POSTGRES)).lower().split("(")[0].split(".")[-1]
+        return _SHORT.get(kind, kind)
     if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select):
         first = item.this.expressions[0]
         return str(first.alias) if isinstance(first, exp.Alias) else _name_of(first)
