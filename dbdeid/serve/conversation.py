@@ -96,6 +96,7 @@ class Conversation:
                 self._tell(messages.EMPTY)
             for one in sent:
                 answered = self._client.carry_out(self._client.statement(one), ())
+                self._forget(one)
                 self._notices(answered)
                 if answered.columns is not None:
                     fields = [_field(column, 0) for column in answered.columns]
@@ -193,6 +194,15 @@ class Conversation:
         (self._prepared if said.kind == "S" else self._portals).pop(said.name, None)
         self._tell(messages.CLOSED)
 
+    def _forget(self, sent: Sent) -> None:
+        """Forget what DEALLOCATE or DISCARD names."""
+        if sent.word(0) not in ("DEALLOCATE", "DISCARD"):
+            return
+        if sent.word(len(sent.words) - 1) == "ALL":
+            self._prepared.clear()
+        else:
+            self._prepared.pop(sent.words[-1], None)
+
     def _known(self, name: str) -> _Prepared:
         if name not in self._prepared:
             raise Refused("26000", f'prepared statement "{name}" does not exist')
@@ -206,7 +216,9 @@ class Conversation:
     def _answered(self, portal: _Portal) -> Answered:
         if portal.answered is None:
             assert portal.prepared.statement is not None
-            portal.answered = self._client.carry_out(portal.prepared.statement, portal.values)
+            statement = portal.prepared.statement
+            portal.answered = self._client.carry_out(statement, portal.values)
+            self._forget(statement.sent)
         return portal.answered
 
     # -- what is told ----------------------------------------------------------------------------

@@ -240,6 +240,7 @@ SHOWN |= {kind.array: (f"{SHOWN[kind.oid][0]}[]", "A") for kind in _SINGLE}
 _OF_ENGINE = {
     "BOOLEAN": BOOL,
     "INT": INT4,
+    "OID": OID,
     "REAL": FLOAT4,
     **dict.fromkeys(("TINYINT", "UTINYINT", "SMALLINT"), INT2),
     **dict.fromkeys(("USMALLINT", "INTEGER"), INT4),

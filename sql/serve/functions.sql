@@ -120,3 +120,7 @@ CREATE MACRO pg.setting(of) AS (
 );
 CREATE MACRO pg.pg_get_keywords() AS TABLE
   SELECT keyword_name AS word, 'R' AS catcode FROM duckdb_keywords();
+CREATE MACRO pg.generate_subscripts(a, n) AS unnest(range(1, len(a) + 1));
+CREATE MACRO pg.format(f, a) AS printf(replace(f, '%I', '%s'), a),
+  (f, a, b) AS printf(replace(f, '%I', '%s'), a, b),
+  (f, a, b, c) AS printf(replace(f, '%I', '%s'), a, b, c);

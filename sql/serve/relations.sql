@@ -153,6 +153,9 @@ CREATE TABLE inf.views (
     check_option VARCHAR, is_updatable VARCHAR, is_insertable_into VARCHAR, is_trigger_updatable
     VARCHAR, is_trigger_deletable VARCHAR, is_trigger_insertable_into VARCHAR
 );
+CREATE TABLE pg.pg_aggregate (
+    aggfnoid VARCHAR, aggkind VARCHAR, aggnumdirectargs SMALLINT, aggtransfn VARCHAR, aggfinalfn VARCHAR
+);
 CREATE TABLE pg.pg_am (
     oid UINTEGER, amname VARCHAR, amhandler VARCHAR, amtype VARCHAR
 );

@@ -172,6 +172,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
             return _macro(f"to_{name}", inner.this)
         if isinstance(inner, exp.Dot) and inner.expression.name == f"to_{name}":
             return inner
+        if not isinstance(inner, exp.Column):
+            return _macro(f"to_{name}", inner)
         outer = node.parent
         if isinstance(outer, exp.Cast) and _plain(outer.to) in ("oid", "bigint", "int8"):
             return inner

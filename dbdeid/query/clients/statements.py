@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from itertools import pairwise
 from math import isfinite
 from uuid import UUID
 
@@ -82,9 +83,9 @@ def read(sent: Sent) -> exp.Query:
     Raises:
         DataError: it is no query of either.
     """
-    for dialect in (POSTGRES, "duckdb"):
+    for dialect, text in _readings(sent.text):
         try:
-            tree = Dialect.get_or_raise(dialect).parse(sent.text)[0]
+            tree = Dialect.get_or_raise(dialect).parse(text)[0]
         except SqlglotError:
             continue
         except RecursionError:
@@ -94,6 +95,27 @@ def read(sent: Sent) -> exp.Query:
         if isinstance(tree, exp.Query):
             return tree
     raise refused("no SELECT that PostgreSQL or DuckDB would read")
+
+
+def _readings(text: str) -> Iterator[tuple[str, str]]:
+    yield POSTGRES, text
+    yield "duckdb", text
+    if (quoted := _with_quotes(text)) != text:
+        yield POSTGRES, quoted
+
+
+def _with_quotes(text: str) -> str:
+    """The text with quotes around columns that PostgreSQL lets be called like a statement."""
+    tokens = Dialect.get_or_raise(POSTGRES).tokenize(text)
+    for before, token in reversed(list(pairwise(tokens))):
+        if before.token_type is TokenType.ALIAS and token.token_type in _VERBS:
+            text = f'{text[: token.start]}"{token.text}"{text[token.end + 1 :]}'
+    return text
+
+
+_VERBS = (
+    *(TokenType.SELECT, TokenType.UPDATE, TokenType.INSERT, TokenType.DELETE, TokenType.TABLE),
+)
 
 
 @contextmanager
@@ -215,6 +237,8 @@ def name_of(function: exp.Func) -> str:
     """How PostgreSQL calls a function, in lower case."""
     if isinstance(function, exp.Anonymous):
         return function.name.lower()
+    if isinstance(function, exp.CurrentTimestamp):
+        return "now"
     written = function.sql(POSTGRES).split("(")[0].strip().lower()
     return written if written.isidentifier() else function.sql_name().lower()
 
