@@ -93,6 +93,9 @@ def read(sent: Sent) -> exp.Query:
         if isinstance(tree, exp.Values):
             tree = exp.select("*").from_(exp.paren(tree))
         if isinstance(tree, exp.Query):
+            for node in list(tree.find_all(exp.Placeholder)):  # as DuckDB reads parameters
+                if node.name.isdigit():
+                    node.replace(exp.Parameter(this=exp.Literal.number(node.name)))
             return tree
     raise refused("no SELECT that PostgreSQL or DuckDB would read")
 
