@@ -249,13 +249,12 @@ class Client:
         text = question(made, called, tuple(place.columns))
         spread = self.settings.is_on(SPREAD)
         result = self._asked_of(place.release, text, spread_suppressed=spread)
-        shown = [
-            at
-            for at in range(len(result.columns))
-            if self.settings.is_on(BOUNDS) or at not in result.bounds
-        ]
+        # clients that look at places only find what they asked for where they asked for it
+        shown = [at for at in range(len(result.columns)) if at not in result.bounds]
+        if self.settings.is_on(BOUNDS):
+            shown += sorted(result.bounds)
         rows = result.rows
-        if len(shown) < len(result.columns):
+        if result.bounds:
             rows = tuple(tuple(row[at] for at in shown) for row in rows)
         columns = tuple(
             Column(
