@@ -27,6 +27,7 @@ from dbdeid.version import __version__ as __version__
 if TYPE_CHECKING:
     from dbdeid.api import (
         OpenRelease,
+        Result,
         check,
         evaluate,
         frontier,
@@ -56,6 +57,7 @@ __all__ = [
     "MissingExtra",
     "NothingFound",
     "OpenRelease",
+    "Result",
     "SpecError",
     "Unsatisfiable",
     "VerificationError",

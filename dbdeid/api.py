@@ -6,6 +6,7 @@ from dbdeid.commands.check import check
 from dbdeid.commands.frontier import frontier
 from dbdeid.commands.queries.open_release import OpenRelease, open
 from dbdeid.commands.queries.query import query
+from dbdeid.commands.queries.result import Result
 from dbdeid.commands.search import search
 from dbdeid.commands.verify_evaluate_export import evaluate, verify
 from dbdeid.install import install
@@ -16,6 +17,7 @@ from dbdeid.workspace.progress_line import progress
 
 __all__ = [
     "OpenRelease",
+    "Result",
     "check",
     "evaluate",
     "frontier",

@@ -6,6 +6,7 @@ small run. Here the kinds of columns that are uploaded are written as Arrow lays
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,3 +71,45 @@ def _validity(present: NDArray[np.bool_]) -> pa.Buffer | None:
 def _offsets(lengths: Any) -> pa.Buffer:
     ends = np.cumsum([0, *lengths], dtype=np.int64)
     return pa.py_buffer(ends)
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+_KINDS = {
+    **{"BOOLEAN": pa.bool_(), "TINYINT": pa.int8(), "SMALLINT": pa.int16()},
+    **{"INTEGER": pa.int32(), "BIGINT": pa.int64(), "HUGEINT": pa.decimal128(38, 0)},
+    **{"UTINYINT": pa.uint8(), "USMALLINT": pa.uint16(), "UINTEGER": pa.uint32()},
+    **{"UBIGINT": pa.uint64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64()},
+    **{"VARCHAR": pa.string(), "BLOB": pa.binary(), "DATE": pa.date32()},
+    **{"TIME": pa.time64("us"), "TIMESTAMP": pa.timestamp("us")},
+    "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
+    "INTERVAL": pa.duration("us"),
+}
+_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+
+
+def _kind(name: str) -> pa.DataType | None:
+    if name.endswith("[]"):
+        member = _kind(name[:-2])
+        return None if member is None else pa.list_(member)
+    if found := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    return _KINDS.get(name)
+
+
+def table(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequence[Any]]) -> pa.Table:
+    """Rows as an Arrow table; types that Arrow lacks become text.
+
+    Args:
+        names: of the columns; two may be alike.
+        kinds: their types, as the engine writes them.
+        rows: their values.
+    """
+    columns = []
+    for place, name in enumerate(kinds):
+        values = [row[place] for row in rows]
+        kind = _kind(name)
+        if kind is None:
+            values = [None if value is None else str(value) for value in values]
+        columns.append(pa.array(values, kind or pa.string()))
+    return pa.Table.from_arrays(columns, names=list(names))

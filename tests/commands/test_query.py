@@ -338,6 +338,7 @@ def test_other_engines_read_plain_names(dialect: str) -> None:
 
 ODD = Result(
     ("k", "n", "n_lower", "n_upper"),
+    ("VARCHAR", "DOUBLE", "DOUBLE", "DOUBLE"),
     (
         (date(2020, 1, 2), 1234.5, 1000, 2000),
         (Decimal("2.50"), float("nan"), None, None),
@@ -373,6 +374,8 @@ def test_a_result_is_a_frame_and_shows_itself() -> None:
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.columns) == list(found.columns)
     assert frame["n_lower"].dtype.kind == "i"
+    assert found.to_arrow().to_pylist() == frame.to_dict("records")
+    assert duckdb.sql("FROM found").fetchall() == list(found.rows)
     assert len(repr(found).splitlines()) == 1 + len(found.rows) + len(found.notes)
     assert repr(ODD).splitlines()[0].split() == ["k", "n", "n_lower", "n_upper"]
     assert repr(ODD).endswith("note: take care")
@@ -392,7 +395,8 @@ def test_a_result_is_a_table_on_the_screen() -> None:
 def say(rows: Callable[[int], Any], number: int) -> str:
     """A table of one number with its bounds, of which the first column is kept."""
     columns = ("n", "n_lower", "n_upper")
-    table = answered(Result(columns, tuple((rows(i), 0, 0) for i in range(number)), "", (), 0))
+    cells = tuple((rows(i), 0, 0) for i in range(number))
+    table = answered(Result(columns, ("DOUBLE",) * 3, cells, "", (), 0))
     return "\n".join(line.removesuffix("        0        0") for line in table.split("\n"))
 
 
@@ -404,7 +408,7 @@ def test_numbers_stand_to_the_right() -> None:
 
 def test_keys_may_be_years_and_codes() -> None:
     columns, row = ("year", "n", "n_lower", "n_upper"), (2004, 2004.0, 2000, 2010)
-    shown = answered(Result(columns, (row,), "", (), 0)).split("\n")[1]
+    shown = answered(Result(columns, ("DOUBLE",) * len(columns), (row,), "", (), 0)).split("\n")[1]
     assert shown.split() == ["2004", "2,004", "2,000", "2,010"]
     named = answered(Result(columns, (("Smith, Ann", 2004.0, 2000, 2010),), "", (), 0))
     assert "  Smith, Ann  2,004" in named

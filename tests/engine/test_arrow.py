@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -95,3 +97,28 @@ def test_numbers_are_laid_out_as_arrow_does(
     same(arrow.numbers(numbers, np.float64), pa.array(numbers, pa.float64()))
     given = np.array([n for n in numbers if n is not None], np.float64)
     same(arrow.array(given), pa.array(given))
+
+
+OF_KINDS = (
+    "TRUE AS v, 1::TINYINT AS w, (-2)::SMALLINT AS x, 3::INTEGER AS y, 4::BIGINT AS z",
+    "170141183460469231731687303715884105::HUGEINT AS v, 5::UBIGINT AS w, NULL::INTEGER AS x",
+    "1.5::FLOAT AS v, 'nan'::DOUBLE AS w, -12.30::DECIMAL(6, 2) AS x, 'Zürich' AS y, ''::BLOB AS z",
+    "DATE '1969-12-31' AS v, TIME '23:59:59.5' AS w, TIMESTAMP '2020-02-29 12:00:00.000001' AS x",
+    "TIMESTAMPTZ '2020-02-29 12:00:00+02' AS v, INTERVAL 36 HOURS AS w",
+    "[1, NULL, 3] AS v, ['a'] AS w, [[1.50]] AS x, []::DATE[] AS y",
+    "'00000000-0000-0000-0000-00000000000a'::UUID AS v, {'a': 1} AS w, NULL AS x",
+)
+
+
+@pytest.mark.parametrize("text", OF_KINDS)
+def test_rows_become_a_table_with_the_types_of_the_engine(text: str) -> None:
+    with Session.open(None, read_only=False) as session:
+        found = session.result(f"SELECT {text} UNION ALL SELECT {text}")
+    made = arrow.table(found.names, found.types, found.rows)
+    assert made.column_names == list(found.names)
+    with duckdb.connect() as con:
+        again = con.execute("SELECT * FROM made").fetchall()
+    for before, after in zip(found.rows, again, strict=True):
+        for was, now in zip(before, after, strict=True):
+            texts = isinstance(was, UUID | dict)
+            assert now == (str(was) if texts else was) or (now != now and was != was)

@@ -15,6 +15,7 @@ from dbdeid.query.rewrite.answer import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 ROWS_SHOWN = 100
 
@@ -94,6 +95,16 @@ class Result:
         import pandas as pd
 
         return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
+
+    def to_arrow(self) -> pa.Table:
+        """The answer as an Arrow table, with the types that its columns have in the engine."""
+        from dbdeid.engine import arrow
+
+        return arrow.table(self.columns, self.types, self.rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Let polars, DuckDB and others take the answer as a table of theirs."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         table = self.to_df().to_string(index=False, max_rows=ROWS_SHOWN)
