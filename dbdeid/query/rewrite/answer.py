@@ -172,15 +172,19 @@ class Desk:
 
         def whole(keep: Keep | None) -> exp.Query:
             selects = [estimate(q, target, missing, keep) for q in parts.questions]
-            apart = [exp.select("*").from_(one.subquery("part")) for one in selects]
-            rows = exp.select(*map(column, names)).from_(union_all(*apart).subquery("listed"))
+            apart = [
+                exp.select("*").from_(one.subquery("part", copy=False), copy=False)
+                for one in selects
+            ]
+            listed = union_all(*apart).subquery("listed", copy=False)
+            rows = exp.select(*map(column, names)).from_(listed, copy=False)
             for by in parts.order:
                 term = exp.Ordered(
                     this=column(by.name), desc=by.descending, nulls_first=by.nulls_first
                 )
-                rows = rows.order_by(term)
-            rows = rows if parts.limit is None else rows.limit(parts.limit)
-            return rows if parts.offset is None else rows.offset(parts.offset)
+                rows = rows.order_by(term, copy=False)
+            rows = rows if parts.limit is None else rows.limit(parts.limit, copy=False)
+            return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
         made = sql(whole(self._kept.keep), own=True)
         return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(None))
