@@ -46,8 +46,8 @@ def judged_all(topic: str, seeds: list[int], drawn: Drawn, queries: int) -> Coun
             write_out(session, release)
             write_worlds(session, release, WORLDS, random)
             texts = drawn(release, random)
-            for text in (next(texts) for _ in range(queries)):
-                seen += judged(session, text, target)
+            for place, text in enumerate(next(texts) for _ in range(queries)):
+                seen += judged(session, text, target, shown=not place)
     return seen
 
 
@@ -75,13 +75,18 @@ def exact(session: Session, text: str, rows: tuple[tuple[Any, ...], ...]) -> Cou
     return Counter(exact=1)
 
 
-def judged(session: Session, text: str, target: Answerable) -> Counter[str]:
-    """Count what worlds say of an answer; it must lie between its bounds in each."""
+def judged(session: Session, text: str, target: Answerable, *, shown: bool) -> Counter[str]:
+    """Count what worlds say of an answer; it must lie between its bounds in each.
+
+    `shown`: look at the SQL for any session, too, which is not what is run.
+    """
     seen: Counter[str] = Counter()
     try:
         found = answer(session, text, target)
     except DataError:
         return Counter(refused=1)
+    if shown:
+        assert len(session.rows(found.sql)) == len(found.rows)
     if not found.columns[-1].endswith("_upper"):
         return exact(session, text, found.rows)
     answered = {row[:-3]: row[-3:] for row in found.rows}

@@ -72,12 +72,17 @@ class Answer:
         columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
             where it is run as it is written.
         rows: values; a bound is None where none is known.
-        sql: the statement on the release.
+        plan: of the answer.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    sql: str
+    plan: Plan
+
+    @property
+    def sql(self) -> str:
+        """The statement on the release, written only for those who want to read it."""
+        return self.plan.sql
 
     def to_dict(self) -> JsonObject:
         """The answer as `query --json` shows it."""
@@ -261,7 +266,7 @@ def answer(
     """
     desk = Desk(session, target.dictionary)
     plan = desk.plan(text, target, missing)
-    return Answer(plan.columns, desk.rows(plan), plan.sql)
+    return Answer(plan.columns, desk.rows(plan), plan)
 
 
 def answering(
