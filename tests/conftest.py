@@ -35,9 +35,23 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("default tier")
 
 
+def _default(config: pytest.Config) -> bool:
+    """Whether only the default tier is run: no test is asked for by its name."""
+    return not tiers.full and not any("::" in argument for argument in config.args)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no cases of tests that only the full tier runs."""
+    marks = getattr(obj, "pytestmark", ()) if callable(obj) else ()
+    waits = any(mark.name == "full" for mark in marks)
+    return [] if waits and _default(collector.config) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only the full tier runs, unless it is asked for by its name."""
-    if tiers.full or any("::" in argument for argument in config.args):
+    if not _default(config):
         return
     kept = list(tiers.default(items))
     chosen = set(kept)
