@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import sys
+from collections.abc import Generator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,10 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if platform.machine() == "x86_64":
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+
+# Or each of the many processes that the tests start compiles the whole package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -33,11 +40,52 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("default tier", max_examples=25)
     if not tiers.full:
         settings.load_profile("default tier")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    if int(worker.removeprefix("gw")) % 2 and len(config.args) == 1:
+        config.pluginmanager.register(Backwards())
 
 
+class Backwards:
+    """Has a worker load the files from the last one on, and run the tests in their order.
+
+    Every worker loads all files. Where every other one begins at the end, each compiles one half of
+    those of a new checkout, and finds the other half compiled.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Turn the files and folders of each folder around."""
+        report = yield
+        if isinstance(collector, pytest.Directory):
+            report.result.reverse()
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Turn the files around again."""
+        files = [list(of) for _, of in groupby(items, lambda item: item.path)]
+        items[:] = [item for of in reversed(files) for item in of]
+
+
+def _default(config: pytest.Config) -> bool:
+    """Whether only the default tier is run: no test is asked for by its name."""
+    return not tiers.full and not any("::" in argument for argument in config.args)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no cases of tests that only the full tier runs."""
+    marks = getattr(obj, "pytestmark", ()) if callable(obj) else ()
+    waits = any(mark.name == "full" for mark in marks)
+    return [] if waits and _default(collector.config) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only the full tier runs, unless it is asked for by its name."""
-    if tiers.full or any("::" in argument for argument in config.args):
+    if not _default(config):
         return
     kept = list(tiers.default(items))
     chosen = set(kept)

@@ -410,7 +410,9 @@ def test_keys_may_be_years_and_codes() -> None:
     columns, row = ("year", "n", "n_lower", "n_upper"), (2004, 2004.0, 2000, 2010)
     shown = answered(Result(columns, ("DOUBLE",) * len(columns), (row,), "", (), 0)).split("\n")[1]
     assert shown.split() == ["2004", "2,004", "2,000", "2,010"]
-    named = answered(Result(columns, (("Smith, Ann", 2004.0, 2000, 2010),), "", (), 0))
+    named = answered(
+        Result(columns, ("DOUBLE",) * 4, (("Smith, Ann", 2004.0, 2000, 2010),), "", (), 0)
+    )
     assert "  Smith, Ann  2,004" in named
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from importlib.metadata import distributions
 from pathlib import Path
 
 import duckdb
@@ -22,7 +23,8 @@ WANTED = ("dbt-core<1.12", "dbt-duckdb==1.11.1", f"duckdb=={duckdb.__version__}"
 @pytest.fixture(scope="session")
 def dbt(pytestconfig: pytest.Config) -> Path:
     """The Python of an environment with dbt, which pytest's cache keeps."""
-    key = hashlib.sha256(repr((WANTED, sys.version)).encode()).hexdigest()[:12]
+    lent = sorted((package.name, package.version) for package in distributions())
+    key = hashlib.sha256(repr((WANTED, lent, sys.version)).encode()).hexdigest()[:12]
     cache = pytestconfig.cache.mkdir("dbt")
     folder = cache / key
     with (cache / "lock").open("w") as lock:
@@ -30,16 +32,21 @@ def dbt(pytestconfig: pytest.Config) -> Path:
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)
             venv.create(folder)  # filled by the pip at hand, and what nobody loads stays as it is
+            _lend(folder)  # first: what is there already need not be installed
             into = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
             install = [*into, "install", "--quiet", "--no-compile", *WANTED]
             done = subprocess.run(install, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             (folder / "whole").touch()
-        # dbdeid and what it needs, behind dbt's own packages, for the plugin
-        (packages,) = folder.glob("lib/python*/site-packages")
-        behind = [str(ROOT), *(p for p in sys.path if p.endswith("site-packages"))]
-        (packages / "dbdeid.pth").write_text("\n".join(behind) + "\n")
+        _lend(folder)
     return folder / "bin" / "python"
+
+
+def _lend(folder: Path) -> None:
+    """Have dbdeid, for the plugin, and all that is beside it behind dbt's own packages."""
+    (packages,) = folder.glob("lib/python*/site-packages")
+    behind = [str(ROOT), *(p for p in sys.path if p.endswith("site-packages"))]
+    (packages / "dbdeid.pth").write_text("\n".join(behind) + "\n")
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,9 @@ def test_answers_that_were_worked_out_by_hand(
         with pytest.raises(DataError, match="GROUP BY of a constant"):
             answer(session, text, visits)
         return
-    assert list(answer(session, text, visits).rows) == expected
+    found = answer(session, text, visits)
+    assert list(found.rows) == expected
+    assert session.rows(found.sql) == expected  # the same in any session
 
 
 def test_sets_that_are_too_many_are_never_listed(session: Session, visits: Answerable) -> None:

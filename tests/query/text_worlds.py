@@ -17,7 +17,7 @@ from random_releases import RandomRelease, random_release
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
+from dbdeid.query.rewrite.answer import Desk
 
 WORLDS = 6
 
@@ -46,8 +46,10 @@ def judged_all(topic: str, seeds: list[int], drawn: Drawn, queries: int) -> Coun
             write_out(session, release)
             write_worlds(session, release, WORLDS, random)
             texts = drawn(release, random)
-            for text in (next(texts) for _ in range(queries)):
-                seen += judged(session, text, target)
+            desk = Desk(session, target.dictionary)  # as of a release that is opened once
+            for place, text in enumerate(next(texts) for _ in range(queries)):
+                seen += judged(session, desk, text, target, shown=not place)
+            desk.clear()
     return seen
 
 
@@ -75,16 +77,24 @@ def exact(session: Session, text: str, rows: tuple[tuple[Any, ...], ...]) -> Cou
     return Counter(exact=1)
 
 
-def judged(session: Session, text: str, target: Answerable) -> Counter[str]:
-    """Count what worlds say of an answer; it must lie between its bounds in each."""
+def judged(
+    session: Session, desk: Desk, text: str, target: Answerable, *, shown: bool
+) -> Counter[str]:
+    """Count what worlds say of an answer; it must lie between its bounds in each.
+
+    `shown`: look at the SQL for any session, too, which is not what is run.
+    """
     seen: Counter[str] = Counter()
     try:
-        found = answer(session, text, target)
+        plan = desk.plan(text, target)
+        rows = desk.rows(plan).rows
     except DataError:
         return Counter(refused=1)
-    if not found.columns[-1].endswith("_upper"):
-        return exact(session, text, found.rows)
-    answered = {row[:-3]: row[-3:] for row in found.rows}
+    if shown:
+        assert len(session.rows(plan.sql)) == len(rows)
+    if not plan.columns[-1].endswith("_upper"):
+        return exact(session, text, rows)
+    answered = {row[:-3]: row[-3:] for row in rows}
     for value, lower, upper in answered.values():
         known = [float(end) for end in (lower, upper) if end is not None]
         seen["bounded" if len(known) == 2 else "unbounded"] += 1

@@ -77,6 +77,7 @@ def query(text: str) -> exp.Query:
     _refuse_large(found)
     for node in found.walk():
         node.pop_comments()
+        node._meta = None  # where it stood in the text: each copy of the tree would copy that
     return found
 
 

@@ -84,12 +84,17 @@ class Answer:
         columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
             where it is run as it is written.
         rows: values; a bound is None where none is known.
-        sql: the statement on the release.
+        plan: of the answer.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    sql: str
+    plan: Plan
+
+    @property
+    def sql(self) -> str:
+        """The statement on the release, written only for those who want to read it."""
+        return self.plan.sql
 
     def to_dict(self) -> JsonObject:
         """The answer as `query --json` shows it."""
@@ -184,15 +189,19 @@ class Desk:
 
         def whole(keep: Keep | None) -> exp.Query:
             selects = [estimate(q, target, missing, keep) for q in parts.questions]
-            apart = [exp.select("*").from_(one.subquery("part")) for one in selects]
-            rows = exp.select(*map(column, names)).from_(union_all(*apart).subquery("listed"))
+            apart = [
+                exp.select("*").from_(one.subquery("part", copy=False), copy=False)
+                for one in selects
+            ]
+            listed = union_all(*apart).subquery("listed", copy=False)
+            rows = exp.select(*map(column, names)).from_(listed, copy=False)
             for by in parts.order:
                 term = exp.Ordered(
                     this=column(by.name), desc=by.descending, nulls_first=by.nulls_first
                 )
-                rows = rows.order_by(term)
-            rows = rows if parts.limit is None else rows.limit(parts.limit)
-            return rows if parts.offset is None else rows.offset(parts.offset)
+                rows = rows.order_by(term, copy=False)
+            rows = rows if parts.limit is None else rows.limit(parts.limit, copy=False)
+            return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
         made = sql(whole(self._kept.keep), own=True)
         return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(None))
@@ -269,7 +278,7 @@ def answer(
     """
     desk = Desk(session, target.dictionary)
     plan = desk.plan(text, target, missing)
-    return Answer(plan.columns, desk.rows(plan).rows, plan.sql)
+    return Answer(plan.columns, desk.rows(plan).rows, plan)
 
 
 def answering(
