@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from dbdeid.commands.queries.open_release import OpenRelease
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 from dbdeid.query.clients.catalog import Standing, is_of_catalog, of_catalog
@@ -30,6 +29,7 @@ from dbdeid.serve.types import Type
 from dbdeid.version import __version__
 
 Status = Literal["I", "T", "E"]
+_Found = TypeVar("_Found")
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 _BEGIN, _COMMIT = ("BEGIN", "START"), ("COMMIT", "END")
 _ROLLBACK = ("ROLLBACK", "ABORT")
@@ -136,14 +136,16 @@ class Client:
     status: Status = "I"
     _cursors: dict[str, _Cursor] = field(default_factory=dict)
     _too_late: bool = False
-    _asking: OpenRelease | Catalog | None = None
+    _stopped: bool = False
+    _interrupt: Callable[[], None] | None = None
     _asked: threading.Lock = field(default_factory=threading.Lock)
 
     def cancel(self) -> None:
         """Stop what this client has asked and is not answered yet; other threads call it."""
         with self._asked:
-            if self._asking is not None:
-                self._asking.interrupt()
+            self._stopped = True
+            if self._interrupt is not None:
+                self._interrupt()
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -241,14 +243,18 @@ class Client:
     def _answer(self, query: Query, values: Sequence[Value | list[Value]]) -> Answered:
         made = filled(query, values)
         if is_of_catalog(made, self._standing):
-            found = self._asked_of(self.catalog, of_catalog(made, self._standing))
+            asked, catalog = of_catalog(made, self._standing), self.catalog
+            found = self._asked_of(catalog.turn, catalog.interrupt, lambda: catalog.answer(asked))
             named = zip(found.names, found.types, strict=True)
             held = tuple(_of_catalog(name, kind) for name, kind in named)
             return Answered("SELECT", held, found.rows)
         place, called = self._place(made)
         text = question(made, called, tuple(place.columns))
         spread = self.settings.is_on(SPREAD)
-        result = self._asked_of(place.release, text, spread_suppressed=spread)
+        release = place.release
+        result = self._asked_of(
+            place.turn, release.interrupt, lambda: release.query(text, spread_suppressed=spread)
+        )
         # clients that look at places only find what they asked for where they asked for it
         shown = [at for at in range(len(result.columns)) if at not in result.bounds]
         if self.settings.is_on(BOUNDS):
@@ -281,22 +287,29 @@ class Client:
             )
         return first, {name: place.name for name, place in found.items()}
 
-    def _asked_of(self, what: Any, text: str, **given: Any) -> Any:
-        """An answer, which can be cancelled while it is made."""
-        self._too_late = False
-        with self._asked:
-            self._asking = what
+    def _asked_of(
+        self, turn: threading.Lock, interrupt: Callable[[], None], ask: Callable[[], _Found]
+    ) -> _Found:
+        """An answer, when it is this client's turn; it can be cancelled until it is there."""
+        self._stopped = self._too_late = False
         timer = threading.Timer(self._timeout, self._stop) if self._timeout else None
         try:
             if timer is not None:
                 timer.daemon = True
                 timer.start()
-            return what.answer(text) if isinstance(what, Catalog) else what.query(text, **given)
+            with turn:
+                with self._asked:
+                    if self._stopped:
+                        raise KeyboardInterrupt
+                    self._interrupt = interrupt
+                try:
+                    return ask()
+                finally:
+                    with self._asked:
+                        self._interrupt = None
         finally:
             if timer is not None:
                 timer.cancel()
-            with self._asked:
-                self._asking = None
 
     @property
     def _timeout(self) -> float:

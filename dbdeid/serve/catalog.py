@@ -48,13 +48,14 @@ class Catalog:
         role: how the client is called.
 
     Attributes:
+        turn: who holds it may ask.
         functions: the names of its functions.
         relations: those of its tables.
         columns: the types of their columns, as DuckDB writes them.
     """
 
     def __init__(self, tables: Sequence[ServedTable], database: str, role: str) -> None:
-        self._lock = threading.Lock()
+        self.turn = threading.Lock()
         self._session: Session = ENGINE.open(None, read_only=False, settings=_SETTINGS, sealed=True)
         functions = sqltext.text("serve/functions.sql")
         self.functions = macros(functions)
@@ -82,17 +83,16 @@ class Catalog:
         self._session.close()
 
     def answer(self, query: str) -> Rows:
-        """The answer to a question about tables.
+        """The answer to a question about tables, for who holds the turn.
 
         Raises:
             EngineError: it is none that DuckDB can answer.
         """
-        with self._lock:
-            self._session.execute("BEGIN TRANSACTION READ ONLY")
-            try:
-                return self._session.result(query)
-            finally:
-                self._session.execute("ROLLBACK")
+        self._session.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            return self._session.result(query)
+        finally:
+            self._session.execute("ROLLBACK")
 
     def interrupt(self) -> None:
         """Stop the question that another thread asks."""

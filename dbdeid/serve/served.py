@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,11 +30,13 @@ class Place:
         release: the file or spec.
         name: of the release in it.
         columns: the types of its columns, as DuckDB writes them.
+        turn: who holds it may ask the file or spec.
     """
 
     release: OpenRelease
     name: str
     columns: Mapping[str, str]
+    turn: threading.Lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
         for path in _files(sources):
             release = OpenRelease(path, settings=settings, for_others=True)
             undo.callback(release.close)
+            turn = threading.Lock()
             for name in release.releases:
                 columns = release.columns(name)
                 if name.lower() in places:
@@ -76,7 +80,7 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
                         f"two releases are called {name}, the second one in {path}",
                         hint="serve them apart, on two ports",
                     )
-                place = Place(release, name, columns)
+                place = Place(release, name, columns, turn)
                 places[name.lower()] = place
                 tables.append(_table(place))
                 other += [(n.lower(), place) for n in release.source_names if "/" not in n]

@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,28 @@ def test_no_more_clients_than_can_be_served(
     monkeypatch.setattr(serve_server, "MOST_CLIENTS", 1)
     with connected(server, PASSWORD), pytest.raises(psycopg.OperationalError, match="too many"):
         connected(server, PASSWORD)
+
+
+def test_who_cancels_stops_nobody_else(server: Server, client: Connection) -> None:
+    text = "SELECT COUNT(*) AS n FROM visits_public"
+    (place, *_) = server.served.places.values()
+    answers: list[Any] = []
+
+    def ask(connection: Connection) -> None:
+        try:
+            answers.append(connection.execute(text).fetchall())
+        except psycopg.Error as error:
+            answers.append(error.sqlstate)
+
+    with connected(server, PASSWORD) as waiting, place.turn:
+        thread = threading.Thread(target=ask, args=(waiting,))
+        thread.start()
+        time.sleep(0.2)
+        waiting.cancel_safe()
+        time.sleep(0.2)
+        assert answers == []
+        interrupted = place.release.query(text)
+        assert interrupted.rows
+    thread.join(30)
+    assert answers == ["57014"]
+    assert client.execute(text).fetchall()
