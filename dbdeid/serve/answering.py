@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 from dbdeid.query.clients.catalog import Standing, is_of_catalog, of_catalog
+from dbdeid.query.clients.copying import Copied, copied
 from dbdeid.query.clients.questions import (
     Name,
     column_beside,
@@ -35,7 +36,7 @@ _BEGIN, _COMMIT = ("BEGIN", "START"), ("COMMIT", "END")
 _ROLLBACK = ("ROLLBACK", "ABORT")
 _IGNORED = ("SAVEPOINT", "RELEASE", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "RESET", "SET")
 _REFUSED = (
-    *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "CREATE", "DROP", "ALTER"),
+    *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "ALTER"),
     *("GRANT", "REVOKE", "COMMENT", "VACUUM", "ANALYZE", "REINDEX", "CLUSTER", "LOCK", "CALL"),
     *("DO", "PREPARE", "EXECUTE", "REFRESH", "IMPORT", "EXPORT", "ATTACH", "DETACH", "PRAGMA"),
     *("INSTALL", "LOAD", "NOTIFY", "CHECKPOINT", "SECURITY", "REASSIGN"),
@@ -84,6 +85,7 @@ class Answered:
         rows: the values.
         notices: what a reader should know.
         settings: the settings that it has changed, of which the client is to be told.
+        copied: how the rows are written where they are copied out.
     """
 
     tag: str
@@ -91,6 +93,7 @@ class Answered:
     rows: Sequence[tuple[Any, ...]] = ()
     notices: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    copied: Copied | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +371,9 @@ class Client:
         if word == "CLOSE":
             self._close(sent)
             return Answered("CLOSE CURSOR")
+        if word == "COPY":
+            how = copied(sent)
+            return replace(self._answer(how.query, values), tag="COPY", copied=how)
         if word in _IGNORED:
             return Answered(" ".join(map(str.upper, sent.words[:2])) if word == "DISCARD" else word)
         if word not in _REFUSED:

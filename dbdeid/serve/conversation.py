@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from dbdeid.errors import DataError
+from dbdeid.query.clients.copying import Copied
 from dbdeid.query.clients.statements import Sent, Value, split
 from dbdeid.serve import messages
 from dbdeid.serve.answering import Answered, Client, Column, Refused, Statement
@@ -98,7 +99,9 @@ class Conversation:
                 answered = self._client.carry_out(self._client.statement(one), ())
                 self._forget(one)
                 self._notices(answered)
-                if answered.columns is not None:
+                if answered.copied is not None:
+                    self._copy(answered, answered.copied)
+                elif answered.columns is not None:
                     fields = [_field(column, 0) for column in answered.columns]
                     self._tell(messages.row_description(fields))
                     self._rows(answered.columns, answered.rows, lambda _: 0)
@@ -177,6 +180,10 @@ class Conversation:
         answered = self._answered(portal)
         if portal.sent == 0:
             self._notices(answered)
+        if answered.copied is not None:
+            self._copy(answered, answered.copied)
+            self._complete(answered, len(answered.rows))
+            return
         if answered.columns is None:
             self._complete(answered, 0)
             return
@@ -270,6 +277,20 @@ class Conversation:
             ) from None
         self._tell(b"".join(held))
 
+    def _copy(self, answered: Answered, how: Copied) -> None:
+        columns = answered.columns or ()
+        self._tell(messages.copy_out(len(columns)))
+        if how.header:
+            self._tell(messages.copy_data(how.line([column.name for column in columns])))
+        write = [column.type.text for column in columns]
+        for row in answered.rows:
+            values = [
+                None if value is None else one(value).decode()
+                for one, value in zip(write, row, strict=True)
+            ]
+            self._tell(messages.copy_data(how.line(values)))
+        self._tell(messages.COPIED)
+
     def _notices(self, answered: Answered) -> None:
         for notice in answered.notices:
             self._tell(messages.notice(notice))
@@ -277,7 +298,7 @@ class Conversation:
     def _complete(self, answered: Answered, rows: int) -> None:
         for name, value in answered.settings:
             self._tell(messages.parameter(name, value))
-        counted = answered.columns is not None and answered.tag in ("SELECT", "FETCH")
+        counted = answered.columns is not None and answered.tag in ("SELECT", "FETCH", "COPY")
         self._tell(messages.complete(f"{answered.tag} {rows}" if counted else answered.tag))
 
     def _refuse(self, refused: Refused) -> None:

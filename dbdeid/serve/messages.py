@@ -283,6 +283,19 @@ def data_row(values: Sequence[bytes | None]) -> bytes:
     return message(b"D", b"".join(parts))
 
 
+def copy_out(columns: int) -> bytes:
+    """Lines of text follow, of so many columns."""
+    return message(b"H", struct.pack(f"!bH{columns}h", 0, columns, *[0] * columns))
+
+
+def copy_data(lines: str) -> bytes:
+    """Lines of text."""
+    return message(b"d", lines.encode("utf-8", "replace"))
+
+
+COPIED = message(b"c")
+
+
 def complete(tag: str) -> bytes:
     """A statement has been carried out."""
     return message(b"C", text(tag))

@@ -202,6 +202,40 @@ def test_a_question_can_be_cancelled(client: Connection) -> None:
     assert client.execute("SELECT 1").fetchall() == [(1,)]
 
 
+COPIES = {
+    "TO STDOUT": "1\tx\\ty\t\\N\t\n",
+    "TO STDOUT WITH (FORMAT csv, HEADER)": 'a,b,c,d\n1,x\ty,,""\n',
+    "TO STDOUT CSV HEADER": 'a,b,c,d\n1,x\ty,,""\n',
+    "TO STDOUT WITH (FORMAT csv, DELIMITER ';', NULL 'none')": '1;x\ty;none;""\n',
+    "TO STDOUT (FORMAT csv, HEADER false, DELIMITER 'x')": '1x"x\ty"xx""\n',
+}
+
+
+@pytest.mark.parametrize("form", COPIES)
+def test_an_answer_is_copied_as_text(client: Connection, form: str) -> None:
+    text = f"COPY (SELECT 1 AS a, e'x\\ty' AS b, NULL AS c, '' AS d) {form}"
+    with client.cursor() as cursor, cursor.copy(text.encode()) as copy:
+        assert b"".join(bytes(part) for part in copy).decode() == COPIES[form]
+
+
+def test_only_what_can_be_asked_is_copied(client: Connection) -> None:
+    with client.cursor() as cursor, cursor.copy("COPY visits_public (cost) TO STDOUT") as copy:
+        rows = b"".join(bytes(part) for part in copy).decode().splitlines()
+    whole = client.execute("SELECT cost FROM visits_public").fetchall()
+    assert rows == [f"{cost:.2f}" for (cost,) in whole]
+    for text in (
+        "COPY visits_public TO STDOUT",
+        "COPY visits_public TO '/tmp/x'",
+        "COPY visits_public FROM STDIN",
+        "COPY (SELECT 1) TO STDOUT (FORMAT binary)",
+        "COPY (SELECT 1) TO STDOUT (DELIMITER 'ab')",
+        "COPY (SELECT * FROM read_text('/etc/hosts')) TO STDOUT",
+        "COPY (DELETE FROM pg_class RETURNING 1) TO STDOUT",
+    ):
+        refusal(client, text)
+    assert client.execute("SELECT 1").fetchall() == [(1,)]
+
+
 # -- who may ask, and what -----------------------------------------------------------------------
 
 
