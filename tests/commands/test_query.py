@@ -270,7 +270,6 @@ def test_moments_with_a_time_zone_are_those_of_utc() -> None:
     [
         ("SELECT name FROM people", "name, which is not released"),
         ("SELECT COUNT(*) FROM patients", "the source is people"),
-        ("SELECT COUNT(*) FROM people_public", "the source is people"),
         ("DROP TABLE people", "DROP where a SELECT is expected"),
         ("SELECT COUNT(*) FROM people; SELECT 1", "2 statements"),
         ("", "0 statements"),
