@@ -145,7 +145,7 @@ class OpenRelease:
             if self._answers is None:
                 given = self._source, self._connection, self._database, self._settings
                 release = self._undo.enter_context(opened(*given, trial=self._trial))
-                self._answers = Answers(release)
+                self._answers = Answers(release, many=self._connection is None)
             try:
                 yield self._answers
             except DataError:
