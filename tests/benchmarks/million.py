@@ -1,13 +1,13 @@
 """What questions to an open release of a million records cost, against the same SQL on its source.
 
-    python tests/benchmarks/million.py [--rows 1000000] [--repeats 9] [--threads 2] [--folder FOLDER]
-        [--only KIND]…
+    python tests/benchmarks/million.py [--rows 1000000] [--repeats 9] [--threads 2]
+        [--folder FOLDER] [--only KIND]…
 
 The source has six quasi-identifiers and three columns that are released as they are. Each question
-is asked in turns: of the source; of the release with the same text again; and with a text that is
-new, but of the same kind (another constant). Medians of wall milliseconds and of both ratios are
-printed, then how long a question takes that reads nothing (`fixed`, which a release of a hundred
-records takes as well), and how long twenty tiles of a dashboard take altogether, each asked first.
+is asked in turns: of the source; of the release with the same text again; with a text that is new,
+but of the same kind (another constant); and both of a release of 2,000 records, which tells what of
+it is fixed: reading, planning, and what the engine takes to read the query. Medians of milliseconds
+are printed, and of the ratios to the source; then how long twenty tiles of a dashboard take.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ SELECT
   round(40 + 30 * (u(i, 10) + u(i, 11) + u(i, 12)), 1) AS pressure
 FROM range(?) AS numbers(i)
 """
+SMALL = 2000  # records, of which an answer takes what is fixed
 WARDS = {kind: [f"{kind}{n}" for n in range(1, 6)] for kind in "ABCD"}
 QUASI = {
     "age": {"hierarchy": {"intervals": [5, 10, 20, 40], "lower": 0, "upper": 100}},
     "sex": {"hierarchy": "suppress", "domain": ["F", "M"]},
     "ward": {"hierarchy": {"groups": [WARDS]}},
-    "admitted": {
-        "hierarchy": {"shelf": "dates"}
-    },
+    "admitted": {"hierarchy": {"shelf": "dates"}},
     "days": {"hierarchy": {"intervals": [2, 4, 8, 16], "lower": 0, "upper": 128}},
     "marriage": {
         "hierarchy": {
@@ -108,8 +107,10 @@ QUESTIONS = (
     ),
     Question("avg", "SELECT AVG(age) AS a FROM stays WHERE days > {n}"),
     Question("avg", "SELECT ward, AVG(cost) AS a FROM stays WHERE age < {n} + 40 GROUP BY ward"),
-    Question("avg", "SELECT diagnosis, AVG(pressure) AS a FROM stays WHERE days < {n} + 5 "
-             "GROUP BY diagnosis"),  # fmt: skip
+    Question(
+        "avg",
+        "SELECT diagnosis, AVG(pressure) AS a FROM stays WHERE days < {n} + 5 GROUP BY diagnosis",
+    ),
     Question("extreme", "SELECT MIN(age) AS l, MAX(age) AS h FROM stays WHERE days > {n}"),
     Question("extreme", "SELECT MIN(cost) AS l, MAX(cost) AS h FROM stays WHERE age < {n} + 37"),
     Question(
@@ -119,10 +120,14 @@ QUESTIONS = (
     ),
     Question("extreme", "SELECT sex, MAX(days) AS h FROM stays WHERE age < {n} + 37 GROUP BY sex"),
     Question("quantile", "SELECT MEDIAN(age) AS m FROM stays WHERE days > {n}"),
-    Question("quantile", "SELECT sex, MEDIAN(cost) AS m FROM stays WHERE age < {n} + 37 "
-             "GROUP BY sex"),  # fmt: skip
-    Question("kept", "SELECT diagnosis, COUNT(*) AS n, AVG(cost) AS a, MAX(pressure) AS h "
-             "FROM stays WHERE cost > {n} GROUP BY diagnosis"),  # fmt: skip
+    Question(
+        "quantile", "SELECT sex, MEDIAN(cost) AS m FROM stays WHERE age < {n} + 37 GROUP BY sex"
+    ),
+    Question(
+        "kept",
+        "SELECT diagnosis, COUNT(*) AS n, AVG(cost) AS a, MAX(pressure) AS h "
+        "FROM stays WHERE cost > {n} GROUP BY diagnosis",
+    ),
 )
 # Of a dashboard: each by one key, and filtered as a reader has set it.
 TILES = tuple(
@@ -160,11 +165,27 @@ def spec(folder: Path) -> dict[str, object]:
     }
 
 
-def milliseconds(ask: Callable[[], object]) -> float:
-    """Of the wall."""
-    start = time.perf_counter()
-    ask()
-    return (time.perf_counter() - start) * 1000
+@dataclass(frozen=True)
+class Spent:
+    """Milliseconds of the wall and of the processors."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def on(cls, ask: Callable[[], object]) -> Spent:
+        """What a question takes."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        ask()
+        return cls((time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source of some size, and the release of it."""
+
+    release: dbdeid.OpenRelease
+    plain: duckdb.DuckDBPyConnection
 
 
 @contextmanager
@@ -174,69 +195,77 @@ def opened(folder: Path, threads: int) -> Iterator[dbdeid.OpenRelease]:
         yield release
 
 
-def compare(
-    question: Question,
-    release: dbdeid.OpenRelease,
-    plain: duckdb.DuckDBPyConnection,
-    repeats: int,
-) -> tuple[float, float, float, float, float]:
-    """Medians of the source, of the same text and of new ones, and of the two ratios."""
+@contextmanager
+def both(folder: Path, threads: int) -> Iterator[Place]:
+    """A release and its source."""
+    plain = folder / "plain.duckdb"
+    with (
+        opened(folder, threads) as release,
+        duckdb.connect(plain, read_only=True, config={"threads": threads}) as con,
+    ):
+        yield Place(release, con)
+
+
+def compare(question: Question, large: Place, small: Place, repeats: int) -> list[list[Spent]]:
+    """What a question takes of the source, of its release and of a small one, in turns.
+
+    Of the source, of the release with the same text and with a new one, and so of the small one.
+    """
     same = question.asked(0)
-    release.query(same)
-    times: list[tuple[float, float, float]] = []
+    for place in (large, small):
+        for turn in (1, 0):
+            place.release.query(question.asked(turn))
+    found = []
     for turn in range(repeats):
-        new = question.asked(turn + 1)
-        asked: Sequence[Callable[[], object]] = (
-            lambda: plain.execute(same).fetchall(),
-            lambda: release.query(same),
-            lambda new=new: release.query(new),  # type: ignore[misc]
+        new = question.asked(turn + 2)
+        asks: Sequence[Callable[[], object]] = (
+            lambda: large.plain.execute(same).fetchall(),
+            lambda: large.release.query(same),
+            lambda new=new: large.release.query(new),  # type: ignore[misc]
+            lambda: small.release.query(same),
+            lambda new=new: small.release.query(new),  # type: ignore[misc]
         )
-        of_source, of_same, of_new = (milliseconds(ask) for ask in asked)
-        times.append((of_source, of_same, of_new))
-    of_source, of_same, of_new = (median(column) for column in zip(*times, strict=True))
-    return (
-        of_source,
-        of_same,
-        of_new,
-        median(t[1] / t[0] for t in times),
-        median(t[2] / t[0] for t in times),
-    )
+        found.append([Spent.on(ask) for ask in asks])
+    return found
 
 
 def measure(folder: Path, repeats: int, threads: int, only: Sequence[str]) -> None:
-    """Print a line for each question, for each kind, for what is fixed and for the tiles."""
-    ratios: dict[str, list[tuple[float, float]]] = {}
-    with (
-        opened(folder, threads) as release,
-        duckdb.connect(folder / "plain.duckdb", read_only=True, config={"threads": threads}) as con,
-    ):
-        print(f"{'kind':9} {'source':>8} {'same':>8} {'new':>8} {'same/':>7} {'new/':>7}  question")
+    """Print a line for each question, and one for each kind."""
+    ratios: dict[str, list[list[float]]] = {}
+    with both(folder, threads) as large, both(folder / "small", threads) as small:
+        heads = ("source", "same", "new", "fixed", "fixed new")
+        print("medians of ms (of processors), then of ratios to the source")
+        print(f"{'kind':9}", *(f"{head:>13}" for head in heads), "   same     new  question")
         for question in QUESTIONS:
             if only and question.kind not in only:
                 continue
-            of_source, of_same, of_new, same, new = compare(question, release, con, repeats)
-            ratios.setdefault(question.kind, []).append((same, new))
-            print(
-                f"{question.kind:9} {of_source:8.1f} {of_same:8.1f} {of_new:8.1f} "
-                f"{same:7.2f} {new:7.2f}  {question.text}",
-                flush=True,
-            )
+            turns = compare(question, large, small, repeats)
+            cells = [
+                f"{median(s.wall for s in each):6.1f} ({median(s.cpu for s in each):4.0f})"
+                for each in zip(*turns, strict=True)
+            ]
+            over = [median(turn[at].wall / turn[0].wall for turn in turns) for at in (1, 2)]
+            over += [median(turn[at].cpu / turn[0].cpu for turn in turns) for at in (1, 2)]
+            ratios.setdefault(question.kind, []).append(over)
+            shown = " ".join(f"{ratio:7.2f}" for ratio in over[:2])
+            print(f"{question.kind:9}", *(f"{c:>13}" for c in cells), shown, "", question.text)
     for kind, found in ratios.items():
-        same, new = (max(column) for column in zip(*found, strict=True))
-        print(f"{kind:9} greatest ratio: {same:.2f} of the same text, {new:.2f} of a new one")
-    if only:
-        return
-    for asked in ("first", "again"):
-        if asked == "first":
-            tiles = opened(folder, threads)
-            release = tiles.__enter__()
-            release.columns()
-        spent, cpu = time.perf_counter(), time.process_time()
-        for text in TILES:
-            release.query(text)
-        spent, cpu = time.perf_counter() - spent, time.process_time() - cpu
-        print(f"{len(TILES)} tiles, asked {asked}: {spent:.2f} s, {cpu:.2f} s of processors")
-    tiles.__exit__(None, None, None)
+        most = [max(column) for column in zip(*found, strict=True)]
+        middle = [median(column) for column in zip(*found, strict=True)]
+        for name, of in (("median", middle), ("greatest", most)):
+            print(
+                f"{kind:9} {name:8} ratio: same text {of[0]:6.2f} (processors {of[2]:6.2f}), "
+                f"new text {of[1]:6.2f} ({of[3]:6.2f})"
+            )
+
+
+def dashboard(folder: Path, threads: int) -> None:
+    """Print how long the tiles take of a release that was just opened, and once more."""
+    with opened(folder, threads) as release:
+        release.columns()
+        for when in ("first", "again"):
+            spent = Spent.on(lambda: [release.query(text) for text in TILES])
+            print(f"{len(TILES)} tiles, asked {when}: {spent.wall:.0f} ms ({spent.cpu:.0f})")
 
 
 def main() -> None:
@@ -251,12 +280,16 @@ def main() -> None:
     with TemporaryDirectory() as passing:
         folder = asked.folder or Path(passing)
         folder.mkdir(exist_ok=True)
-        if not (folder / "stays.duckdb").exists():
-            make(asked.rows, folder)
-            made = dbdeid.run(spec(folder))
-            print("levels:", made.transformation)
-            print(f"{made.suppressed_rows:,} suppressed, seconds: {made.seconds}")
+        for place, rows in ((folder, asked.rows), (folder / "small", SMALL)):
+            place.mkdir(exist_ok=True)
+            if not (place / "stays.duckdb").exists():
+                make(rows, place)
+                made = dbdeid.run(spec(place))
+                print(f"{rows:,} records, {made.suppressed_rows:,} suppressed, levels:", end=" ")
+                print(made.transformation)
         measure(folder, asked.repeats, asked.threads, asked.only)
+        if not asked.only:
+            dashboard(folder, asked.threads)
 
 
 if __name__ == "__main__":
