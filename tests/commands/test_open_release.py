@@ -25,7 +25,7 @@ from dbdeid.commands.queries.query import rewritten
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.project.remembered import withdraw
-from dbdeid.query.rewrite import kept
+from dbdeid.query.rewrite import counted, kept
 
 # Threads add numbers up in any order, so that their last digits differ from one time to the next.
 ONE = Settings(threads=1)
@@ -154,6 +154,18 @@ def test_what_is_kept_for_other_questions_may_be_forgotten(monkeypatch: pytest.M
             patch.setattr(module, name, 1)
             for _ in range(2):
                 assert [release.query(text) for text in QUESTIONS[:5]] == alone
+
+
+def test_counted_records_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "LEAST_RECORDS", 0)
+    monkeypatch.setattr(counted, "TIMES", 0.1)
+    zoo.run(spec(**AWAY))
+    for source in (spec(**AWAY), "out.duckdb"):
+        alone = [dbdeid.query(source, text, settings=ONE) for text in QUESTIONS[:5]]
+        with dbdeid.open(source, settings=ONE) as release:
+            found = [release.query(text) for text in QUESTIONS[:5]]
+            assert found == alone
+            assert [one.sql for one in found] == [one.sql for one in alone]
 
 
 def test_threads_may_share_it() -> None:

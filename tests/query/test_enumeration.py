@@ -26,7 +26,7 @@ from tiers import examples
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite import records
+from dbdeid.query.rewrite import released
 
 RANDOM = settings(
     max_examples=examples(50),
@@ -39,7 +39,7 @@ WORLDS = given(
     world=worlds(),
     keys=st.lists(st.sampled_from(sorted(KEYS)), max_size=2, unique=True),
     where=st.none() | CONDITIONS,
-    few=st.sampled_from([0, records.FEW]),
+    few=st.sampled_from([0, released.FEW]),
     data=st.data(),
 )
 
@@ -72,7 +72,7 @@ def test_a_count_is_the_expectation_over_the_leaves(
 ) -> None:
     target = make_release(COLUMNS, world.rows, world.dictionary)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "FEW", few)
+        patch.setattr(released, "FEW", few)
         found = bounded(session, counting(keys, where), target)
     compare(found, counted(world, keys, where))
     if where is None:
@@ -98,7 +98,7 @@ def test_a_record_counts_as_probably_as_it_is_real(
     made = make_release({**COLUMNS, "part_0": ("DOUBLE", "DOUBLE")}, weighed, world.dictionary)
     target = replace(made, columns=made.columns[:-1], weight="part_0")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "FEW", few)
+        patch.setattr(released, "FEW", few)
         query = rewrite(counting(keys, where), target)
         found = session.rows(query)
     compare(found, counted(world, keys, where, weights))

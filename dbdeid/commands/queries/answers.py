@@ -27,9 +27,11 @@ class Answers:
 
     Attributes:
         opened: the release, of which nothing that is read may change meanwhile.
+        many: whether it is asked more than once, so that what serves later questions pays.
     """
 
     opened: Opened
+    many: bool = False
     _desks: dict[Relation, Desk] = field(default_factory=dict)
     _plans: dict[tuple[str, bool], tuple[Asked, Plan]] = field(default_factory=dict)
 
@@ -99,7 +101,8 @@ class Answers:
     def _desk(self, asked: Asked) -> Desk:
         target = asked.target
         if target.release not in self._desks:
-            self._desks[target.release] = Desk(self.opened.session, target.dictionary)
+            desk = Desk(self.opened.session, target.dictionary, many=self.many)
+            self._desks[target.release] = desk
         return self._desks[target.release]
 
     def _make_room(self) -> None:

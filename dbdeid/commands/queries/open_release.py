@@ -167,7 +167,7 @@ class OpenRelease:
                 release = self._undo.enter_context(
                     opened(*given, trial=self._trial, for_others=self._for_others)
                 )
-                self._answers = Answers(release)
+                self._answers = Answers(release, many=self._connection is None)
             try:
                 yield self._answers
             except DataError:

@@ -236,3 +236,15 @@ def typed(held: Column, table: str | None = None) -> exp.Column:
     if held.family != "other":
         reference.type = source_type(held)
     return reference
+
+
+def exact(reference: exp.Column, target: Answerable) -> exp.Expr:
+    """A column that is released as it is, of the table `source`, in the type that it has there."""
+    if reference.table:
+        return reference.copy()
+    name = reference.name
+    source, released = target.find(name), target.release.find(name)
+    held = column(name, "source") if released is None else typed(released, "source")
+    if source is None or released is None or source.type == released.type:
+        return held
+    return exp.cast(held, source_type(source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -18,18 +18,21 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
-from dbdeid.query.parse.common_tables import CommonTables, Keep
+from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
 from dbdeid.query.parse.listings import Listing, listing
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
+from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.dictionary import Dictionary
 from dbdeid.query.rewrite.kept import KeptTables
 from dbdeid.query.rewrite.records import Records
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
 from dbdeid.query.rewrite.spread import Spread
+
+Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
 
 # Beyond this many single values an answer is not listed, it would fill the memory.
 MOST_LEAVES = 20_000_000
@@ -111,12 +114,17 @@ class Desk:
     Args:
         session: where the release is.
         dictionary: of the release; None where it has none.
+        many: whether questions come after the first, for which equal records are counted.
     """
 
-    def __init__(self, session: Session, dictionary: Relation | None) -> None:
+    def __init__(
+        self, session: Session, dictionary: Relation | None, *, many: bool = False
+    ) -> None:
         self._session = session
         self._told = Dictionary(session, dictionary) if dictionary is not None else None
         self._kept = KeptTables(session)
+        self._counted: dict[Relation, CountedRecords] = {}
+        self._many = many
 
     @property
     def full(self) -> bool:
@@ -126,6 +134,8 @@ class Desk:
     def clear(self) -> None:
         """Keep nothing for the plans made so far, which can no longer be run."""
         self._kept.clear()
+        for counted in self._counted.values():
+            counted.clear()
 
     def plan(self, text: str, target: Answerable, missing: SuppressedRecords | None = None) -> Plan:
         """How a query is answered, once it is known that it can be.
@@ -147,7 +157,7 @@ class Desk:
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         refuse_unanswerable(self._session, question, target, self._told)
-        made = estimate(question, target, missing, self._kept.keep)
+        made = self._estimate(question, target, missing)
         return Plan(
             sql(made, own=True),
             columns(question),
@@ -155,6 +165,16 @@ class Desk:
             tuple(hollow(self._session, question, target, self._told)),
             lambda: estimate(question, target, missing),
         )
+
+    def _estimate(
+        self, question: Question, target: Answerable, missing: SuppressedRecords | None
+    ) -> exp.Select:
+        """What answers a question on what is kept here."""
+        counted = None
+        if self._many:
+            made = CountedRecords(self._session, target)
+            counted = self._counted.setdefault(target.release, made)
+        return estimate(question, target, missing, self._kept.keep, counted)
 
     def _otherwise(
         self,
@@ -187,8 +207,8 @@ class Desk:
             refuse_unanswerable(self._session, one, target, self._told)
             empty += hollow(self._session, one, target, self._told)
 
-        def whole(keep: Keep | None) -> exp.Query:
-            selects = [estimate(q, target, missing, keep) for q in parts.questions]
+        def whole(estimated: Estimate) -> exp.Query:
+            selects = [estimated(q, target, missing) for q in parts.questions]
             apart = [
                 exp.select("*").from_(one.subquery("part", copy=False), copy=False)
                 for one in selects
@@ -203,8 +223,8 @@ class Desk:
             rows = rows if parts.limit is None else rows.limit(parts.limit, copy=False)
             return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
-        made = sql(whole(self._kept.keep), own=True)
-        return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(None))
+        made = sql(whole(self._estimate), own=True)
+        return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(estimate))
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None

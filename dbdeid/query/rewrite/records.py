@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -23,8 +23,10 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
-from dbdeid.query.parse.meaning import source_type, typed
-from dbdeid.query.parse.question import Join, Question, key_name, replaced
+from dbdeid.query.parse.question import Join, Question, key_name
+from dbdeid.query.rewrite.counted import CountedRecords
+from dbdeid.query.rewrite.measures import Measure, held
+from dbdeid.query.rewrite.released import Beyond, Near, Released
 from dbdeid.query.rewrite.scale import UNITS
 from dbdeid.query.rewrite.shares import (
     Part,
@@ -35,7 +37,6 @@ from dbdeid.query.rewrite.shares import (
     nothing,
     product,
     shares_of,
-    with_table,
 )
 from dbdeid.query.rewrite.spread import Spread, leaves, spread, values
 
@@ -45,10 +46,6 @@ Need = Literal["presence", "moments", "order", "values"]
 
 EXACT = ""
 WHOLE = "whole"
-
-# Grouping the release by so many columns leaves few groups, which are cheaper to join with shares
-# than records; grouping by more would leave nearly as many groups as records.
-FEW = 3
 
 
 def is_exact(source: Column, target: Answerable) -> bool:
@@ -75,11 +72,19 @@ class Records:
         question: what is asked.
         target: the release.
         need: what the aggregate needs of its argument.
+        measures: arguments of exact columns alone, summed up over equal records.
+        doubtful: records that count for certain, whatever is asked, are left out.
+        within: records with values that do not matter are left out.
+        counted: where equal records may have been counted.
     """
 
     question: Question
     target: Answerable
     need: Need
+    measures: tuple[Measure, ...] = ()
+    doubtful: bool = False
+    within: Beyond | Near | None = None
+    counted: CountedRecords | None = None
     _parts: dict[str, Part] = field(default_factory=lambda: {EXACT: Part()})
     _keys: list[exp.Expr] = field(default_factory=list)
     _mixed: list[exp.Expr] = field(default_factory=list)
@@ -93,6 +98,7 @@ class Records:
         argument: exp.Expr | None,
         condition: exp.Expr | None,
         need: Need,
+        **how: Any,
     ) -> Records:
         """Take a question apart for one aggregate.
 
@@ -102,11 +108,12 @@ class Records:
             argument: of the aggregate; records where it is NULL do not count.
             condition: that of the aggregate's FILTER.
             need: what the aggregate needs of it.
+            how: attributes that are not the usual ones.
 
         Raises:
             DataError: a table is joined on several generalized columns.
         """
-        found = cls(question, target, need)
+        found = cls(question, target, need, **how)
         found._keys = [found._taken_apart(key.copy()) for key in question.keys]
         for join in question.joins:
             found._require_one_owner(join)
@@ -268,13 +275,25 @@ class Records:
             part = self._parts[used.column.name]
             weighs = not part.features and part.measured is None
             (weighing if weighs else handing_on).append(share)
-        exact = self._parts[EXACT]
-        of = (tuple(weighing), tuple(handing_on), tuple(exact.conditions), tuple(exact.features))
-        released = tables.named(
-            "released", of, lambda: self._released(tables, weighing, handing_on)
-        )
+        source = self.released
+        of = source.key(weighing, handing_on)
+        released = source.table(tables, weighing, handing_on)
         also = (of, tuple(self._keys), tuple(self._mixed), self._value, self.need)
         return tables.named("outcomes", also, lambda: self._met(released, handing_on))
+
+    @property
+    def released(self) -> Released:
+        """The released records that it looks at."""
+        return Released(
+            self.target,
+            self._parts[EXACT],
+            self.joins_of_release,
+            self.measures,
+            self.need in ("moments", "order") and _of_released(self._value),
+            self.doubtful,
+            self.within,
+            self.counted,
+        )
 
     def shares(self, tables: CommonTables) -> tuple[tuple[Spread, Relation], ...]:
         """Each spread column with its table of shares, of which a NULL is one nobody knows."""
@@ -323,6 +342,9 @@ class Records:
             **{name: column(name, "released") for name in ("records", "weight", "sure")},
             "ways": product(ways) if ways else exp.Literal.number(1),
         }
+        for place, measure in enumerate(self.measures):
+            own = (held(name, place, "released") for name in measure.pieces)
+            one |= {number.name: number for number in own}
         share_of = product(mass) if mass else double(1)
         total = share_of.copy() * ends.mean if ends.mean is not None else nothing()
         if self.told_apart:
@@ -367,91 +389,6 @@ class Records:
         value = cast(self._value.copy(), "DOUBLE")
         return _Ends(value, value, value)
 
-    def _grouped(self, tables: CommonTables, shares: list[Share]) -> Relation:
-        """The release grouped by the values of all columns that are used."""
-        exact = self._parts[EXACT]
-        of = (tuple(shares), tuple(exact.conditions), tuple(exact.features))
-        return tables.named("grouped", of, lambda: self._groups(shares))
-
-    def _groups(self, shares: list[Share]) -> exp.Select:
-        held = self._held(shares)
-        named = (exp.alias_(node, identifier(name)) for name, node in held.items())
-        counted = exp.alias_(exp.Count(this=exp.Star()), "records")
-        select = self._of_table(exp.select(*named, counted))
-        return select.group_by(*(node.copy() for node in held.values()), copy=False)
-
-    def _held(self, shares: Iterable[Share]) -> dict[str, exp.Expr]:
-        """What of the release is looked at, by the names under which it is handed on."""
-        features = self._parts[EXACT].features
-        found: dict[str, exp.Expr] = {
-            **{f"value_{s.place}": column(s.column.name, "source") for s in shares},
-            **{f"part_{i}": self._of_release(node) for i, node in enumerate(features)},
-        }
-        if self.target.weight is not None:
-            found["weight"] = column(self.target.weight, "source")
-        return found
-
-    def _of_table(self, select: exp.Select) -> exp.Select:
-        """A query of the released records that may count."""
-        select = select.from_(aliased(self.target.release, "source"), copy=False)
-        for join in self.joins_of_release:
-            select = with_table(select, join, lambda name: self._exact(column(name)))
-        if conditions := self._parts[EXACT].conditions:
-            select = select.where(all_of(map(self._of_release, conditions)), copy=False)
-        if self.target.weight is not None:
-            select = select.where(column(self.target.weight, "source") > 0, copy=False)
-        return select
-
-    def _released(
-        self, tables: CommonTables, weighing: list[Share], handing_on: list[Share]
-    ) -> exp.Select:
-        """The records by what is handed on, weighted by the shares of what only filters."""
-        held = self._held([*handing_on, *weighing])
-        records: exp.Expr = exp.Count(this=exp.Star())
-        select = exp.select()
-        if weighing and len(self.spreads) <= FEW:
-            grouped = self._grouped(tables, [*handing_on, *weighing])
-            select = select.from_(aliased(grouped, "grouped"), copy=False)
-            held = {name: column(name, "grouped") for name in held}
-            records = exp.Sum(this=column("records", "grouped"))
-        else:
-            select = self._of_table(select)
-        weights = [held.pop("weight")] if self.target.weight is not None else []
-        sure: list[exp.Expr] = []
-        for share in weighing:
-            select = share.joined(select, held.pop(f"value_{share.place}"))
-            weights.append(share.weight)
-            sure.append(column("ways", share.alias).eq(1))
-        groups = dict(held)
-        if weights:
-            groups["weight"] = cast(product(weights), "DOUBLE")
-        if sure:
-            groups["sure"] = exp.and_(*sure)
-        every = {"weight": double(1), "sure": exp.true()} | groups
-        select = select.select(
-            *(exp.alias_(node, identifier(name)) for name, node in every.items()),
-            exp.alias_(records, "records"),
-            exp.alias_(exp.Window(this=exp.RowNumber()), "item"),
-            copy=False,
-        )
-        if not groups:  # one row of all records, even where there is none
-            return select.having(records.copy() > 0, copy=False)
-        return select.group_by(*(g.copy() for g in groups.values()), copy=False)
-
-    def _of_release(self, node: exp.Expr) -> exp.Expr:
-        """An expression of exact columns, in the types of the source."""
-        return replaced(node, self._exact)
-
-    def _exact(self, reference: exp.Column) -> exp.Expr:
-        if reference.table:
-            return reference.copy()
-        name = reference.name
-        source, released = self.target.find(name), self.target.release.find(name)
-        held = column(name, "source") if released is None else typed(released, "source")
-        if source is None or released is None or source.type == released.type:
-            return held
-        return cast(held, source_type(source))
-
 
 def _leaves(tables: CommonTables, used: Spread, dictionary: Relation) -> Relation:
     """The leaves of a column's values; where a query cuts its range, only the values are kept."""
@@ -476,6 +413,11 @@ class _Ends:
     low: exp.Expr
     high: exp.Expr
     mean: exp.Expr | None
+
+
+def _of_released(value: exp.Expr | None) -> bool:
+    """Whether a value is handed on by exact columns."""
+    return isinstance(value, exp.Column) and value.table == "released"
 
 
 def conjuncts(condition: exp.Expr | None) -> Iterable[exp.Expr]:

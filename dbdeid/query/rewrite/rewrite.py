@@ -3,8 +3,8 @@
 Each aggregate `x` becomes `x`, its expected value when every generalized value spreads uniformly
 over its leaves, independently in each column; and `x_lower`, `x_upper`, the least and greatest that
 it can be, whatever the leaves are. Bounds read every record that may or may not satisfy the
-conditions as all or nothing. `records` tells which records an aggregate looks at; here they are
-added up.
+conditions as all or nothing. `records` tells which records an aggregate looks at, `aggregates` adds
+them up.
 
 Suppressed records are missing from the answer, unless they are spread by what is released; kept
 ones are `*` and spread like any `*`. Where some records are counterfeit, a record counts with the
@@ -13,23 +13,16 @@ probability that it is real, and only one that is real for sure can be certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
-from dbdeid.query.parse.meaning import (
-    is_number,
-    places_between,
-    require_meaning,
-    require_numbers,
-    require_order,
-)
+from dbdeid.query.parse.meaning import is_number, require_meaning, require_numbers, require_order
 from dbdeid.query.parse.question import (
     Aggregate,
     Kind,
@@ -39,30 +32,13 @@ from dbdeid.query.parse.question import (
     aggregate_name,
     key_name,
 )
+from dbdeid.query.rewrite.aggregates import Aggregates, records_of
+from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.intervals import Interval, interval
-from dbdeid.query.rewrite.records import WHOLE, Need, Records, key_names
+from dbdeid.query.rewrite.records import WHOLE, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
-from dbdeid.query.rewrite.spread import INFINITE
 from dbdeid.query.rewrite.windows import over_groups
 
-_NEEDS: Mapping[Kind, Need] = {
-    "count": "presence",
-    "sum": "moments",
-    "avg": "moments",
-    "min": "order",
-    "max": "order",
-    "distinct": "values",
-    "quantile_cont": "order",
-    "quantile_disc": "order",
-    "var_pop": "order",
-    "var_samp": "order",
-}
-_STEPS: dict[Kind, str] = {
-    "count": "query/count",
-    "sum": "query/sum",
-    "avg": "query/avg",
-    "distinct": "query/distinct",
-}
 _COUNTS = ("count", "distinct")
 
 
@@ -84,6 +60,7 @@ def estimate(
     target: Answerable,
     missing: SuppressedRecords | None = None,
     keep: Keep | None = None,
+    counted: CountedRecords | None = None,
 ) -> exp.Select:
     """The plain DuckDB query on the release that answers a question on the source.
 
@@ -96,6 +73,7 @@ def estimate(
         target: the release.
         missing: suppressed records to be spread; None: they are missing.
         keep: where tables of the dictionary alone are kept; None: they are part of the query.
+        counted: where equal records may have been counted; None: the query counts them.
 
     Raises:
         DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
@@ -103,13 +81,17 @@ def estimate(
     """
     require_order(question, target)
     require_numbers(question, target)
-    return _Rewriting(question, target, missing, _tables(question, target, keep)).query()
+    tables = _tables(question, target, keep)
+    aggregates = Aggregates(question, target, tables, counted)
+    if counted is not None:  # for all of them at once rather than for each
+        counted.of(*aggregates.columns())
+    return _Rewriting(question, target, missing, tables, aggregates).query()
 
 
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     """The records that each aggregate, and the list of groups, looks at."""
     asked = (Aggregate("count"), *(a for a in question.aggregates if a.over is None))
-    return tuple(_records(question, target, aggregate) for aggregate in asked)
+    return tuple(records_of(question, target, aggregate) for aggregate in asked)
 
 
 def _tables(question: Question, target: Answerable, keep: Keep | None) -> CommonTables:
@@ -118,22 +100,13 @@ def _tables(question: Question, target: Answerable, keep: Keep | None) -> Common
     return CommonTables.beside(known, keep)
 
 
-def _records(question: Question, target: Answerable, aggregate: Aggregate) -> Records:
-    return Records.of(
-        question.of(aggregate),
-        target,
-        aggregate.argument,
-        aggregate.condition,
-        _NEEDS[aggregate.kind],
-    )
-
-
 @dataclass(frozen=True)
 class _Rewriting:
     question: Question
     target: Answerable
     missing: SuppressedRecords | None
     tables: CommonTables
+    aggregates: Aggregates
 
     def query(self) -> exp.Select:
         """The groups, each aggregate beside them, and what is asked of both."""
@@ -144,10 +117,10 @@ class _Rewriting:
 
     def _beside(self, places: Iterable[int]) -> exp.Select:
         """The groups with some aggregates beside them, of which nothing is selected."""
-        groups = self._aggregated(Aggregate("count"))
-        whole = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
-        table = aliased(groups, "groups") if self.question.keys else whole
-        select = exp.select().from_(table)
+        groups: exp.Expr = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
+        if self.question.keys:
+            groups = aliased(self._aggregated(Aggregate("count")), "groups")
+        select = exp.select().from_(groups)
         for place in places:
             if self._holder(place) == "groups":
                 continue
@@ -182,30 +155,8 @@ class _Rewriting:
                 aggregate.kind, aggregate, lambda: self._window(aggregate.kind, window)
             )
         require_meaning(aggregate, self.question.of(aggregate), self.target)
-        return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: self._made(aggregate))
-
-    def _made(self, aggregate: Aggregate) -> exp.Expr:
-        records = _records(self.question, self.target, aggregate)
-        outcomes = records.outcomes(self.tables)
-        keys = {"key": key_names(records.question)}
-        single = not records.needs_values
-        step_of = "query/single_items" if single else "query/items"
-        items = self.tables.named(
-            "items", outcomes, lambda: _step(step_of, {"outcomes": outcomes}, keys)
-        )
-        if aggregate.kind in ("min", "max"):
-            return self._extremes(outcomes, items, aggregate, keys, records)
-        if aggregate.kind not in _STEPS:
-            possible = self._possible(outcomes, items, records)
-            given = {"items": items, "possible": possible}
-            if aggregate.fraction is None:
-                less = int(aggregate.kind == "var_samp")
-                return _step("query/variance", given, keys, {"less": less})
-            return self._quantile(given, aggregate, keys, records)
-        given = {"items": items}
-        if aggregate.kind == "distinct":
-            given["outcomes"] = outcomes
-        return _step(_STEPS[aggregate.kind], given, keys)
+        made = self.aggregates.made
+        return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: made(aggregate))
 
     def _window(self, kind: Kind, over: Over) -> exp.Select:
         """A window over all groups that may be there."""
@@ -240,116 +191,6 @@ class _Rewriting:
         )
         seen = self.tables.named("seen", (kind, over), lambda: query)
         return over_groups(kind, over, seen, keys)
-
-    def _possible(self, outcomes: Relation, items: Relation, records: Records) -> Relation:
-        """The values of the argument with the number of records that are expected to have them."""
-        names = key_names(records.question)
-        keys = [column(name) for name in names]
-        if records.ends_only:  # as if all were in the middle of their intervals
-            ends = [cast(column(end), "DOUBLE") for end in ("low", "high")]
-            x: exp.Expr = exp.paren(ends[0] + ends[1]) / 2
-            mass: exp.Expr = column("records") * column("mass")
-            bounded = (ends[0].copy() > exp.Neg(this=INFINITE.copy()), ends[1].copy() < INFINITE)
-            query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
-            query = query.from_(items.table).where(*bounded)
-        else:
-            x = cast(column("x"), "DOUBLE")
-            mass = exp.Sum(this=column("records") * column("weight") * column("mass"))
-            query = exp.select(*keys, exp.alias_(x, "x"), exp.alias_(mass, "mass"))
-            query = query.from_(outcomes.table).group_by(*(k.copy() for k in keys), column("x"))
-        return self.tables.named("possible", (outcomes, items), lambda: query)
-
-    def _quantile(
-        self,
-        given: dict[str, Relation],
-        aggregate: Aggregate,
-        keys: dict[str, list[str]],
-        records: Records,
-    ) -> exp.Expr:
-        """The value of a rank, between those that it may be; see `query/quantile`."""
-        assert aggregate.fraction is not None
-        assert aggregate.argument is not None
-        share, whole = aggregate.fraction.as_integer_ratio()
-        between = aggregate.kind == "quantile_cont"
-        values = {
-            "share": share,
-            "whole": whole,
-            "below": whole - share if between else whole - 1,
-            "above": 2 * whole - share - 1 if between else whole - 1,
-            "between": between,
-        }
-        found = _step("query/quantile", given, keys, values)
-        if not between:
-            return found
-        places = places_between(aggregate.argument, records.question, self.target)
-        if places is None:
-            return found
-        # what lies between two values is rounded to a value of their type
-        names = [column(name) for name in keys["key"]]
-        ends = [_outwards(end, places) for end in (exp.Floor, exp.Ceil)]
-        lower, upper = (exp.alias_(end, name) for end, name in zip(ends, _ENDS, strict=True))
-        exact = self.tables.named("quantile", aggregate, lambda: found)
-        return exp.select(*names, column("estimate"), lower, upper).from_(exact.table)
-
-    def _extremes(
-        self,
-        outcomes: Relation,
-        items: Relation,
-        aggregate: Aggregate,
-        keys: dict[str, list[str]],
-        records: Records,
-    ) -> exp.Select:
-        """The first of the values in order, and between which it lies."""
-        least = aggregate.kind == "min"
-        first, last = (exp.Min, exp.Max) if least else (exp.Max, exp.Min)
-        near, far = ("low", "high") if least else ("high", "low")
-        certain = exp.case().when(column("certain"), column(far))
-        beyond = exp.Coalesce(this=first(this=certain), expressions=[last(this=column(far))])
-        names = [column(name) for name in keys["key"]]
-        ends = exp.select(
-            *names,
-            exp.alias_(first(this=column(near)), "lower" if least else "upper"),
-            exp.alias_(beyond, "upper" if least else "lower"),
-        ).from_(items.table)
-        grouped_ends = ends.group_by(*(n.copy() for n in names))
-        held = self.tables.named("ends", aggregate, lambda: grouped_ends)
-        if records.ends_only:  # how the least of intervals spreads is not told by shares
-            nothing = exp.alias_(cast(exp.null(), "DOUBLE"), "estimate")
-            wanted = [column(n) for n in (*keys["key"], "lower", "upper")]
-            return exp.select(*wanted, nothing).from_(held.table)
-        order = exp.Ordered(this=column("x"), desc=not least, nulls_first=False)
-        rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[order]))
-        kept = [*names, *(column(name) for name in ("item", "x", "records", "weight", "mass"))]
-        ranked = exp.select(*kept, exp.alias_(rank, "place")).from_(outcomes.table)
-        placed = self.tables.named("placed", aggregate, lambda: ranked)
-        chances = self.tables.named(
-            "chances", aggregate, lambda: _step("query/chances", {"outcomes": placed}, keys)
-        )
-        x = column("x")
-        assert aggregate.argument is not None
-        if is_number(aggregate.argument, records.question, self.target):
-            guess: exp.Expr = exp.Sum(this=cast(x, "DOUBLE") * column("chance"))
-        else:
-            half = column("reached") >= exp.Literal.number("0.499999999999")
-            guess = first(this=exp.case().when(half, x))
-        grouped = (
-            exp.select(*(n.copy() for n in names), exp.alias_(guess, "estimate"))
-            .from_(chances.table)
-            .group_by(*(n.copy() for n in names))
-        )
-        expected = self.tables.named("expected", aggregate, lambda: grouped)
-        same = [
-            exp.NullSafeEQ(this=column(name, "held"), expression=column(name, "expected"))
-            for name in keys["key"]
-        ]
-        return (
-            exp.select(
-                *(column(name, "held") for name in (*keys["key"], "lower", "upper")),
-                column("estimate", "expected"),
-            )
-            .from_(aliased(held, "held"))
-            .join(aliased(expected, "expected"), on=exp.and_(*same), join_type="LEFT")
-        )
 
     # -- the answer --------------------------------------------------------------------------
 
@@ -455,26 +296,3 @@ class _Rewriting:
             return Interval(value, lower, upper)
         _, certain, possible = self._values(self.question.aggregates.index(among))
         return Interval(value, lower, upper, records=(certain, possible))
-
-
-def _step(
-    name: str,
-    tables: dict[str, Relation],
-    keys: dict[str, list[str]],
-    values: dict[str, int] | None = None,
-) -> exp.Expr:
-    query = step(name, tables, keys, values)
-    for node in query.walk():
-        node.pop_comments()
-    return query
-
-
-_ENDS = ("lower", "upper")
-
-
-def _outwards(end: type[exp.Floor] | type[exp.Ceil], places: int) -> exp.Expr:
-    """A bound moved outwards to the next DECIMAL of so many places."""
-    bound = column("lower" if end is exp.Floor else "upper")
-    unit = exp.cast(exp.Literal.number(10**places), "DOUBLE")
-    near = exp.Round(this=bound * unit, decimals=exp.Literal.number(4))
-    return end(this=near) / unit.copy()

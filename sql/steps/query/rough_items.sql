@@ -1,0 +1,26 @@
+-- query/rough_items: items as query_avg reads them, where values that are known are summed up: those of each
+--                    group that count for certain, which are in every mean, and the others by ranges of values
+-- reads   __items__    __key__, records, mass, certain, plus, minus
+--         __ranges__   of what is not certain at least, also by bucket
+-- gives   __key__, records, mass, total, certain, low, high
+SELECT
+  __key__,
+  records,
+  mass,
+  mass * (plus + minus) / records AS total,
+  certain,
+  (plus + minus) / records AS low,
+  (plus + minus) / records AS high
+FROM __items__
+WHERE certain
+UNION ALL
+SELECT
+  __key__,
+  records,
+  mass,
+  mass * (plus + minus) / records AS total,
+  certain,
+  (plus + minus) / records AS low,
+  (plus + minus) / records AS high
+FROM __ranges__
+WHERE NOT certain
