@@ -89,9 +89,12 @@ def serve(
     """
     import os
     import secrets
+    import time
 
     from dbdeid.serve.server import serving
 
+    os.environ["TZ"] = "UTC"  # as clients are told
+    time.tzset()
     given = os.environ.get("DBDEID_PASSWORD")
     password = given or secrets.token_urlsafe(12)
     if options.database is not None:

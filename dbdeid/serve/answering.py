@@ -48,6 +48,9 @@ _SAMPLES: dict[int, Value] = {
     types.TIME.oid: time(0),
     **dict.fromkeys((types.TIMESTAMP.oid, types.TIMESTAMPTZ.oid), datetime(2000, 1, 1)),
 }
+_BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
+# A question about tables takes no longer, in seconds: its client may be gone.
+_PATIENCE = 20.0
 _TIME = re.compile(r"(\d+) ?(ms|s|min|h|)")
 _UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600}
 
@@ -185,6 +188,8 @@ class Client:
             raise Refused("42703" if unknown else "0A000", error.message, error.hint) from None
         except EngineError as error:
             raise Refused("42000", error.message, error.hint) from None
+        except RecursionError:
+            raise Refused("54001", "the query is nested too deeply") from None
         except KeyboardInterrupt:
             why = "statement timeout" if self._too_late else "user request"
             raise Refused("57014", f"canceling statement due to {why}") from None
@@ -252,7 +257,7 @@ class Client:
             held = tuple(_of_catalog(name, kind) for name, kind in named)
             return Answered("SELECT", held, found.rows)
         place, called = self._place(made)
-        text = question(made, called, tuple(place.columns))
+        text = question(made, called, place.columns)
         spread = self.settings.is_on(SPREAD)
         release = place.release
         result = self._asked_of(
@@ -295,7 +300,10 @@ class Client:
     ) -> _Found:
         """An answer, when it is this client's turn; it can be cancelled until it is there."""
         self._stopped = self._too_late = False
-        timer = threading.Timer(self._timeout, self._stop) if self._timeout else None
+        within = self._timeout
+        if turn is self.catalog.turn:
+            within = min(within or _PATIENCE, _PATIENCE)
+        timer = threading.Timer(within, self._stop) if within else None
         try:
             if timer is not None:
                 timer.daemon = True
@@ -318,7 +326,7 @@ class Client:
     def _timeout(self) -> float:
         """For how many seconds a statement may run; 0 for as long as it takes."""
         found = _TIME.fullmatch((self.settings.get("statement_timeout") or "").strip("' "))
-        return float(found[1]) * _UNITS[found[2]] if found else 0
+        return min(float(found[1]) * _UNITS[found[2]], 86_400) if found else 0
 
     def _stop(self) -> None:
         self._too_late = True
@@ -419,7 +427,7 @@ class Client:
         made = filled(read(Sent(text, ())), ())
         place, called = self._place(made)
         script = place.release.rewritten(
-            question(made, called, tuple(place.columns)),
+            question(made, called, place.columns),
             spread_suppressed=self.settings.is_on(SPREAD),
         )
         rows = [(line,) for line in script.splitlines()]
@@ -454,7 +462,9 @@ class Client:
         *before, name = sent.words
         answered = self.cursor(name)
         held = self._cursors[name]
-        counts = [w for w in before if w.isdigit()]
+        if _BACK & {word.upper() for word in before} or "-" in before:
+            raise Refused("55000", "cursor can only scan forward")
+        counts = [w for w in before if w.isdecimal() and w.isascii()]
         every = any(word.upper() == "ALL" for word in before)
         most = len(answered.rows) if every else int(counts[0]) if counts else 1
         rows = answered.rows[held.place : held.place + most]

@@ -312,7 +312,7 @@ def refusal(refused: Refused, severity: str = "ERROR") -> bytes:
     return messages.error({**fields, "H": refused.hint})
 
 
-def read_message(reader: BinaryIO) -> tuple[bytes, bytes]:
+def read_message(reader: BinaryIO, longest: int = messages.LONGEST) -> tuple[bytes, bytes]:
     """The kind and body of the next message; empty at the end of what is said.
 
     Raises:
@@ -322,7 +322,7 @@ def read_message(reader: BinaryIO) -> tuple[bytes, bytes]:
     if len(head) < 5:
         return b"", b""
     kind, length = head[:1], int(struct.unpack("!i", head[1:])[0]) - 4
-    if not 0 <= length <= messages.LONGEST:
+    if not 0 <= length <= longest:
         raise Malformed("a message is too long")
     body = reader.read(length)
     if len(body) < length:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import socket
 import socketserver
 import struct
 import sys
@@ -32,6 +33,7 @@ logger = logging.getLogger("dbdeid")
 HOST = "127.0.0.1"
 ROLE = "analyst"
 MOST_CLIENTS = 100
+MOST_CONNECTIONS = 250
 # Who has not proved by then who it is, in seconds, is let go.
 PATIENCE = 30
 
@@ -93,7 +95,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.verifier = Verifier.of(password)
         self._clients: dict[tuple[int, int], Client] = {}
         self._lock = threading.Lock()
-        self._last = 0
+        self._last = self._connections = 0
         try:
             super().__init__((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -133,6 +135,21 @@ class Server(socketserver.ThreadingTCPServer):
             with self._lock:
                 del self._clients[made.process, secret]
 
+    def verify_request(self, request: object, client_address: object) -> bool:
+        """Whether there is room for another connection, its client known or not yet."""
+        with self._lock:
+            return self._connections < MOST_CONNECTIONS
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Hold a connection, and count it meanwhile."""
+        with self._lock:
+            self._connections += 1
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._connections -= 1
+
     def cancel(self, process: int, secret: int) -> None:
         """Stop what a client has asked, if it is known."""
         with self._lock:
@@ -164,7 +181,9 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         """Begin a conversation, and hold it."""
-        self.request.settimeout(PATIENCE)
+        late = threading.Timer(PATIENCE, self._hang_up)
+        late.daemon = True
+        late.start()
         server = cast("Server", self.server)
         reader, writer = cast("BinaryIO", self.rfile), cast("BinaryIO", self.wfile)
         try:
@@ -175,14 +194,22 @@ class _Handler(socketserver.StreamRequestHandler):
             role = options.get("user", ROLE)
             with server.client(role, bounds=server.bounds) as (client, secret):
                 self._welcome(writer, client, secret, options)
-                self.request.settimeout(None)
+                late.cancel()
                 Conversation(client, reader, writer).run()
         except Refused as refused:
             writer.write(refusal(refused, "FATAL"))
+        except OSError:
+            return
         except Malformed as error:
             writer.write(refusal(Refused("08P01", str(error)), "FATAL"))
-        with contextlib.suppress(OSError):
+        finally:
+            late.cancel()
+        with contextlib.suppress(OSError, ValueError):
             writer.flush()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.request.shutdown(socket.SHUT_RDWR)
 
     def _startup(self, reader: BinaryIO, writer: BinaryIO) -> dict[str, str] | None:
         """The options of a new conversation; None where none is wanted."""
@@ -230,7 +257,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def _password(self, reader: BinaryIO, writer: BinaryIO) -> bytes:
         writer.flush()
-        kind, body = read_message(reader)
+        kind, body = read_message(reader, messages.LONGEST_STARTUP)
         if kind != b"p":
             raise Refused("28000", "a password is needed")
         return body

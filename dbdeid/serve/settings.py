@@ -112,6 +112,10 @@ class ClientSettings:
             if value.strip("'\"").lower() not in _UTF8:
                 raise DataError(f"the encoding {value} is not known here", hint="UTF8 is")
             value = "UTF8"
+        elif known == "TimeZone":
+            value = "UTC"  # moments are told with their zone, whatever the client's is
+        elif known == "DateStyle" and not value.upper().startswith("ISO"):
+            raise DataError(f"the style {value} is not known here", hint="ISO is")
         elif known in _FIXED and value.lower() != self._values[known].lower():
             raise DataError(f"{known} cannot be changed", hint="a release is only read")
         self._values[known] = value

@@ -325,8 +325,8 @@ _WRITTEN: dict[int, Callable[[str], Value]] = {
     **dict.fromkeys((INT2.oid, INT4.oid, INT8.oid, OID.oid), int),
     **dict.fromkeys((FLOAT4.oid, FLOAT8.oid), float),
     NUMERIC.oid: Decimal,
-    DATE.oid: lambda given: date.fromisoformat(_ZONE.sub("", given)),
-    TIMESTAMP.oid: datetime.fromisoformat,
+    DATE.oid: lambda given: datetime.fromisoformat(_ZONE.sub("", given)).date(),
+    TIMESTAMP.oid: lambda given: datetime.fromisoformat(given).replace(tzinfo=None),
     TIMESTAMPTZ.oid: datetime.fromisoformat,
     UUID_.oid: UUID,
 }

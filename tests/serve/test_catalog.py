@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy
 from clients import Connection, connected
 from conftest import PASSWORD
-from sqlalchemy import MetaData, Table, func, select
+from sqlalchemy import MetaData, Table, select
 
 from dbdeid.query.clients import catalog
 from dbdeid.query.clients.statements import read, split
@@ -63,7 +63,9 @@ def test_sqlalchemy_reflects_a_release(engine: sqlalchemy.Engine) -> None:
 
 def test_sqlalchemy_asks_a_table_that_it_found(engine: sqlalchemy.Engine) -> None:
     visits = Table("visits_public", MetaData(), autoload_with=engine)
-    asked = select(visits.c.sex, func.avg(visits.c.age).label("a")).group_by(visits.c.sex)
+    asked = select(visits.c.sex, sqlalchemy.func.avg(visits.c.age).label("a")).group_by(
+        visits.c.sex
+    )
     with engine.connect() as connection:
         rows = connection.execute(asked.where(visits.c.age < 50).order_by("a")).all()
     assert set(rows[0]._mapping) == {"sex", "a", "a_lower", "a_upper"}

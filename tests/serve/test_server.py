@@ -397,3 +397,55 @@ def test_who_cancels_stops_nobody_else(server: Server, client: Connection) -> No
     thread.join(30)
     assert answers == ["57014"]
     assert client.execute(text).fetchall()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT name FROM LATERAL duckdb_settings() t",
+        "SELECT * FROM LATERAL query('SELECT 1') t",
+        "SELECT system.main.current_setting('temp_directory')",
+        "SELECT ('temp_directory').current_setting()",
+        "SELECT (WITH sqlite_master AS (SELECT 1) SELECT 1 FROM sqlite_master) FROM sqlite_master",
+        "SELECT " + " OR ".join(["1=1"] * 1000),
+        "SELECT 1" + "::int" * 1000,
+        "SELECT (SELECT)",
+        "SELECT illness FROM visits_public WHERE illness SIMILAR TO '%fl%'",
+        r"SELECT illness FROM visits_public WHERE illness LIKE 'f\lu'",
+        "SELECT illness::varchar(2) AS i FROM visits_public",
+        "SELECT illness FROM visits_public ORDER BY illness FETCH FIRST 1 ROW WITH TIES",
+        "SELECT to_char(seen, 'Month') AS m, COUNT(*) FROM visits_public GROUP BY 1",
+    ],
+)
+def test_what_would_be_read_otherwise_is_refused(client: Connection, text: str) -> None:
+    refusal(client, text)
+    assert client.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_what_postgresql_means(client: Connection) -> None:
+    def count(condition: str, *values: Any) -> float:
+        text = f"SELECT COUNT(*) AS n FROM visits_public WHERE {condition}"
+        return float(client.execute(text.encode(), values).fetchall()[0][0])
+
+    zoned, plain = "2021-05-01 20:00:00+02", "2021-05-01 20:00:00"
+    assert count("seen > %s", zoned) == count(f"seen > TIMESTAMP '{plain}'")
+    assert count("illness IN (%s,%s)", "flu", "none") == count("illness IN ('flu', 'none')")
+    assert count("illness <> 'a$1,$2'") == count("TRUE")
+    assert count("age / 10 = 2") == count("age BETWEEN 20 AND 29")
+    for text in ("FETCH PRIOR FROM k", "FETCH BACKWARD 1 FROM k"):
+        client.execute("DECLARE k CURSOR WITH HOLD FOR SELECT cost FROM visits_public")
+        assert refusal(client, text).sqlstate == "55000"
+
+
+def test_connections_of_others_leave_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve_server, "PATIENCE", 0.5)
+    silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+    try:
+        for one in silent:
+            one.settimeout(20)
+            assert one.recv(1) == b""
+        with connected(server, PASSWORD) as client:
+            assert client.execute("SELECT 1").fetchall() == [(1,)]
+    finally:
+        for one in silent:
+            one.close()

@@ -37,6 +37,23 @@ _NAMED_SCALARS = {
 _CHANGING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.Copy, exp.Drop, exp.Alter)
 # What gives rows, but none of a file or of the engine.
 _ROWS = ("unnest", "generate_series", "generate_subscripts", "range")
+# Functions of values that have no class of their own in the parser.
+_OF_VALUES = (
+    *("array_append", "array_cat", "array_length", "array_ndims", "array_position"),
+    *("btrim", "cardinality", "char_length", "current_setting", "every", "json_agg", "json_object"),
+    *("length", "list_value", "ltrim", "mod", "now", "octet_length", "quote_literal", "row"),
+    *(
+        "row_to_json",
+        "rtrim",
+        "timeofday",
+        "to_json",
+        "array_remove",
+        "string_to_array",
+        "array_to_string",
+        "acldefault",
+    ),
+    *("lower", "upper", "all"),
+)
 _RENAMED = {"json_build_object": "json_object"}
 
 
@@ -89,11 +106,8 @@ def of_catalog(query: exp.Query, standing: Standing) -> str:
     for node in query.walk():
         if isinstance(node, _CHANGING):
             raise refused(f"{node.key.upper()}, where releases are only asked")
+        _refuse_function(node, standing)
     for table in query.find_all(exp.Table):
-        if isinstance(table.this, exp.Func):
-            called = name_of(table.this)
-            if called not in (*_ROWS, *standing.functions):
-                raise refused(f"the table function {called}")
         if isinstance(table.this, exp.Func) and table.db.lower() in _SCHEMAS:
             table.set("db", None)
     for column in list(query.find_all(exp.Column)):
@@ -105,6 +119,24 @@ def of_catalog(query: exp.Query, standing: Standing) -> str:
         if made is not node:
             node.replace(made)
     return query.sql(dialect="duckdb")
+
+
+def _refuse_function(node: exp.Expr, standing: Standing) -> None:
+    """Refuse what is no function of PostgreSQL's catalog and none of values."""
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+        schema = node.this if isinstance(node.this, exp.Identifier | exp.Column) else None
+        if schema is None or schema.name.lower() not in _SCHEMAS or schema.find(exp.Dot):
+            raise refused("a function that is called in this way")
+    if isinstance(node, exp.ReadCSV | exp.ReadParquet):
+        raise refused(f"the function {node.sql_name()}")
+    if isinstance(node, exp.Table | exp.Lateral) and isinstance(node.this, exp.Func):
+        if name_of(node.this) not in (*_ROWS, *standing.functions):
+            raise refused(f"the table function {name_of(node.this)}")
+    elif isinstance(node, exp.Anonymous) and name_of(node) not in (
+        *(*_ROWS, *_OF_VALUES, *_RENAMED, "set_config"),
+        *(*standing.functions, *standing.constants),
+    ):
+        raise refused(f"the function {name_of(node)}")
 
 
 def _place(table: exp.Table, standing: Standing) -> None:
@@ -222,6 +254,8 @@ def _unqualified(node: exp.Dot, standing: Standing) -> exp.Expr:
 
 
 def _function(node: exp.Func, standing: Standing) -> exp.Expr:
+    if isinstance(node, exp.Connector | exp.Case | exp.Cast):
+        return node
     name = name_of(node)
     arguments = _arguments(node)
     if name in ("current_setting", "set_config"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlglot import exp
@@ -13,6 +13,8 @@ from dbdeid.query.clients.statements import read_tables, with_names
 from dbdeid.query.parse.expressions import refused
 
 Name = tuple[str, ...]
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_PARTS = re.compile(r"%[YymdHMS]")
 # JDBC writes a day with a zone.
 _ZONE = re.compile(r"(?<=^\d{4}-\d\d-\d\d) ?[+-]\d\d(:?\d\d)?$")
 
@@ -26,7 +28,7 @@ def _name_of(table: exp.Table) -> Name:
     return tuple(part.name.lower() for part in table.parts)
 
 
-def question(query: exp.Query, called: Mapping[Name, str], columns: Sequence[str]) -> str:
+def question(query: exp.Query, called: Mapping[Name, str], columns: Mapping[str, str]) -> str:
     """The text of a question in the SQL of DuckDB.
 
     What PostgreSQL spells otherwise is spelled as DuckDB does. A NUMERIC without precision, which
@@ -36,13 +38,13 @@ def question(query: exp.Query, called: Mapping[Name, str], columns: Sequence[str
     Args:
         query: without parameters; it is changed.
         called: what the release calls its tables, by how the query may name them.
-        columns: of the release, which `*` stands for.
+        columns: of the release, which `*` stands for, with their types.
 
     Raises:
         DataError: it holds a constant that cannot be read.
     """
     for select in query.find_all(exp.Select):
-        _expand(select, called, columns)
+        _expand(select, called, list(columns))
     for table in list(read_tables(query)):
         name = called.get(_name_of(table))
         if name is None:
@@ -55,7 +57,11 @@ def question(query: exp.Query, called: Mapping[Name, str], columns: Sequence[str
             table.set("this", identifier(name))
         table.set("db", None)
         table.set("catalog", None)
+    whole = {name.lower() for name, kind in columns.items() if kind in _WHOLE}
     for node in reversed(list(query.walk())):
+        if isinstance(node, exp.Div) and all(_is_whole(n, whole) for n in _sides(node)):
+            node.replace(exp.IntDiv(this=node.this.copy(), expression=node.expression.copy()))
+            continue
         made = _as_duckdb(node)
         if made is not node:
             node.replace(made)
@@ -81,6 +87,19 @@ def _expand(select: exp.Select, called: Mapping[Name, str], columns: Sequence[st
     select.set("expressions", items)
 
 
+def _sides(node: exp.Div) -> tuple[exp.Expr, exp.Expr]:
+    return node.this, node.expression
+
+
+def _is_whole(node: exp.Expr, whole: Collection[str]) -> bool:
+    """Whether a node is a column of whole numbers, or one as it is written."""
+    while isinstance(node, exp.Paren | exp.Neg):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return node.name.lower() in whole
+    return isinstance(node, exp.Literal) and node.is_int
+
+
 def _unqualify(query: exp.Query, table: exp.Table) -> None:
     """Columns that are named with the schema of a table, by its name alone."""
     for column in query.find_all(exp.Column):
@@ -90,6 +109,19 @@ def _unqualify(query: exp.Query, table: exp.Table) -> None:
 
 
 def _as_duckdb(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.SimilarTo):
+        raise refused("SIMILAR TO", "LIKE, or ~ with a regular expression")
+    if isinstance(node, exp.Like | exp.ILike) and not isinstance(node.parent, exp.Escape):
+        pattern = node.expression
+        if isinstance(pattern, exp.Literal) and "\\" in pattern.name:
+            raise refused("LIKE with a backslash", "say which sign escapes: LIKE … ESCAPE '!'")
+    if isinstance(node, exp.Fetch) and "TIES" in node.sql("postgres").upper():
+        raise refused("FETCH … WITH TIES", "LIMIT, or QUALIFY with RANK()")
+    if isinstance(node, exp.TimeToStr | exp.ToChar):
+        form = node.args.get("format")
+        known = _PARTS.sub("", form.name if isinstance(form, exp.Literal) else "x")
+        if any(sign.isalpha() or sign in '%"' for sign in known):
+            raise refused("this format of to_char", "of YYYY, MM, DD, HH24, MI, SS, or date_trunc")
     if isinstance(node, exp.Cast):
         return _cast(node)
     if isinstance(node, exp.StrToTime | exp.StrToDate):
@@ -101,6 +133,8 @@ def _as_duckdb(node: exp.Expr) -> exp.Expr:
 
 def _cast(node: exp.Cast) -> exp.Expr:
     kind = node.to
+    if kind.this in exp.DataType.TEXT_TYPES and kind.expressions:
+        raise refused("a cast to text of some length", "left(…, n)")
     bare = kind.this == exp.DType.DECIMAL and not kind.expressions
     if bare or kind.this in (exp.DType.DOUBLE, exp.DType.FLOAT):  # FLOAT(53) has no equal
         node.set("to", exp.DType.DOUBLE.into_expr())

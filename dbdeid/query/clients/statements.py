@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from itertools import pairwise
-from math import isfinite
+from math import copysign, isfinite
 from uuid import UUID
 
 from sqlglot import Dialect, exp
@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from dbdeid.query.parse.expressions import refused
-from dbdeid.query.parse.statement import MOST_CHARACTERS
+from dbdeid.query.parse.statement import MOST_CHARACTERS, is_common, refuse_large
 
 POSTGRES = "postgres"
 Query = exp.Query
@@ -48,6 +48,7 @@ def split(text: str) -> tuple[Sent, ...]:
     """
     if len(text) > MOST_CHARACTERS:
         raise refused("the query is too long", "ask several shorter queries")
+    text = _spaced(text)
     with _readable():
         tokens = Dialect.get_or_raise(POSTGRES).tokenize(text)
     found: list[Sent] = []
@@ -83,7 +84,7 @@ def read(sent: Sent) -> exp.Query:
     Raises:
         DataError: it is no query of either.
     """
-    for dialect, text in _readings(sent.text):
+    for dialect, text in _readings(_spaced(sent.text)):
         try:
             tree = Dialect.get_or_raise(dialect).parse(text)[0]
         except SqlglotError:
@@ -93,6 +94,7 @@ def read(sent: Sent) -> exp.Query:
         if isinstance(tree, exp.Values):
             tree = exp.select("*").from_(exp.paren(tree))
         if isinstance(tree, exp.Query):
+            refuse_large(tree)
             for node in list(tree.find_all(exp.Placeholder)):  # as DuckDB reads parameters
                 if node.name.isdigit():
                     node.replace(exp.Parameter(this=exp.Literal.number(node.name)))
@@ -103,8 +105,21 @@ def read(sent: Sent) -> exp.Query:
 def _readings(text: str) -> Iterator[tuple[str, str]]:
     yield POSTGRES, text
     yield "duckdb", text
-    if (quoted := _with_quotes(text)) != text:
+    with _readable():
+        quoted = _with_quotes(text)
+    if quoted != text:
         yield POSTGRES, quoted
+
+
+# Quoted texts, names and comments, or a parameter, after which `,$` would begin another quote.
+_PARAMETER = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?P<one>\$\d+)(?=[^\w\s])""", re.DOTALL
+)
+
+
+def _spaced(text: str) -> str:
+    """The text with a space after each parameter that a sign follows."""
+    return _PARAMETER.sub(lambda found: f"{found[0]} " if found["one"] else found[0], text)
 
 
 def _with_quotes(text: str) -> str:
@@ -169,7 +184,9 @@ def _constant(value: Value, place: int) -> exp.Expr:
     if isinstance(value, date):
         return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
     if isinstance(value, float) and isfinite(value):
-        return exp.Literal.number(f"{value!r}" if "e" in repr(value) else f"{value!r}e0")
+        written = repr(abs(value))  # with an exponent it is no decimal
+        made = exp.Literal.number(written if "e" in written else f"{written}e0")
+        return exp.Neg(this=made) if copysign(1, value) < 0 else made
     if isinstance(value, UUID | time):
         return exp.Literal.string(str(value))
     if isinstance(value, bytes | float) or (isinstance(value, Decimal) and not value.is_finite()):
@@ -225,7 +242,7 @@ def _name_of(item: exp.Expr) -> str:
     if isinstance(item, exp.Cast):
         kind = str(item.to.sql(POSTGRES)).lower().split("(")[0].split(".")[-1]
         return _SHORT.get(kind, kind)
-    if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select):
+    if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select) and item.selects:
         first = item.this.expressions[0]
         return str(first.alias) if isinstance(first, exp.Alias) else _name_of(first)
     if isinstance(item, exp.Case):
@@ -248,8 +265,18 @@ def name_of(function: exp.Func) -> str:
 
 def read_tables(query: exp.Query) -> Iterator[exp.Table]:
     """The tables that a query reads by a name; those of WITH are none."""
-    common = {term.alias.lower() for term in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
         named = all(isinstance(part, exp.Identifier) for part in table.parts)
-        if named and not (len(table.parts) == 1 and table.name.lower() in common):
+        if named and not is_common(table) and not _is_itself(table):
             yield table
+
+
+def _is_itself(table: exp.Table) -> bool:
+    """Whether a table is the term of WITH RECURSIVE that it stands in."""
+    term = table.find_ancestor(exp.CTE)
+    while term is not None and len(table.parts) == 1:
+        recursive = isinstance(term.parent, exp.With) and term.parent.recursive
+        if recursive and term.alias.lower() == table.name.lower():
+            return True
+        term = term.find_ancestor(exp.CTE)
+    return False

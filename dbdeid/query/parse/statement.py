@@ -74,7 +74,7 @@ def query(text: str) -> exp.Query:
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
             raise refused("an expression where a SELECT is expected")
         raise refused(f"{named.upper()} where a SELECT is expected")
-    _refuse_large(found)
+    refuse_large(found)
     for node in found.walk():
         node.pop_comments()
         node._meta = None  # where it stood in the text: each copy of the tree would copy that
@@ -100,7 +100,12 @@ def only(node: exp.Expr, allowed: Collection[str], where: str = "") -> None:
             raise refused(f"{name}{where}")
 
 
-def _refuse_large(root: exp.Expr) -> None:
+def refuse_large(root: exp.Expr) -> None:
+    """Refuse a tree that is too large or too deep to be walked.
+
+    Raises:
+        DataError: it is.
+    """
     nodes = 0
     pending = [(root, 0, 0)]
     while pending:
