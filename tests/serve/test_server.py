@@ -302,6 +302,11 @@ def test_tables_beside_a_release_are_not_served(hospital: Path, tmp_path: Path) 
             "SELECT told FROM secrets",
         ):
             assert "never" not in str(refusal(client, text))
+    with (
+        pytest.raises(DataError, match="more than a published"),
+        answering(tmp_path / "owner.duckdb"),
+    ):
+        pass
     withdraw("inside", "a mistake", spec)
     with pytest.raises(DataError, match="withdrawn"), answering(spec):
         pass

@@ -38,6 +38,8 @@ from dbdeid.spec.names import is_external
 from dbdeid.workspace.release_files import PRIVATE, TRIAL, inputs, places
 from dbdeid.workspace.standing import Unpublishable, unpublishable
 
+DATABASES = (".duckdb", ".db")
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -139,7 +141,7 @@ def opened(
         settings: limits of an opened connection.
         trial: whether the trial of a spec is meant, not what it published.
         for_others: whether those who ask may see the release alone: no table that lies beside it
-            can be joined, and one that may not be published is refused.
+            can be joined, and what may not be published, or holds more, is refused.
 
     Raises:
         DataError: there is no such release, or it may not be published and is for others.
@@ -150,7 +152,18 @@ def opened(
             return
         if release.unpublishable is not None:
             raise DataError(release.unpublishable.message, hint=release.unpublishable.hint)
+        path = _exported(source)
+        if path is not None and _owned(path, release.session):
+            raise DataError(
+                f"{path} holds more than a published release",
+                hint="name the spec of the release, which tells whether it may be published",
+            )
         yield _alone(release)
+
+
+def _owned(path: Path, session: Session) -> bool:
+    """Whether a file is a database of an owner, of which no spec tells what may leave."""
+    return path.suffix.lower() in DATABASES and not session.is_release()
 
 
 def _alone(release: Opened) -> Opened:
@@ -218,9 +231,8 @@ def databases_of(folder: Path) -> list[Path]:
     Raises:
         DataError: there is none.
     """
-    kinds = (".duckdb", ".db")
     own = (PRIVATE, TRIAL)
-    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in kinds]
+    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in DATABASES]
     found = [p for p in found if not p.name.endswith(own)]
     if not found:
         raise DataError(
