@@ -114,8 +114,8 @@ OF_KINDS = (
 def test_rows_become_a_table_with_the_types_of_the_engine(text: str) -> None:
     with Session.open(None, read_only=False) as session:
         found = session.result(f"SELECT {text} UNION ALL SELECT {text}")
-    made = arrow.table(found.names, found.types, found.rows)
-    assert made.column_names == list(found.names)
+    made = arrow.table(found.columns, found.types, found.rows)
+    assert made.column_names == list(found.columns)
     with duckdb.connect() as con:
         again = con.execute("SELECT * FROM made").fetchall()
     for before, after in zip(found.rows, again, strict=True):

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy
-from clients import Connection, connected
-from conftest import PASSWORD
+from clients import PASSWORD, Connection, connected
 from sqlalchemy import MetaData, Table, select
 
 from dbdeid.query.clients import catalog

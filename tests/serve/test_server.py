@@ -15,8 +15,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from clients import Connection, connected
-from conftest import COLUMNS, PASSWORD, answering
+from clients import COLUMNS, PASSWORD, Connection, answering, connected
 from specs import unmeasured
 
 import dbdeid

@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 import tiers
-from clients import Connection, connected
-from conftest import PASSWORD
+from clients import PASSWORD, Connection, connected
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
