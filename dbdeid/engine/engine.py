@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dbdeid.engine.catalog import SCHEMA
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import Session, Settings, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,6 @@ class Macro:
     def signature(self) -> str:
         """The call: ``deid.risk(tbl, qis, k := 5)``."""
         return f"{SCHEMA}.{self.name}({self.parameters})"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The result of one statement."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON shows it."""
-        names = self.columns
-        return {
-            "columns": list(names),
-            "rows": [dict(zip(names, row, strict=True)) for row in self.rows],
-        }
 
 
 class Engine(Protocol):

@@ -68,18 +68,26 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What a query gives.
+class Table:
+    """The result of one statement.
 
     Attributes:
-        names: of its columns.
-        types: of its columns, as the engine writes them.
-        rows: their values.
+        columns: their names.
+        types: of the columns, as the engine writes them.
+        rows: the values.
     """
 
-    names: tuple[str, ...]
+    columns: tuple[str, ...]
     types: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON shows it."""
+        names = self.columns
+        return {
+            "columns": list(names),
+            "rows": [dict(zip(names, row, strict=True)) for row in self.rows],
+        }
 
 
 class Session(Protocol):
@@ -131,7 +139,7 @@ class Session(Protocol):
     def rows(self, query: Expr | str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query; `values` for each `?` of a text."""
 
-    def result(self, query: Expr | str) -> Rows:
+    def result(self, query: Expr | str) -> Table:
         """All rows of a query, with the names and types of its columns."""
 
     def row(self, query: Expr | str) -> tuple[Any, ...]:

@@ -253,7 +253,7 @@ class Client:
         if is_of_catalog(made, self._standing):
             asked, catalog = of_catalog(made, self._standing), self.catalog
             found = self._asked_of(catalog.turn, catalog.interrupt, lambda: catalog.answer(asked))
-            named = zip(found.names, found.types, strict=True)
+            named = zip(found.columns, found.types, strict=True)
             held = tuple(_of_catalog(name, kind) for name, kind in named)
             return Answered("SELECT", held, found.rows)
         place, called = self._place(made)

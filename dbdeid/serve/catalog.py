@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from dbdeid.engine import sqltext
 from dbdeid.engine.engines import ENGINE
-from dbdeid.engine.session import Rows, Session, Settings
+from dbdeid.engine.session import Session, Settings, Table
 from dbdeid.query.clients.catalog import macros
 from dbdeid.serve.settings import initial
 from dbdeid.serve.types import SHOWN, TYPES, modifier_of, type_of
@@ -82,7 +82,7 @@ class Catalog:
         """Let go of the database."""
         self._session.close()
 
-    def answer(self, query: str) -> Rows:
+    def answer(self, query: str) -> Table:
         """The answer to a question about tables, for who holds the turn.
 
         Raises:

@@ -14,8 +14,8 @@ import duckdb
 from dbdeid.engine.duckdb.failure import reason, require_unshadowed
 from dbdeid.engine.duckdb.macros import in_release
 from dbdeid.engine.duckdb.opening import SEAL
-from dbdeid.engine.engine import Table
-from dbdeid.engine.session import Settings
+from dbdeid.engine.duckdb.statements import table_of
+from dbdeid.engine.session import Settings, Table
 from dbdeid.errors import DataError
 
 # What DuckDB takes as the value of a setting.
@@ -116,7 +116,7 @@ def _results(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[Table
         gives = statement.expected_result_type
         counts = duckdb.ExpectedResultType.CHANGED_ROWS in gives and columns == ("Count",)
         if duckdb.ExpectedResultType.QUERY_RESULT in gives and columns and not counts:
-            yield Table(columns, tuple(connection.fetchall()))
+            yield table_of(connection)
 
 
 def _told(error: duckdb.Error) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from dbdeid.engine.duckdb.failure import require_idle
 from dbdeid.engine.duckdb.session import Session as DuckSession
-from dbdeid.engine.engine import Macro, Table
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.engine import Macro
+from dbdeid.engine.session import Session, Settings, Table
 from dbdeid.errors import DataError
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dbdeid.engine.duckdb.failure import no_cells
 from dbdeid.engine.expressions import identifier, literal
 from dbdeid.engine.relation import Column, Relation, without_members
-from dbdeid.engine.session import Rows, Step
+from dbdeid.engine.session import Step, Table
 from dbdeid.engine.sqltext import sql
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 logger = logging.getLogger("dbdeid")
+
+
+def table_of(found: duckdb.DuckDBPyConnection) -> Table:
+    """What the last statement of a connection gave."""
+    described = found.description or []
+    columns, types = (tuple(str(one[at]) for one in described) for at in (0, 1))
+    return Table(columns, types, tuple(found.fetchall()))
 
 
 class Statements:
@@ -55,13 +62,10 @@ class Statements:
         with no_cells():
             return self._found(query, values).fetchall()
 
-    def result(self, query: exp.Expr | str) -> Rows:
+    def result(self, query: exp.Expr | str) -> Table:
         """All rows of a query, with the names and types of its columns."""
         with no_cells():
-            found = self.execute(query)
-            columns = found.description or []
-            names, types = (tuple(str(column[at]) for column in columns) for at in (0, 1))
-            return Rows(names, types, tuple(found.fetchall()))
+            return table_of(self.execute(query))
 
     def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""

@@ -13,7 +13,7 @@ from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import column, union_all
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Rows, Session
+from dbdeid.engine.session import Session, Table
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
@@ -276,7 +276,7 @@ class Desk:
         except (DataError, EngineError):  # the engine may know no such column or function
             raise refusal from None
 
-    def rows(self, plan: Plan) -> Rows:
+    def rows(self, plan: Plan) -> Table:
         """The rows of an answer, named as `plan.columns` has them."""
         return self._session.result(plan.statement)
 

@@ -18,7 +18,7 @@ from dbdeid.data.figures import part
 if TYPE_CHECKING:
     from dbdeid.commands.demo import Demo, Rows
     from dbdeid.commands.risk import Assessment, RiskQuestion
-    from dbdeid.engine.engine import Table
+    from dbdeid.engine.session import Table
     from dbdeid.prepare.fingerprints import SourceChange
     from dbdeid.privacy.risk.disclosure import Block, Disclosure
     from dbdeid.privacy.risk.individual_risk import IndividualRisk
