@@ -6,13 +6,14 @@ small run. Here the kinds of columns that are uploaded are written as Arrow lays
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from dbdeid.engine.relation import digits_of
 
 
 def array(values: Any) -> pa.Array:
@@ -85,15 +86,14 @@ _KINDS = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
     "INTERVAL": pa.duration("us"),
 }
-_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 
 def _kind(name: str) -> pa.DataType | None:
     if name.endswith("[]"):
         member = _kind(name[:-2])
         return None if member is None else pa.list_(member)
-    if found := _DECIMAL.fullmatch(name):
-        return pa.decimal128(int(found[1]), int(found[2]))
+    if digits := digits_of(name):
+        return pa.decimal128(*digits)
     return _KINDS.get(name)
 
 

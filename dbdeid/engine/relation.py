@@ -97,3 +97,16 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     while name in known:
         name += "_"
     return name
+
+
+_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+
+
+def digits_of(kind: str) -> tuple[int, int] | None:
+    """The digits of a DECIMAL, and how many of them are decimal places; None for other types.
+
+    >>> digits_of("DECIMAL(10,2)")
+    (10, 2)
+    """
+    found = _DECIMAL.fullmatch(kind)
+    return (int(found[1]), int(found[2])) if found else None

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 from dbdeid.query.clients.catalog import Standing, is_of_catalog, of_catalog
-from dbdeid.query.clients.copying import Copied, copied
+from dbdeid.query.clients.copying import copied
 from dbdeid.query.clients.questions import (
     Name,
     column_beside,
@@ -23,6 +23,7 @@ from dbdeid.query.clients.questions import (
 )
 from dbdeid.query.clients.statements import Query, Sent, Value, filled, parameters, read
 from dbdeid.serve import types
+from dbdeid.serve.answered import Answered, Column, Refused, Statement
 from dbdeid.serve.catalog import Catalog
 from dbdeid.serve.served import DATABASE, Place, Served
 from dbdeid.serve.settings import BOUNDS, SPREAD, VERSION, ClientSettings, assigned
@@ -34,7 +35,7 @@ _Found = TypeVar("_Found")
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 _BEGIN, _COMMIT = ("BEGIN", "START"), ("COMMIT", "END")
 _ROLLBACK = ("ROLLBACK", "ABORT")
-_IGNORED = ("SAVEPOINT", "RELEASE", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "RESET", "SET")
+_IGNORED = ("SAVEPOINT", "RELEASE", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN")
 _REFUSED = (
     *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "ALTER"),
     *("GRANT", "REVOKE", "COMMENT", "VACUUM", "ANALYZE", "REINDEX", "CLUSTER", "LOCK", "CALL"),
@@ -53,63 +54,6 @@ _BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
 _PATIENCE = 20.0
 _TIME = re.compile(r"(\d+) ?(ms|s|min|h|)")
 _UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600}
-
-
-class Refused(Exception):
-    """What a client is told of a statement that is not carried out.
-
-    Attributes:
-        code: its SQLSTATE.
-        message: what is wrong.
-        hint: what to do about it.
-    """
-
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        self.code, self.message, self.hint = code, message, hint
-        super().__init__(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of an answer."""
-
-    name: str
-    type: Type
-    modifier: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What a statement gives.
-
-    Attributes:
-        tag: what has been done, as PostgreSQL says it; to that of rows, their number is added.
-        columns: None where it gives no rows.
-        rows: the values.
-        notices: what a reader should know.
-        settings: the settings that it has changed, of which the client is to be told.
-        copied: how the rows are written where they are copied out.
-    """
-
-    tag: str
-    columns: tuple[Column, ...] | None = None
-    rows: Sequence[tuple[Any, ...]] = ()
-    notices: tuple[str, ...] = ()
-    settings: tuple[tuple[str, str], ...] = ()
-    copied: Copied | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement that has been read.
-
-    Attributes:
-        sent: as it was sent.
-        query: its tree, if it is a query.
-    """
-
-    sent: Sent
-    query: Query | None
 
 
 @dataclass(slots=True)
@@ -232,7 +176,7 @@ class Client:
         Raises:
             Refused: it cannot be carried out.
         """
-        if statement.query is None and statement.sent.word(0) not in ("SHOW", "EXPLAIN", "FETCH"):
+        if not statement.gives_rows:
             return None
         if statement.sent.word(0) == "FETCH":
             return self.cursor(statement.sent.words[-1]).columns

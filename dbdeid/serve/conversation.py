@@ -11,7 +11,8 @@ from dbdeid.errors import DataError
 from dbdeid.query.clients.copying import Copied
 from dbdeid.query.clients.statements import Sent, Value, split
 from dbdeid.serve import messages
-from dbdeid.serve.answering import Answered, Client, Column, Refused, Statement
+from dbdeid.serve.answered import Answered, Column, Refused, Statement
+from dbdeid.serve.answering import Client
 from dbdeid.serve.messages import Bind, Field, Malformed
 from dbdeid.serve.types import Written, value_of
 
@@ -167,7 +168,7 @@ class Conversation:
             return
         portal = self._portal(said.name)
         answered = None
-        if portal.prepared.statement is not None and _gives_rows(portal.prepared.statement):
+        if portal.prepared.statement is not None and portal.prepared.statement.gives_rows:
             answered = self._answered(portal)
         self._columns(answered.columns if answered else None, portal.bind.result)
 
@@ -335,10 +336,6 @@ def _split(text: str) -> tuple[Sent, ...]:
         return split(text)
     except DataError as error:
         raise Refused("42601", error.message, error.hint) from None
-
-
-def _gives_rows(statement: Statement) -> bool:
-    return statement.query is not None or statement.sent.word(0) in ("SHOW", "EXPLAIN", "FETCH")
 
 
 def _field(column: Column, form: int) -> Field:

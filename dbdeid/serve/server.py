@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, cast
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.serve import messages
-from dbdeid.serve.answering import Client, Refused
+from dbdeid.serve.answered import Refused
+from dbdeid.serve.answering import Client
 from dbdeid.serve.catalog import Catalog
 from dbdeid.serve.conversation import Conversation, read_message, refusal
 from dbdeid.serve.messages import Malformed

@@ -16,12 +16,13 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
+from dbdeid.engine.relation import digits_of
 from dbdeid.errors import DataError
+from dbdeid.query.clients.statements import Value
 
 _EPOCH = date(2000, 1, 1)
 _MIDNIGHT = datetime(2000, 1, 1)
 _BASE = 10_000  # digits of a NUMERIC in binary
-_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 Written = Callable[[Any], bytes]
 
@@ -272,13 +273,11 @@ def type_of(name: str) -> Type:
 
 def modifier_of(name: str) -> int:
     """How PostgreSQL writes the precision and scale of a type; -1 where it has none."""
-    found = _DECIMAL.fullmatch(name)
-    return -1 if found is None else (int(found[1]) << 16 | int(found[2])) + 4
+    found = digits_of(name)
+    return -1 if found is None else (found[0] << 16 | found[1]) + 4
 
 
 # -- values of clients ---------------------------------------------------------------------------
-
-Value = bool | int | float | Decimal | str | date | datetime | time | UUID | bytes | None
 
 
 def value_of(given: bytes, oid: int, *, binary: bool) -> Value | list[Value]:

@@ -435,6 +435,8 @@ def test_what_postgresql_means(client: Connection) -> None:
     assert count("seen > %s", zoned) == count(f"seen > TIMESTAMP '{plain}'")
     assert count("illness IN (%s,%s)", "flu", "none") == count("illness IN ('flu', 'none')")
     assert count("illness <> 'a$1,$2'") == count("TRUE")
+    kept = client.execute(rb"SELECT 'a$1,$2', e'\'$1,', $$b$1,$$, $x$c$1,$x$ -- $1,$2").fetchall()
+    assert kept == [("a$1,$2", "'$1,", "b$1,", "c$1,")]
     assert count("age / 10 = 2") == count("age BETWEEN 20 AND 29")
     for text in ("FETCH PRIOR FROM k", "FETCH BACKWARD 1 FROM k"):
         client.execute("DECLARE k CURSOR WITH HOLD FOR SELECT cost FROM visits_public")

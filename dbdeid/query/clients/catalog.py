@@ -22,7 +22,7 @@ _TYPES = {
     **dict.fromkeys(("oid", "xid", "cid", "xid8"), "BIGINT"),
     **dict.fromkeys(('"char"', "char", "name", "bpchar", "unknown", "aclitem"), "TEXT"),
     **dict.fromkeys(("pg_node_tree", "cstring", "regproc", "regprocedure", "regoper"), "TEXT"),
-    **dict.fromkeys(("cardinal_number",), "INT"),
+    "cardinal_number": "INT",
     "int2": "SMALLINT",
     **dict.fromkeys(("sql_identifier", "character_data", "yes_or_no"), "TEXT"),
 }
@@ -30,7 +30,7 @@ _OF_OBJECTS = ("regclass", "regtype", "regnamespace")
 _NAMED_SCALARS = {
     **dict.fromkeys(("current_catalog", "current_database"), "current_database"),
     **dict.fromkeys(("current_user", "session_user", "current_role", "user"), "current_user"),
-    **dict.fromkeys(("current_schema",), "current_schema"),
+    "current_schema": "current_schema",
 }
 
 
@@ -39,20 +39,11 @@ _CHANGING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.Copy, exp.Dr
 _ROWS = ("unnest", "generate_series", "generate_subscripts", "range")
 # Functions of values that have no class of their own in the parser.
 _OF_VALUES = (
-    *("array_append", "array_cat", "array_length", "array_ndims", "array_position"),
-    *("btrim", "cardinality", "char_length", "current_setting", "every", "json_agg", "json_object"),
-    *("length", "list_value", "ltrim", "mod", "now", "octet_length", "quote_literal", "row"),
-    *(
-        "row_to_json",
-        "rtrim",
-        "timeofday",
-        "to_json",
-        "array_remove",
-        "string_to_array",
-        "array_to_string",
-        "acldefault",
-    ),
-    *("lower", "upper", "all"),
+    *("acldefault", "all", "array_append", "array_cat", "array_length", "array_ndims"),
+    *("array_position", "array_remove", "array_to_string", "btrim", "cardinality", "char_length"),
+    *("current_setting", "every", "json_agg", "json_object", "length", "list_value", "lower"),
+    *("ltrim", "mod", "now", "octet_length", "quote_literal", "row", "row_to_json", "rtrim"),
+    *("string_to_array", "timeofday", "to_json", "upper"),
 )
 _RENAMED = {"json_build_object": "json_object"}
 
@@ -161,13 +152,17 @@ def _as_duckdb(node: exp.Expr, standing: Standing) -> exp.Expr:
         return _quantified(node)
     if isinstance(node, exp.Dot):
         return _unqualified(node, standing)
-    if isinstance(node, exp.Column) and not node.table and not node.this.quoted:
-        constant = _NAMED_SCALARS.get(node.name.lower())
-        if constant in ("current_user",) and node.name.lower() != "user":
-            return exp.convert(standing.constants[constant])
+    if isinstance(node, exp.Column) and not node.table and _is_role(node.this):
+        return exp.convert(standing.constants["current_user"])
     if isinstance(node, exp.Func) and not isinstance(node.parent, exp.Dot):
         return _function(node, standing)
     return node
+
+
+def _is_role(name: exp.Expr) -> bool:
+    """Whether a name is a word of SQL for the client, which the parser takes for a column."""
+    words = ("current_user", "session_user", "current_role")
+    return isinstance(name, exp.Identifier) and not name.quoted and name.name.lower() in words
 
 
 _OPERATORS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {

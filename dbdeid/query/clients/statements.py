@@ -21,6 +21,8 @@ from dbdeid.query.parse.statement import MOST_CHARACTERS, is_common, refuse_larg
 
 POSTGRES = "postgres"
 Query = exp.Query
+# What a parameter may be.
+Value = bool | int | float | Decimal | str | date | datetime | time | UUID | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def read(sent: Sent) -> exp.Query:
     Raises:
         DataError: it is no query of either.
     """
-    for dialect, text in _readings(_spaced(sent.text)):
+    for dialect, text in _readings(sent.text):
         try:
             tree = Dialect.get_or_raise(dialect).parse(text)[0]
         except SqlglotError:
@@ -111,9 +113,12 @@ def _readings(text: str) -> Iterator[tuple[str, str]]:
         yield POSTGRES, quoted
 
 
-# Quoted texts, names and comments, or a parameter, after which `,$` would begin another quote.
+# What is quoted in one of PostgreSQL's ways or a comment, or else a parameter that a sign follows:
+# the parser takes `$1,$` for the beginning of a quote.
 _PARAMETER = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?P<one>\$\d+)(?=[^\w\s])""", re.DOTALL
+    r"""[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$"""
+    r"""|\$(?P<tag>[A-Za-z_]\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/|(?P<one>\$\d+)(?=[^\w\s])""",
+    re.DOTALL,
 )
 
 
@@ -145,8 +150,6 @@ def _readable() -> Iterator[None]:
 
 
 # -- parameters ----------------------------------------------------------------------------------
-
-Value = bool | int | float | Decimal | str | date | datetime | time | UUID | bytes | None
 
 
 def parameters(query: exp.Query) -> dict[int, exp.Parameter]:
@@ -222,15 +225,10 @@ def with_names(query: exp.Query, *, taken: frozenset[str] | None) -> exp.Query:
     return query
 
 
+# How PostgreSQL calls the columns that are casts to these types.
 _SHORT = {
-    **{
-        "bigint": "int8",
-        "int": "int4",
-        "integer": "int4",
-        "smallint": "int2",
-        "decimal": "numeric",
-    },
-    **{"double precision": "float8", "real": "float4", "boolean": "bool"},
+    **{"bigint": "int8", "int": "int4", "integer": "int4", "smallint": "int2"},
+    **{"decimal": "numeric", "double precision": "float8", "real": "float4", "boolean": "bool"},
 }
 
 
