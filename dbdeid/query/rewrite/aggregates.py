@@ -214,10 +214,10 @@ class Aggregates:
             whole = [exp.alias_(exp.Literal.number(0), name)] if not own.keys else []
             return found.select(renamed, *whole)
 
-        given = {"items": items}
-        given["ranges"] = self.tables.named("ranges", (outcomes, measure), ranges)
+        of_ranges = self.tables.named("ranges", (outcomes, measure), ranges)
+        known = {"items": items, "ranges": of_ranges}
         rough_items = self.tables.named(
-            "items", (items, "rough"), lambda: _step("query/rough_items", given, keys)
+            "items", (items, "rough"), lambda: _step("query/rough_items", known, keys)
         )
         rough = self.tables.named(
             "rough", aggregate, lambda: _step("query/avg", {"items": rough_items}, keys)
@@ -225,8 +225,8 @@ class Aggregates:
         near = self.tables.named("near", aggregate, lambda: _buckets(rough))
         within = Near(measure.argument, near)
         single = self._records(aggregate, doubtful=True, within=within)
-        given["near"] = near
-        given["single"] = self._items(single, single.outcomes(self.tables))
+        singles = self._items(single, single.outcomes(self.tables))
+        given = {"rough": rough_items, "near": near, "single": singles}
         near_items = self.tables.named(
             "items", (items, "near"), lambda: _step("query/near_items", given, keys)
         )

@@ -2,7 +2,7 @@
 --                    group that count for certain, which are in every mean, and the others by ranges of values
 -- reads   __items__    __key__, records, mass, certain, plus, minus
 --         __ranges__   of what is not certain at least, also by bucket
--- gives   __key__, records, mass, total, certain, low, high
+-- gives   __key__, records, mass, total, certain, low, high; bucket, of what is not certain
 SELECT
   __key__,
   records,
@@ -10,17 +10,28 @@ SELECT
   mass * (plus + minus) / records AS total,
   certain,
   (plus + minus) / records AS low,
-  (plus + minus) / records AS high
-FROM __items__
-WHERE certain
-UNION ALL
-SELECT
-  __key__,
-  records,
-  mass,
-  mass * (plus + minus) / records AS total,
-  certain,
-  (plus + minus) / records AS low,
-  (plus + minus) / records AS high
-FROM __ranges__
-WHERE NOT certain
+  (plus + minus) / records AS high,
+  bucket
+FROM (
+  SELECT
+    __key__,
+    records,
+    mass,
+    certain,
+    plus,
+    minus,
+    NULL AS bucket
+  FROM __items__
+  WHERE certain
+  UNION ALL
+  SELECT
+    __key__,
+    records,
+    mass,
+    certain,
+    plus,
+    minus,
+    bucket
+  FROM __ranges__
+  WHERE NOT certain
+) AS summed
