@@ -15,17 +15,7 @@ SELECT
   __n AS class_size,
   count(*) AS classes,
   CAST(sum(__rows) AS BIGINT) AS records
-FROM (
-  SELECT
-    __n AS __rows,
-    __n
-  FROM __record_classes__
-  UNION ALL
-  SELECT
-    __rows,
-    __n
-  FROM __policy_classes__
-  WHERE __n IS NOT NULL
-)
+FROM __all_classes__
+WHERE __n IS NOT NULL
 GROUP BY __n
 ORDER BY __n;

@@ -30,17 +30,7 @@ SELECT
   -- those without a class have no size
   CAST(coalesce(sum(__rows) FILTER (WHERE NOT coalesce(__n >= k, false)), 0) AS BIGINT)
     AS records_at_risk
-FROM (
-  SELECT
-    __n AS __rows,
-    __n
-  FROM __record_classes__
-  UNION ALL
-  SELECT
-    __rows,
-    __n
-  FROM __policy_classes__
-)
+FROM __all_classes__
 HAVING subject = ''
 UNION ALL
 SELECT

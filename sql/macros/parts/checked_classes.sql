@@ -13,12 +13,7 @@ SELECT
   ) AS __small_records
 FROM (
   SELECT
-    __n AS __rows,
-    __n
-  FROM __record_classes__
-  UNION ALL
-  SELECT
     __rows,
     coalesce(__n, 0) AS __n
-  FROM __policy_classes__
+  FROM __all_classes__
 )
