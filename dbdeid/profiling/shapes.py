@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from dbdeid.engine.expressions import (
@@ -33,7 +34,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.reading import with_texts
 from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
-from dbdeid.engine.sqltext import step
+from dbdeid.engine.sqltext import sql, step
 from dbdeid.profiling import check_digits
 
 
@@ -196,8 +197,8 @@ def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterato
 _STAGED = "deid_values_seen"
 
 
-def looked_for(session: Session, name: str, values: Relation) -> Expr:
-    """A step that looks for patterns in staged values.
+def looked_for(session: Session, name: str, values: Relation) -> str:
+    """The text of a step that looks for patterns in staged values.
 
     Patterns with the letters of all scripts take longer to prepare than a small table to be looked
     through: where all values are ASCII, its letters are the same question.
@@ -207,12 +208,16 @@ def looked_for(session: Session, name: str, values: Relation) -> Expr:
         name: of the step, with `__rel__` for the values.
         values: as `staged` yields them.
     """
-    query = step(name, {"rel": values})
     size = function("strlen", column("value"))  # in bytes
     beyond = count_where(size.neq(function("length", column("value"))))
-    if session.row(select(beyond).from_(values.table)) == (0,):
-        return with_texts(query, in_ascii)
-    return query
+    return _written(name, values, session.row(select(beyond).from_(values.table)) == (0,))
+
+
+@cache
+def _written(name: str, values: Relation, in_ascii_alone: bool) -> str:
+    """The same; staged values always lie in the same place, and it is long."""
+    query = step(name, {"rel": values})
+    return sql(with_texts(query, in_ascii) if in_ascii_alone else query, own=True)
 
 
 def in_ascii(pattern: str) -> str:

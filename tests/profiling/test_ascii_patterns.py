@@ -95,7 +95,7 @@ def test_every_value_looks_the_same() -> None:
                 plain = step(name, {"rel": looked_at})
                 short = looked_for(session, name, looked_at)
                 assert r"\p{" in sql(plain)
-                assert r"\p{" not in sql(short)
+                assert r"\p{" not in short
                 assert sorted(map(repr, session.rows(plain))) == sorted(
                     map(repr, session.rows(short))
                 )
@@ -106,4 +106,4 @@ def test_one_other_letter_keeps_all_patterns() -> None:
         table = values(session, ["Jane Roe", "Jürgen Weiß"])
         with staged(session, table, table.columns) as looked_at:
             for name in STEPS:
-                assert looked_for(session, name, looked_at) == step(name, {"rel": looked_at})
+                assert looked_for(session, name, looked_at) == sql(step(name, {"rel": looked_at}))
