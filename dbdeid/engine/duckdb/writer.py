@@ -10,7 +10,8 @@ import os
 import sys
 import threading
 
-import duckdb
+# DuckDB itself: what the package adds to it takes longer to load than most files to write.
+import _duckdb as duckdb
 
 
 def _write(order: str) -> None:
