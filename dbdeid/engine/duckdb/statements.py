@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dbdeid")
 
+# A table and a view of one name cannot be in one schema.
+_WHAT_EXISTS = """
+SELECT 'table' FROM duckdb_tables()
+WHERE database_name = $1 AND lower(schema_name) = lower($2) AND lower(table_name) = lower($3)
+UNION ALL
+SELECT 'view' FROM duckdb_views()
+WHERE database_name = $1 AND lower(schema_name) = lower($2) AND lower(view_name) = lower($3)
+"""
+
 
 def table_of(found: duckdb.DuckDBPyConnection) -> Table:
     """What the last statement of a connection gave."""
@@ -119,7 +128,8 @@ class Statements:
     def temp(self, name: str) -> Relation:
         """A temporary table of this session."""
         table = Relation(name, schema="main", catalog="temp")
-        return Relation(name, self.describe(table.table), "main", "temp")
+        # by itself, which takes less than as a query; a view could be out of date
+        return Relation(name, self._described(table.table), "main", "temp")
 
     def drop_temp(self, name: str) -> None:
         """Drop a temporary table when it is there."""
@@ -152,7 +162,10 @@ class Statements:
     def describe(self, source: exp.Expr) -> tuple[Column, ...]:
         """Names and types of the columns of a table or query."""
         query = source if isinstance(source, exp.Query) else exp.select("*").from_(source.copy())
-        return tuple(Column(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE {sql(query)}"))
+        return self._described(query)
+
+    def _described(self, source: exp.Expr) -> tuple[Column, ...]:
+        return tuple(Column(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE {sql(source)}"))
 
     def relation(self, name: str, schema: str = "main", catalog: str | None = None) -> Relation:
         """A table or view of the owner's database (or of another attached one), described."""
@@ -180,15 +193,8 @@ class Statements:
 
     def exists(self, name: str, schema: str = "main", catalog: str | None = None) -> str | None:
         """'table' or 'view' when an object of that name exists, else None."""
-        for kind in ("table", "view"):
-            found = self.execute_with(
-                f"SELECT 1 FROM duckdb_{kind}s() WHERE database_name = ? "
-                f"AND lower(schema_name) = lower(?) AND lower({kind}_name) = lower(?)",
-                [catalog or self.catalog, schema, name],
-            ).fetchone()
-            if found:
-                return kind
-        return None
+        found = self.execute_with(_WHAT_EXISTS, [catalog or self.catalog, schema, name]).fetchone()
+        return str(found[0]) if found else None
 
     def definition(self, name: str, schema: str, catalog: str) -> str | None:
         """The statement that made a view; None where there is none of that name."""
