@@ -10,8 +10,11 @@ import os
 import sys
 import threading
 
-# DuckDB itself: what the package adds to it takes longer to load than most files to write.
-import _duckdb as duckdb
+# What the package adds to DuckDB itself takes longer to load than most files to write.
+try:
+    import _duckdb as duckdb
+except ImportError:  # it is the package's own matter how it calls DuckDB
+    import duckdb  # type: ignore[no-redef]
 
 
 def _write(order: str) -> None:
