@@ -66,7 +66,7 @@ def resolve_source(file: SpecFile, session: Session) -> Query:
     """A query for all rows of the source: a table or view, a file, or the owner's own query."""
     source = file.spec.source
     if isinstance(source, SourceQuery):
-        return _owners_query(file, source)
+        return owners_query(file, source)
     return table_or_file(file, session, source, "source")
 
 
@@ -82,7 +82,12 @@ def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int
         raise (no_source(file.folder / name) or error) from None
 
 
-def _owners_query(file: SpecFile, source: SourceQuery) -> Query:
+def owners_query(file: SpecFile, source: SourceQuery) -> Query:
+    """The query that a spec has as its source.
+
+    Raises:
+        SpecError: it is not one SELECT.
+    """
     try:
         trees = statements(source.sql)
     except NotSql:

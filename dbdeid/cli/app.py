@@ -151,6 +151,7 @@ def search(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to draw what was looked at.")
     ] = None,
+    histogram: dbt.HistogramPlace = None,
     options: Options,
 ) -> None:
     """Search without releasing anything: what a run would choose, and what is next to it.
@@ -173,6 +174,7 @@ def search(
             page=output or True,
             database=options.database,
             settings=options.settings,
+            histogram=histogram,
             notify=follower.notify,
             offer=follower.tell,
         )
@@ -208,6 +210,7 @@ def frontier(
 
 
 command(app)(dbt.plan)
+command(app)(dbt.histogram)
 
 
 @command(app, foreign="target")

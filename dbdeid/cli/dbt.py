@@ -1,4 +1,4 @@
-"""The commands for dbt: the plan of a release as a seed, and where the package is."""
+"""The commands for dbt and its warehouses: a plan as a seed, what it counts, and the package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ import typer
 
 from dbdeid.cli.command import Options, command, following, plan_texts, show
 
+HistogramPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--histogram",
+        metavar="FILE|TABLE",
+        help="In place of the source: what the query of `dbdeid histogram` gave.",
+    ),
+]
 dbt_app = typer.Typer(help="The package for dbt: where it is.", no_args_is_help=True)
 
 
@@ -22,6 +30,7 @@ def plan(
             "--output", "-o", help="Its folder, made where it is missing, or a .csv file."
         ),
     ] = None,
+    histogram: HistogramPlace = None,
     options: Options,
 ) -> None:
     """Plan a release for dbt: write the policy that a run would choose as a seed.
@@ -31,6 +40,8 @@ def plan(
     standard error.
 
     dbdeid plan visits.yml -o seeds
+
+    dbdeid plan visits.yml -o seeds --histogram visits.parquet
     """
     from dbdeid.commands.plan import plan as run_plan
 
@@ -40,6 +51,7 @@ def plan(
             output=output or True,
             database=options.database,
             settings=options.settings,
+            histogram=histogram,
             notify=follower.notify,
             offer=follower.offer,
         )
@@ -48,6 +60,34 @@ def plan(
     if not (options.json or options.quiet):
         typer.echo(words.planned(found), err=True)
     show(options, found.to_dict() | {"model": model}, model)
+
+
+def histogram(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")],
+    *,
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of the warehouse, as in snowflake or bigquery.")
+    ] = "duckdb",
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table", help="In place of the source: schema.name, or \"{{ ref('model') }}\"."
+        ),
+    ] = None,
+    options: Options,
+) -> None:
+    """Print the query that a warehouse answers for a plan: counts, and nothing else.
+
+    Save its result as Parquet or CSV, or as a table that dbt makes, and give that to
+    `dbdeid search` or `dbdeid plan` with --histogram. It holds combinations of values of the
+    source: keep it as private as that.
+
+    dbdeid histogram visits.yml --dialect snowflake > counts.sql
+    """
+    from dbdeid.commands.histogram import histogram as write
+
+    found = write(spec, dialect=dialect, table=table)
+    show(options, found.to_dict(), found.sql)
 
 
 @command(dbt_app, name="path")

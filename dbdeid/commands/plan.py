@@ -9,6 +9,8 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
+from dbdeid.bind.histogram import Histogram, on_histogram, records
+from dbdeid.bind.histogram import warnings as of_histogram
 from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
 from dbdeid.data.json import JsonObject
@@ -82,6 +84,7 @@ def plan(
     output: Path | bool = False,
     database: Path | None = None,
     settings: Settings | None = None,
+    histogram: str | Path | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
 ) -> DbtPlan:
@@ -97,6 +100,8 @@ def plan(
             missing; True: beside the spec.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
+        histogram: in place of the source: a file or table with what the query of
+            `dbdeid histogram` gave.
         notify: called with each phase, and with the progress of the search.
         offer: asked, when the search is interrupted, whether to go on with the best found so far.
 
@@ -110,9 +115,11 @@ def plan(
     require_decided(file)
     gate = _gate(file)
     place = _place(file, output, database)
+    declared, counted = file, on_histogram(file, histogram) if histogram is not None else None
+    file = counted.file if counted else file
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
-            bound = bind(file, work.session)
+            bound = bind(file, work.session, records(counted, work.session) if counted else None)
             check_source(work, bound)
             prepared = ready(bound, work.session)
             warnings = findings.foreseen(prepared, work.session)
@@ -130,15 +137,15 @@ def plan(
     return DbtPlan(
         release=file.spec.release,
         seed=place,
-        source=PurePath(file.spec.source_name).stem,
+        source=PurePath(declared.spec.source_name).stem,
         policy=text,
         transformation=dict(zip(names, found.node, strict=True)),
-        columns=tuple(c.name for c in bound.released),
-        gate={"quasi_identifiers": names, **gate, **_others(bound)},
+        columns=counted.released if counted else tuple(c.name for c in bound.released),
+        gate={"quasi_identifiers": names, **gate, **_others(bound, counted)},
         loss=found.metrics["loss"],
         source_rows=prepared.rows,
         suppressed_rows=found.check.suppressed,
-        warnings=(*warnings, *_warnings(bound)),
+        warnings=(*warnings, *_warnings(bound), *(of_histogram(counted) if counted else ())),
         seconds=clock.seconds,
     )
 
@@ -163,14 +170,14 @@ def _require_releasable(planned: Planned[full_domain.FullDomainPlan], session: S
     exposure.require_hidden(prepared, session, written.counted, synthetic=False)
 
 
-def _others(bound: Bound) -> JsonObject:
+def _others(bound: Bound, counted: Histogram | None) -> JsonObject:
     """The columns that leave as they are, and those that are not to be in the release."""
     gated = (m for m in bound.spec.privacy if isinstance(m, LDiversity | TCloseness))
     modelled = {column for model in gated for column in model.columns}
     as_is = [n for n in bound.names("sensitive", "insensitive") if n not in modelled]
     others = {
-        "released_as_is": as_is,
-        "direct_identifiers": list(bound.names("identifier", "drop")),
+        "released_as_is": [*as_is, *(counted.unseen if counted else ())],
+        "direct_identifiers": list(counted.withheld if counted else bound.withheld),
     }
     return {key: names for key, names in others.items() if names}
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
+from dbdeid.bind.histogram import on_histogram, records
+from dbdeid.bind.histogram import warnings as of_histogram
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Searched
 from dbdeid.data.json import JsonObject, plain
@@ -131,6 +133,7 @@ def search(
     page: Path | bool = False,
     database: Path | None = None,
     settings: Settings | None = None,
+    histogram: str | Path | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
 ) -> Searched:
@@ -144,6 +147,8 @@ def search(
         page: where to draw what was looked at; True: `<release>_search.html` beside the spec.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
+        histogram: in place of the source: a file or table with what the query of
+            `dbdeid histogram` gave.
         notify: called with each phase, and with the progress of the searches.
         offer: told the best found so far when a search is interrupted; no is its only answer.
 
@@ -167,10 +172,12 @@ def search(
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
     require_decided(file)
     _require_searchable(file, asked)
+    counted = on_histogram(file, histogram) if histogram is not None else None
+    file = counted.file if counted else file
     path = place_of(file, page, database, "search")
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
-            bound = bind(file, work.session)
+            bound = bind(file, work.session, records(counted, work.session) if counted else None)
             check_source(work, bound)
             prepared = ready(bound, work.session)
             parameters = levels_of(prepared.parameters)
@@ -197,7 +204,11 @@ def search(
         "objective": parameters.options.objective,
         "columns": _columns(lattice),
         **({"cells": cells} if asked else {**cells[0], "neighbours": neighbours}),
-        "warnings": [*warnings, *_warnings(file, parameters, asked)],
+        "warnings": [
+            *warnings,
+            *_warnings(file, parameters, asked),
+            *(of_histogram(counted) if counted else ()),
+        ],
     }
     if path is not None:
         with clock.phase("draw"):

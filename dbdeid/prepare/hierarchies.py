@@ -124,7 +124,7 @@ def leaf_rows(
     if spec.table is not None:
         return table_rows(session, name, spec.table), f"table {spec.table}", True
     if spec.groups is not None:
-        return _group_rows(name, spec.groups), "groups", True
+        return group_rows(name, spec.groups), "groups", True
     domain = quasi_identifier.spec.domain
     leaves = list(domain) if domain else present
     if spec.shelf is not None:
@@ -171,7 +171,12 @@ def table_rows(session: Session, name: str, table: str) -> Rows:
     return rows
 
 
-def _group_rows(name: str, groups: tuple[dict[str, tuple[str, ...]], ...]) -> Rows:
+def group_rows(name: str, groups: tuple[dict[str, tuple[str, ...]], ...]) -> Rows:
+    """The rows of `groups`: each value with its labels, the finest first.
+
+    Raises:
+        HierarchyError: a level does not map each label of the one before, once.
+    """
     rows: list[list[str]] = [[leaf] for members in groups[0].values() for leaf in members]
     for number, mapping in enumerate(groups, start=1):
         parent: dict[str, str] = {}

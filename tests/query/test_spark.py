@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from typing import Any
 
+import duckdb
 import pytest
 from engine_cases import Rows, Table, check, function_case, random_cases
 
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.query.dialects.histogram import Begun, Counted, Floored, histogram
 
 sql = pytest.importorskip("pyspark.sql", reason="no Spark here: pyspark is not installed")
 pytestmark = [
@@ -65,3 +68,17 @@ def test_random_releases_answer_alike(session: Session, spark: Any) -> None:
         write(spark, case.tables)
         for one in case.asked:
             check(session, one, ask(spark, one.written))
+
+
+def test_a_histogram_counts_the_same(spark: Any) -> None:
+    values = [(n * 7 % 130 - 20, date(2018, 11, 1) + timedelta(n * 13 % 1500)) for n in range(500)]
+    by = (
+        Counted("age", Floored(20, 3, 0, 90)),
+        Counted("admitted", Begun("quarter", date(2019, 2, 15), date(2022, 1, 1))),
+    )
+    spark.createDataFrame(values, "age int, admitted date").createOrReplaceTempView("visits")
+    found = [tuple(row) for row in spark.sql(histogram("visits", by, "spark")).collect()]
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE visits (age INTEGER, admitted DATE)")
+        con.executemany("INSERT INTO visits VALUES (?, ?)", values)
+        assert sorted(found) == sorted(con.execute(histogram("visits", by, "duckdb")).fetchall())

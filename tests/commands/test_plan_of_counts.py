@@ -1,0 +1,217 @@
+"""Planning of counts: the same choice as of the table, and nothing but what was counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from specs import PEOPLE, oracle, small, spec_of
+from typer.testing import CliRunner
+
+from dbdeid.cli.app import app
+from dbdeid.commands.histogram import histogram
+from dbdeid.commands.plan import plan
+from dbdeid.commands.search import search
+from dbdeid.errors import DataError, SpecError
+
+COLUMNS: dict[str, Any] = {
+    "name": "identifier",
+    "age": {
+        "role": "quasi_identifier",
+        "hierarchy": {"intervals": [10, 20], "lower": 0, "upper": 120},
+        "min_level": 1,
+    },
+    "zip": {"role": "quasi_identifier", "hierarchy": {"prefix": [3, 1]}},
+    "sex": {"role": "quasi_identifier", "hierarchy": "suppress", "domain": ["f", "m", "x"]},
+    "illness": {"role": "sensitive", "accept": "homogeneity"},
+}
+MODELS = [
+    {"model": "k_anonymity", "k": 2},
+    {"model": "l_diversity", "column": "illness", "l": 2},
+    {"model": "t_closeness", "column": "illness", "t": 0.8},
+]
+
+
+def people(**more: Any) -> dict[str, Any]:
+    method = {"name": "full_domain", "suppression_limit": 0.5}
+    return small(**{"columns": COLUMNS, "method": method, "privacy": MODELS} | more)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(PEOPLE)
+    return path
+
+
+def counted(spec: dict[str, Any], database: Path | None, place: Path) -> Path:
+    """The histogram of a spec, as its query gives it."""
+    with duckdb.connect(str(database or ":memory:"), read_only=database is not None) as con:
+        con.execute(f"COPY ({histogram(spec).sql}) TO '{place}'")
+    place.chmod(0o600)
+    return place
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_plan_of_counts_is_the_plan_of_the_table(
+    database: Path, tmp_path: Path, ending: str
+) -> None:
+    spec = people()
+    counts = counted(spec, database, tmp_path / f"counts.{ending}")
+    of_table, of_counts = plan(spec, database=database), plan(spec, histogram=counts)
+    assert of_counts.policy == of_table.policy
+    assert of_counts.gate == of_table.gate
+    assert of_counts.columns == of_table.columns
+    assert of_counts.source == of_table.source
+    assert (of_counts.source_rows, of_counts.suppressed_rows) == (
+        *(of_table.source_rows, of_table.suppressed_rows),
+    )
+    assert of_counts.loss == pytest.approx(of_table.loss)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("dataset", "metric"),
+    [
+        ("adult", "loss"),
+        ("creditcard", "loss"),
+        ("ss13", "loss"),
+        ("ihis", "loss"),
+        ("adult", "dm"),
+    ],
+)
+def test_a_search_of_counts_is_the_search_of_the_table(
+    dataset: str, metric: str, shared: Path, tmp_path: Path
+) -> None:
+    entry = next(
+        e
+        for e in oracle(shared)
+        if e["dataset"].startswith(dataset) and (e["metric"] == "dm") == (metric == "dm")
+    )
+    spec = spec_of(entry, shared)
+    for column in list(spec["columns"].values())[::2]:
+        column["min_level"] = 1
+    counts = counted(spec, None, tmp_path / "counts.parquet")
+    of_table, of_counts = search(spec), search(spec, histogram=counts)
+    same = ("suppressed_rows", "classes", "smallest_class", "source_rows")
+    assert {key: of_counts[key] for key in same} == {key: of_table[key] for key in same}
+    assert [*of_counts["transformation"].values()] == [*of_table["transformation"].values()]
+    assert of_counts["score"] == pytest.approx(of_table["score"])
+
+
+def test_what_a_minimal_level_hides_is_not_counted(database: Path, tmp_path: Path) -> None:
+    written = histogram(people())
+    assert written.generalized == {"age": 1}
+    counts = counted(people(), database, tmp_path / "counts.parquet")
+    ages = duckdb.sql(f"SELECT DISTINCT age FROM '{counts}'").fetchall()
+    assert all(age is None or age % 10 == 0 for (age,) in ages)
+    assert "name" not in written.sql
+
+
+def test_texts_stay_texts(tmp_path: Path) -> None:
+    place = tmp_path / "counts.csv"
+    rows = ["01,f,flu,2", "1,f,cold,2", "01,m,cold,2", "1,m,flu,2"]
+    place.write_text("zip,sex,illness,deid_records\n" + "\n".join(rows) + "\n")
+    columns = {key: COLUMNS[key] for key in ("zip", "sex", "illness")}
+    spec = people(columns=columns, privacy=[{"model": "k_anonymity", "k": 2}])
+    spec["privacy"].append({"model": "l_diversity", "column": "illness", "l": 1})
+    found = search(spec, histogram=place)
+    assert found["classes"] == 4
+    assert found["transformation"] == {"zip": 0, "sex": 0}
+
+
+HEAD = "age,zip,sex,illness,deid_records\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("age,zip,sex,deid_records\n30,123,f,3\n", "no column 'illness'"),
+        ("age,zip,sex,illness,name,deid_records\n30,123,f,flu,Ann,3\n", "has columns besides"),
+        (HEAD, "has no rows"),
+        (HEAD + "30,123,f,flu,0\n", "no count in 1 of 1 rows"),
+        (HEAD + "30,123,f,flu,1.5\n", "no count in 1 of 1 rows"),
+        (HEAD + "30,123,f,flu,\n30,123,m,flu,2\n", "no count in 1 of 2 rows"),
+        (HEAD + "30,123,f,flu,many\n", "is no number"),
+        (HEAD + "30,123,f,flu,2\n30,123,f,flu,3\n", "1 of 2 rows count a combination"),
+    ],
+)
+def test_what_is_no_histogram_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    place = tmp_path / "counts.csv"
+    place.write_text(text)
+    with pytest.raises(DataError, match=told) as error:
+        plan(people(), histogram=place)
+    assert "Ann" not in str(error.value)
+
+
+def test_a_histogram_that_is_not_there(tmp_path: Path, database: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        plan(people(), histogram=tmp_path / "counts.parquet")
+    with pytest.raises(DataError, match="histogram: no table or view 'counts'"):
+        plan(people(), histogram="counts", database=database)
+
+
+def test_a_table_is_a_histogram(database: Path) -> None:
+    with duckdb.connect(str(database)) as con:
+        con.execute(f"CREATE TABLE counts AS {histogram(people()).sql}")
+    found = plan(people(), histogram="counts", database=database)
+    assert found.policy == plan(people(), database=database).policy
+
+
+def test_others_may_not_read_it(database: Path, tmp_path: Path) -> None:
+    counts = counted(people(), database, tmp_path / "counts.parquet")
+    assert not [w for w in plan(people(), histogram=counts).warnings if "chmod" in w]
+    counts.chmod(0o644)
+    assert [w for w in plan(people(), histogram=counts).warnings if "chmod 600" in w]
+
+
+def test_columns_that_were_not_looked_at_are_named(database: Path, tmp_path: Path) -> None:
+    spec = people(privacy=[{"model": "k_anonymity", "k": 2}])
+    counts = counted(spec, database, tmp_path / "counts.parquet")
+    found = plan(spec, histogram=counts)
+    assert found.columns == plan(spec, database=database).columns
+    assert found.gate == plan(spec, database=database).gate
+    assert any("not looked at before they leave: illness" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"subject": "name"}, "counts records"),
+        ({"method": {"name": "local_recoding"}}, "needs the records"),
+    ],
+)
+def test_what_counts_do_not_suffice_for(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        histogram(people(**more))
+
+
+def test_a_dialect_that_is_not_known() -> None:
+    with pytest.raises(DataError, match="no dialect 'snowflak'") as error:
+        histogram(people(), dialect="snowflak")
+    assert "snowflake" in str(error.value)
+
+
+def test_a_source_that_is_not_in_the_warehouse(tmp_path: Path) -> None:
+    for source in ("people.csv", {"sql": "SELECT * FROM people", "name": "people"}):
+        with pytest.raises(DataError, match="which bigquery cannot read"):
+            histogram(people(source=source), dialect="bigquery")
+        written = histogram(people(source=source), dialect="bigquery", table="raw.people")
+        assert "FROM `raw`.`people`" in written.sql
+
+
+def test_by_command(database: Path, tmp_path: Path) -> None:
+    file = tmp_path / "people.yml"
+    file.write_text(json.dumps(people()))
+    done = CliRunner().invoke(app, ["histogram", str(file), "--table", "{{ ref('people') }}"])
+    assert done.exit_code == 0
+    assert "FROM {{ ref('people') }}" in done.stdout
+    counts = counted(people(), database, tmp_path / "counts.parquet")
+    for command in (["plan", str(file), "-o", str(tmp_path / "p.csv")], ["search", str(file)]):
+        done = CliRunner().invoke(app, [*command, "--histogram", str(counts)])
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "p.csv").is_file()
