@@ -65,4 +65,7 @@ WHERE
 ORDER BY
   (
     CAST(COALESCE("groups"."estimate", CAST(0 AS DOUBLE)) AS DOUBLE)
+  ) ASC,
+  (
+    "groups"."key_0"
   ) ASC
