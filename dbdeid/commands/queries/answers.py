@@ -16,6 +16,7 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
 from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
+from dbdeid.query.rewrite.dictionary import Assumed
 
 # Questions whose plans are kept, of one release.
 MOST_PLANS = 500
@@ -117,11 +118,7 @@ class Answers:
 def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     """What a reader should know of how the numbers came about."""
     if plan.question is not None:
-        for name in plan.hollow:
-            yield (
-                f"{name} has one value in all records, which stands for several: groups by it "
-                "tell nothing about the data"
-            )
+        yield from map(_assumption, plan.assumed)
         if not plan.question.aggregates and spread_keys(plan.question, asked.target):
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
     else:
@@ -133,6 +130,23 @@ def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
         yield f"{name} is read as it is: no release protects it"
+
+
+def _assumption(one: Assumed) -> str:
+    if one.what == "groups":
+        return (
+            f"groups by {one.column} tell nothing about the data: every released value stands for "
+            "all of them, in about the same proportions"
+        )
+    if one.what == "finer":
+        return (
+            f"groups by {one.column} are finer than the release: {one.split} of {one.released} "
+            "released values stand for several groups, among which records are spread evenly"
+        )
+    return (
+        f"no released value of {one.column} tells whether the condition on it holds: expected "
+        "values are assumed, only the bounds are known"
+    )
 
 
 # What a mistake in a question looks like; anything else is a defect or a missing file.

@@ -295,6 +295,16 @@ class Records:
             self.counted,
         )
 
+    def parts_of_keys(self, source: Column) -> list[str]:
+        """The columns of a spread column's table of shares that the keys are computed from."""
+        table = f"share_{self._place(source.name)}"
+        named = (c for key in self._keys for c in exp.paren(key.copy()).find_all(exp.Column))
+        return list(dict.fromkeys(c.name for c in named if c.table == table))
+
+    def limits(self, source: Column) -> bool:
+        """Whether a spread column decides a condition alone."""
+        return bool(self._part(source.name).conditions)
+
     def shares(self, tables: CommonTables) -> tuple[tuple[Spread, Relation], ...]:
         """Each spread column with its table of shares, of which a NULL is one nobody knows."""
         return tuple(
