@@ -191,8 +191,8 @@ class Groups:
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):
             return node.copy()
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.shown(mean)
+        if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
+            return _where_there(*(self.shown(part) if part else None for part in mean))
         made = node.copy()
         for old, part in zip(operands(made), operands(node), strict=True):
             if not has_aggregate(part) and constant(part) is None:
@@ -207,6 +207,15 @@ class Groups:
                 if one.over is None:
                     self._add(one.records)
         return made
+
+    def _or_zero(self, node: exp.Expr) -> exp.Expr:
+        """An expression of one record as a number, 0 where it is NULL."""
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        value = bare(self.scope.scalar(node, "SUM"))
+        truth = isinstance(value, (exp.Predicate, exp.Connector, exp.Not, exp.Boolean))
+        if truth or value.is_type(exp.DType.BOOLEAN):
+            return exp.case().when(exp.paren(node.copy()), one).else_(zero)
+        return exp.Coalesce(this=node.copy(), expressions=[zero])
 
     def _divides_none(self, quotient: exp.Div) -> bool:
         """Whether a quotient is NULL wherever its divisor is a count of 0."""
@@ -244,8 +253,8 @@ class Groups:
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         refuse_strange(node, clause)
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.term(mean, clause)
+        if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
+            return _where_there(*(self.term(part, clause) if part else None for part in mean))
         if not has_aggregate(node):
             value = self.scope.scalar(node, clause)
             if value in self.keys:
@@ -294,6 +303,14 @@ class Groups:
                 raise refused("COUNT(DISTINCT …) of several columns")
             kind, argument = "distinct", argument.expressions[0]
         return Aggregate(kind, self.scope.scalar(argument, name), condition)
+
+
+def _where_there(mean: exp.Expr | None, count: exp.Expr | None) -> exp.Expr:
+    """A mean, NULL where a count is 0."""
+    assert mean is not None
+    if count is None:
+        return mean
+    return exp.If(this=count > 0, true=mean)
 
 
 def _squared(node: exp.Expr) -> exp.Expr | None:
