@@ -113,6 +113,15 @@ def test_what_a_reader_should_know_is_a_notice(client: Connection) -> None:
     assert any("bounds hold for the records released" in (told or "") for told in heard)
 
 
+def test_the_day_of_the_question_is_told(client: Connection) -> None:
+    heard: list[str | None] = []
+    client.add_notice_handler(lambda told: heard.append(told.message_primary))
+    text = "SELECT COUNT(*) AS n FROM visits_public WHERE admitted {} CURRENT_DATE AND seen < now()"
+    assert client.execute(text.format("<")).fetchone() == (112, 112, 112)
+    assert client.execute(text.format(">")).fetchone() == (0, 0, 0)
+    assert any("asked at DATE '20" in (told or "") for told in heard)
+
+
 def test_explain_shows_what_is_run(client: Connection) -> None:
     rows = client.execute("EXPLAIN SELECT COUNT(*) FROM visits_public WHERE age < 30").fetchall()
     assert "visits_public_dictionary" in "\n".join(row[0] for row in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
@@ -14,7 +15,7 @@ from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
-from dbdeid.query.parse.statement import names_of_tables
+from dbdeid.query.parse.statement import dated, names_of_tables
 from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
 from dbdeid.query.rewrite.dictionary import Assumed
 
@@ -46,6 +47,7 @@ class Answers:
         Raises:
             DataError: it cannot be answered.
         """
+        text, constants = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
         with _refusing():
             found = self._desk(asked).rows(plan)
@@ -53,6 +55,7 @@ class Answers:
             *asked.notes,
             *asked.of_suppressed(spread=spread),
             *_of_plan(plan, text, asked, self.opened.session.catalog),
+            *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
         told = script, notes, asked.suppressed, plan.bounds
@@ -64,6 +67,7 @@ class Answers:
         Raises:
             DataError: it cannot be answered, or the dialect has no equal of what is asked.
         """
+        text, _ = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
         if dialect == "duckdb":
             return Script(asked.views, plan).text

@@ -78,6 +78,11 @@ _INSTEAD = {
     ),
     "approxdistinct": "ask for COUNT(DISTINCT …), which has bounds",
     "approxquantile": "ask for QUANTILE_CONT(…), which has bounds",
+    "currentdate": "write the date: DATE '2026-01-31'",
+    **dict.fromkeys(
+        ("currenttimestamp", "localtimestamp"), "write the moment: TIMESTAMP '2026-01-31 12:00:00'"
+    ),
+    **dict.fromkeys(("currenttime", "localtime"), "write the time of day: TIME '12:00:00'"),
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }

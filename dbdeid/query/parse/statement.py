@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -79,6 +80,60 @@ def query(text: str) -> exp.Query:
         node.pop_comments()
         node._meta = None  # where it stood in the text: each copy of the tree would copy that
     return found
+
+
+_NOW = re.compile(
+    r"\b(current_date|today|current_timestamp|localtimestamp|now|get_current_timestamp"
+    r"|transaction_timestamp)\b",
+    re.IGNORECASE,
+)
+_MOMENTS = ("now", "get_current_timestamp", "transaction_timestamp")
+
+
+def dated(text: str, now: datetime) -> tuple[str, tuple[str, ...]]:
+    """A text with the day or moment that it is asked at in place of CURRENT_DATE, now() and such.
+
+    They are the same for all records of a statement, so that they are constants of it.
+
+    Args:
+        text: of the query; what is no SQL stays as it is.
+        now: when it is asked, as the clock of this machine shows it.
+
+    Returns:
+        The text, and the constants that it was given, each once.
+    """
+    if _NOW.search(text) is None or len(text) > MOST_CHARACTERS:
+        return text, ()
+    try:
+        parsed = sqltext.statements(text)
+    except (SqlglotError, RecursionError):
+        return text, ()
+    given: dict[str, None] = {}
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        constant: exp.Expr
+        named = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        if isinstance(node, exp.CurrentDate) and node.this is None:
+            constant = exp.cast(exp.Literal.string(now.date().isoformat()), "DATE")
+        elif isinstance(node, (exp.CurrentTimestamp, exp.Localtimestamp)) or named in _MOMENTS:
+            moment = now.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+            constant = exp.cast(exp.Literal.string(moment), "TIMESTAMP")
+        else:
+            return node
+        given[f"{constant.to.sql('duckdb')} '{constant.this.name}'"] = None
+        return constant
+
+    for root in parsed:
+        if root is None:
+            continue
+        try:
+            refuse_large(root)
+        except DataError:
+            return text, ()
+    found = [root.transform(placed) for root in parsed if root is not None]
+    if not given:
+        return text, ()
+    return ";\n".join(sqltext.sql(root) for root in found), tuple(given)
 
 
 def within(query: exp.Expr) -> exp.Expr:
