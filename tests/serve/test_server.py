@@ -122,6 +122,32 @@ def test_the_day_of_the_question_is_told(client: Connection) -> None:
     assert any("asked at DATE '20" in (told or "") for told in heard)
 
 
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("age = 'old'", "'old' is no BIGINT"),
+        ("cost IN ('1', 'much')", "'much' is no DECIMAL(8, 2)"),
+        ("admitted > '2020-13-01'", "'2020-13-01' is no DATE"),
+        ("seen < TIMESTAMP 'soon'", "'soon' is no TIMESTAMP"),
+        ("smoker = 'sometimes'", "'sometimes' is no BOOLEAN"),
+    ],
+)
+def test_a_constant_that_cannot_be_read_is_named(
+    client: Connection, condition: str, told: str
+) -> None:
+    error = refusal(client, f"SELECT COUNT(*) FROM visits_public WHERE {condition}")
+    assert told in str(error)
+
+
+def test_a_cell_that_cannot_be_read_is_not_told(client: Connection) -> None:
+    text = (
+        "SELECT COUNT(*) FROM visits_public WHERE illness <> 'flu' AND CAST(illness AS INTEGER) = 1"
+    )
+    error = str(refusal(client, text))
+    assert "withheld" in error
+    assert not any(word in error for word in ("flu", "asthma", "none'"))
+
+
 def test_explain_shows_what_is_run(client: Connection) -> None:
     rows = client.execute("EXPLAIN SELECT COUNT(*) FROM visits_public WHERE age < 30").fetchall()
     assert "visits_public_dictionary" in "\n".join(row[0] for row in rows)

@@ -7,15 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from sqlglot import exp
+
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
-from dbdeid.query.parse.statement import dated, names_of_tables
+from dbdeid.query.parse.meaning import constants_read
+from dbdeid.query.parse.statement import dated, names_of_tables, query
 from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
 from dbdeid.query.rewrite.dictionary import Assumed
 
@@ -49,7 +53,7 @@ class Answers:
         """
         text, constants = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
-        with _refusing():
+        with _refusing(self.opened.session, text, asked.target):
             found = self._desk(asked).rows(plan)
         notes = (
             *asked.notes,
@@ -98,7 +102,7 @@ class Answers:
             self._make_room()
             asked = self.opened.asked(text)
             missing = asked.missing(spread=spread)
-            with _refusing():
+            with _refusing(self.opened.session, text, asked.target):
                 plan = self._desk(asked).plan(text, asked.target, missing)
             self._plans[text, spread] = asked, plan
         return self._plans[text, spread]
@@ -163,13 +167,33 @@ _OF_THE_QUESTION = (
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]:
     try:
         yield
+    except DataError as refusal:
+        if "it is released as intervals" in refusal.message:  # as beside what is no constant of it
+            _refuse_constants(session, text, target)
+        raise
     except EngineError as error:
         if error.kind not in _OF_THE_QUESTION:
             raise
+        _refuse_constants(session, text, target)
         raise DataError(
             f"the query cannot be answered from the release: {error.message}",
             hint="compare columns with constants of their own type; -vv logs the statement",
         ) from None
+
+
+def _refuse_constants(session: Session, text: str, target: Answerable) -> None:
+    """Refuse constants of a question that are no values of the type that they are read as.
+
+    Each is read by itself, so that no cell decides what is told.
+    """
+    for constant, kind in constants_read(query(text), target):
+        reading = exp.TryCast(this=exp.Literal.string(constant), to=kind.copy())
+        if session.row(exp.select(reading))[0] is None:
+            raise DataError(
+                f"the query cannot be answered from the release: '{constant}' is no "
+                f"{kind.sql('duckdb')}",
+                hint="write a value of that type",
+            ) from None

@@ -153,7 +153,10 @@ def _moment(node: exp.StrToTime | exp.StrToDate) -> exp.Expr:
     try:
         found = datetime.strptime(text.name, form.name)
     except ValueError:
-        raise refused("a constant date or time does not fit its format") from None
+        raise refused(
+            "a constant date or time does not fit its format",
+            "write it in that format, or as a constant: DATE '2026-01-31'",
+        ) from None
     if isinstance(node, exp.StrToDate):
         return exp.cast(exp.Literal.string(found.date().isoformat()), "DATE")
     return exp.cast(exp.Literal.string(found.isoformat(sep=" ")), "TIMESTAMP")

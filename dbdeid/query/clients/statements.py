@@ -146,7 +146,7 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except SqlglotError:
-        raise refused("not valid SQL: a quote or comment is not closed") from None
+        raise refused("not valid SQL: a quote or comment is not closed", "close it") from None
 
 
 # -- parameters ----------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def filled(query: exp.Query, values: Sequence[Value | list[Value]]) -> exp.Query
     for node in list(made.find_all(exp.Parameter)):
         place = int(node.name) if node.name.isdigit() else 0
         if not 1 <= place <= len(values):
-            raise refused(f"${node.name} has no value")
+            raise refused(f"${node.name} has no value", "give it one")
         value = values[place - 1]
         if isinstance(value, list):
             node.replace(exp.Array(expressions=[_constant(v, place) for v in value]))
@@ -193,7 +193,10 @@ def _constant(value: Value, place: int) -> exp.Expr:
     if isinstance(value, UUID | time):
         return exp.Literal.string(str(value))
     if isinstance(value, bytes | float) or (isinstance(value, Decimal) and not value.is_finite()):
-        raise refused(f"${place} is a value that no constant of a query can be")
+        raise refused(
+            f"${place} is a value that no constant of a query can be",
+            "give a finite number or a text",
+        )
     return exp.convert(value)
 
 

@@ -6,13 +6,13 @@ that of the text, and released nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from dbdeid.engine.expressions import column, type_named
-from dbdeid.engine.relation import Column
+from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import bare
@@ -284,6 +284,29 @@ def _type(argument: exp.Expr, question: Question, target: Answerable) -> exp.Dat
     )
     found = annotate_types(node, dialect="duckdb").type
     return found if isinstance(found, exp.DataType) else exp.DataType.build("UNKNOWN")
+
+
+def constants_read(found: exp.Query, target: Answerable) -> Iterator[tuple[str, exp.DataType]]:
+    """The texts in quotes that a query has read as values of a type: compared, or cast.
+
+    Args:
+        found: as written.
+        target: the release, of whose columns the texts may be values.
+    """
+    for node in found.find_all(*_COMPARED):
+        sides = [bare(side) for side in node.iter_expressions()]
+        columns = [target.find(s.name) for s in sides if isinstance(s, exp.Column)]
+        kinds = [source_type(c) for c in columns if c is not None and c.family in _READ]
+        texts = [s.name for s in sides if isinstance(s, exp.Literal) and s.is_string]
+        yield from ((text, kind) for kind in kinds for text in texts)
+    for node in found.find_all(exp.Cast):
+        inner = bare(node.this)
+        if type(node) is exp.Cast and isinstance(inner, exp.Literal) and inner.is_string:
+            yield inner.name, node.to
+
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
+_READ = (*NUMBERS, "date", "timestamp", "boolean")
 
 
 def _is_of_dates(node: exp.Expr) -> bool:

@@ -33,7 +33,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
         return [node.this]
     if isinstance(node, exp.Div) and constant(node.expression) == 0:
-        raise refused("/ of an aggregate by 0")
+        raise refused("/ of an aggregate by 0", "divide by something else")
     if isinstance(node, _ARITHMETIC):
         return [node.this, node.expression]
     if isinstance(node, exp.Coalesce):

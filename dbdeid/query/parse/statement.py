@@ -20,6 +20,8 @@ MOST_NODES = 50_000
 DEEPEST = 60
 LONGEST = 250
 
+_ONE = "ask one SELECT at a time"
+
 _NAMES = {
     "joins": "JOIN",
     "laterals": "LATERAL",
@@ -43,7 +45,7 @@ def statement(text: str) -> exp.Select:
     """
     found = query(text)
     if not isinstance(found, exp.Select):
-        raise refused(f"{found.key.upper()} where a SELECT is expected")
+        raise refused(f"{found.key.upper()} where a SELECT is expected", _ONE)
     return found
 
 
@@ -60,21 +62,23 @@ def query(text: str) -> exp.Query:
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
-        raise refused(f"not valid SQL{where}: {_plainly(first)}") from None
+        raise refused(
+            f"not valid SQL{where}: {_plainly(first)}", "correct the text there"
+        ) from None
     except SqlglotError:
-        raise refused("not valid SQL: a quote or comment is not closed") from None
+        raise refused("not valid SQL: a quote or comment is not closed", "close it") from None
     except RecursionError:
         raise _too_deep() from None
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1:
-        raise refused(f"{len(statements)} statements where one is expected")
+        raise refused(f"{len(statements)} statements where one is expected", _ONE)
     (found,) = statements
     found = within(found)
     if not isinstance(found, exp.Query) or isinstance(found, exp.Subquery):
         named = found.name if isinstance(found, exp.Command) else found.key
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
-            raise refused("an expression where a SELECT is expected")
-        raise refused(f"{named.upper()} where a SELECT is expected")
+            raise refused("an expression where a SELECT is expected", _ONE)
+        raise refused(f"{named.upper()} where a SELECT is expected", _ONE)
     refuse_large(found)
     for node in found.walk():
         node.pop_comments()

@@ -20,6 +20,7 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
+from dbdeid.query.parse.expressions import is_of_form
 from dbdeid.query.parse.listings import Listing, listing
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
@@ -269,6 +270,7 @@ class Desk:
             return Plan(sql(found), names, None, (), lambda: found)
         except Changed:
             listed = ", ".join(c.name for c in exact_columns(target, unchanged))
+            of_form = of_form and is_of_form(refusal.hint)
             if not of_form or not listed or not target.told:
                 raise refusal from None
             also = f"or ask in any form of columns that are released as they are: {listed}"
