@@ -148,6 +148,16 @@ def test_a_cell_that_cannot_be_read_is_not_told(client: Connection) -> None:
     assert not any(word in error for word in ("flu", "asthma", "none'"))
 
 
+def test_a_count_of_nothing_is_of_the_records_released(client: Connection) -> None:
+    heard: list[str | None] = []
+    client.add_notice_handler(lambda told: heard.append(told.message_primary))
+    text = "SELECT SUM(cost) AS c, COUNT(*) AS n FROM visits_public WHERE illness = '{}'"
+    client.execute(text.format("flu"))
+    assert not any("suppressed records may" in (told or "") for told in heard)
+    client.execute(text.format("plague"))
+    assert any("suppressed records may" in (told or "") for told in heard)
+
+
 def test_explain_shows_what_is_run(client: Connection) -> None:
     rows = client.execute("EXPLAIN SELECT COUNT(*) FROM visits_public WHERE age < 30").fetchall()
     assert "visits_public_dictionary" in "\n".join(row[0] for row in rows)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from sqlglot import exp
 
@@ -59,6 +60,7 @@ class Answers:
             *asked.notes,
             *asked.of_suppressed(spread=spread),
             *_of_plan(plan, text, asked, self.opened.session.catalog),
+            *_of_none(plan, found.rows, asked.suppressed),
             *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
@@ -138,6 +140,22 @@ def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
         yield f"{name} is read as it is: no release protects it"
+
+
+def _of_none(plan: Plan, rows: Sequence[tuple[Any, ...]], suppressed: int | None) -> Iterator[str]:
+    """Where no record is counted: small groups are often suppressed."""
+    if plan.question is None or plan.question.keys or len(rows) != 1 or suppressed == 0:
+        return
+    ((row),), place = rows, 0
+    for output in plan.question.outputs:
+        counts = [plan.question.aggregates[one].kind == "count" for one in output.aggregates]
+        if counts == [True] and row[place + 2] == 0:
+            yield (
+                "0 [0, 0] is of the records released, none of which can satisfy the conditions; "
+                "suppressed records may, and small groups are suppressed first"
+            )
+            return
+        place += 1 if output.shown is None else 3
 
 
 def _assumption(one: Assumed) -> str:

@@ -5,8 +5,8 @@ Everything outside the supported form is refused by name; nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sqlglot import exp
@@ -97,7 +97,7 @@ class _Read:
             DataError: it shows what is neither a key nor of aggregates, or two columns alike.
         """
         groups = self.groups
-        outputs = tuple(_output(item, groups) for item in self.items)
+        outputs = tuple(_apart_by_name([_output(item, groups) for item in self.items]))
         if not groups.keys and all(output.shown is None for output in outputs):
             raise refused("SELECT without an aggregate", "add COUNT(*)")
         _refuse_alike(outputs)
@@ -258,6 +258,19 @@ def _output(made: Item, groups: Groups) -> Output:
         plain = names if isinstance(key, exp.Column) else what
         raise refused(f"{plain} is selected but not in GROUP BY", _ADD)
     return Output(made.name, key=groups.keys.index(key))
+
+
+def _apart_by_name(outputs: Sequence[Output]) -> Iterator[Output]:
+    """The outputs, of which those that have no alias are numbered where they are called alike."""
+    taken = {output.name.lower() for output in outputs}
+    seen: set[str] = set()
+    for output in outputs:
+        name, number = output.name, 0
+        while "(" in output.name and (name.lower() in seen or (number and name.lower() in taken)):
+            number += 1
+            name = f"{output.name}_{number}"
+        seen.add(name.lower())
+        yield replace(output, name=name)
 
 
 def _refuse_alike(outputs: Sequence[Output]) -> None:
