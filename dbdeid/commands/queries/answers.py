@@ -22,7 +22,7 @@ from dbdeid.query.parse.as_written import chooses
 from dbdeid.query.parse.meaning import constants_read
 from dbdeid.query.parse.statement import dated, names_of_tables, query
 from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
-from dbdeid.query.rewrite.dictionary import Assumed
+from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
 
 # Questions whose plans are kept, of one release.
 MOST_PLANS = 500
@@ -97,6 +97,19 @@ class Answers:
             what = "several releases" if release is None else f"no release {release!r}"
             raise DataError(f"it holds {what}", hint=f"name one of {', '.join(names)}")
         return self.opened.target(fit[0])
+
+    def untold(self, release: str | None) -> tuple[str, ...]:
+        """The columns with released values that have neither listed leaves nor two bounds.
+
+        Raises:
+            DataError: there is no such release, or there are several.
+        """
+        target = self.target(release)
+        if target.dictionary is None:
+            return ()
+        told = Dictionary(self.opened.session, target.dictionary)
+        found = [c for n in target.quasi_identifiers if (c := target.find(n)) is not None]
+        return tuple(c.name for c in found if told.obstacles(c).unknown)
 
     def _plan(self, text: str, *, spread: bool) -> tuple[Asked, Plan]:
         """How a question is answered; found out once for each text."""

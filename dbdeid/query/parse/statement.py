@@ -62,9 +62,7 @@ def query(text: str) -> exp.Query:
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
-        raise refused(
-            f"not valid SQL{where}: {_plainly(first)}", "correct the text there"
-        ) from None
+        raise refused(f"not valid SQL{where}: {plainly(first)}", "correct the text there") from None
     except SqlglotError:
         raise refused("not valid SQL: a quote or comment is not closed", "close it") from None
     except RecursionError:
@@ -232,7 +230,7 @@ def _too_deep() -> DataError:
     return refused("the query is nested too deeply", "ask several simpler queries")
 
 
-def _plainly(error: Mapping[str, object]) -> str:
+def plainly(error: Mapping[str, object]) -> str:
     """What the parser says, without its own classes and without the query's constants."""
     said = str(error.get("description") or "syntax error")
     missing = re.search(r"missing for <class '.*\.(\w+)'>", said)
