@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlglot import exp
-
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
@@ -19,9 +17,8 @@ from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
-from dbdeid.query.parse.meaning import constants_read
-from dbdeid.query.parse.statement import dated, names_of_tables, query
-from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
+from dbdeid.query.parse.statement import dated, names_of_tables
+from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys, unreadable
 from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
 
 # Questions whose plans are kept, of one release.
@@ -216,15 +213,9 @@ def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]
 
 
 def _refuse_constants(session: Session, text: str, target: Answerable) -> None:
-    """Refuse constants of a question that are no values of the type that they are read as.
-
-    Each is read by itself, so that no cell decides what is told.
-    """
-    for constant, kind in constants_read(query(text), target):
-        reading = exp.TryCast(this=exp.Literal.string(constant), to=kind.copy())
-        if session.row(exp.select(reading))[0] is None:
-            raise DataError(
-                f"the query cannot be answered from the release: '{constant}' is no "
-                f"{kind.sql('duckdb')}",
-                hint="write a value of that type",
-            ) from None
+    """Refuse constants of a question that are no values of the type that they are read as."""
+    for constant, kind in unreadable(session, text, target):
+        raise DataError(
+            f"the query cannot be answered from the release: '{constant}' is no {kind}",
+            hint="write a value of that type",
+        ) from None

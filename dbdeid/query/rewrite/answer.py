@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
 from dbdeid.query.parse.expressions import is_of_form
 from dbdeid.query.parse.listings import Listing, listing
+from dbdeid.query.parse.meaning import constants_read
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
@@ -357,6 +358,17 @@ def assumptions(
         tables = CommonTables.beside(known, keep)
         found += assumed(session, records, tables, keys=records is groups)
     return tuple({(one.column, one.what): one for one in found}.values())
+
+
+def unreadable(session: Session, text: str, target: Answerable) -> Iterator[tuple[str, str]]:
+    """The constants of a query that are no values of the types that they are read as, and these.
+
+    Each is read by itself, so that no cell decides which are told.
+    """
+    for constant, kind in constants_read(query(text), target):
+        reading = exp.TryCast(this=exp.Literal.string(constant), to=kind.copy())
+        if session.row(exp.select(reading))[0] is None:
+            yield constant, sql(kind)
 
 
 def refuse_unanswerable(
