@@ -18,10 +18,11 @@ class Refused(Exception):
         code: its SQLSTATE.
         message: what is wrong.
         hint: what to do about it.
+        position: of the sign in what was sent that it is about, from 1; 0 where it is about none.
     """
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        self.code, self.message, self.hint = code, message, hint
+    def __init__(self, code: str, message: str, hint: str = "", position: int = 0) -> None:
+        self.code, self.message, self.hint, self.position = code, message, hint, position
         super().__init__(message)
 
 

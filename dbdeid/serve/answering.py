@@ -21,7 +21,15 @@ from dbdeid.query.clients.questions import (
     tables_of,
     type_beside,
 )
-from dbdeid.query.clients.statements import Query, Sent, Value, filled, parameters, read
+from dbdeid.query.clients.statements import (
+    Query,
+    Sent,
+    Unreadable,
+    Value,
+    filled,
+    parameters,
+    read,
+)
 from dbdeid.serve import types
 from dbdeid.serve.answered import Answered, Column, Refused, Statement
 from dbdeid.serve.catalog import Catalog
@@ -52,6 +60,8 @@ _SAMPLES: dict[int, Value] = {
 _BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
 # A question about tables takes no longer, in seconds: its client may be gone.
 _PATIENCE = 20.0
+# So often it is looked whether a client that waits is still there, in seconds.
+_GLANCE = 0.5
 _TIME = re.compile(r"(\d+) ?(ms|s|min|h|)")
 _UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600}
 
@@ -76,6 +86,7 @@ class Client:
         role: how it calls itself.
         process: the number of its connection.
         status: idle, in a transaction, or in one that failed.
+        gone: whether it has hung up.
     """
 
     served: Served
@@ -84,7 +95,9 @@ class Client:
     role: str
     process: int
     status: Status = "I"
+    gone: Callable[[], bool] = lambda: False
     _cursors: dict[str, _Cursor] = field(default_factory=dict)
+    _local: dict[str, str] = field(default_factory=dict)
     _too_late: bool = False
     _stopped: bool = False
     _interrupt: Callable[[], None] | None = None
@@ -109,6 +122,8 @@ class Client:
             return Statement(sent, None)
         try:
             return Statement(sent, read(sent))
+        except Unreadable as error:
+            raise Refused("42601", error.message, error.hint, error.position) from None
         except DataError as error:
             raise Refused("42601", error.message, error.hint) from None
 
@@ -248,6 +263,9 @@ class Client:
         if turn is self.catalog.turn:
             within = min(within or _PATIENCE, _PATIENCE)
         timer = threading.Timer(within, self._stop) if within else None
+        answered = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(answered,), daemon=True)
+        watch.start()
         try:
             if timer is not None:
                 timer.daemon = True
@@ -263,8 +281,16 @@ class Client:
                     with self._asked:
                         self._interrupt = None
         finally:
+            answered.set()
             if timer is not None:
                 timer.cancel()
+
+    def _watch(self, answered: threading.Event) -> None:
+        """Stop what is asked where nobody waits for the answer any more."""
+        while not answered.wait(_GLANCE):
+            if self.gone():
+                self.cancel()
+                return
 
     @property
     def _timeout(self) -> float:
@@ -303,7 +329,8 @@ class Client:
         if word in _COMMIT or (word in _ROLLBACK and "TO" not in map(str.upper, sent.words)):
             failed, self.status = self.status == "E", "I"
             self._cursors = {n: c for n, c in self._cursors.items() if c.lasting}
-            return Answered("COMMIT" if word in _COMMIT and not failed else "ROLLBACK")
+            tag = "COMMIT" if word in _COMMIT and not failed else "ROLLBACK"
+            return Answered(tag, settings=self._without_local())
         if word in _ROLLBACK:
             self.status = "T"
             return Answered("ROLLBACK")
@@ -341,10 +368,25 @@ class Client:
         if made is None:
             return Answered("SET")
         name, value = made
+        local, before = sent.word(1) == "LOCAL", self.settings.get(name)
+        if local and self.status == "I":
+            return Answered("SET", notices=("SET LOCAL can only be used in transaction blocks",))
         if value.upper() == "DEFAULT":
-            return Answered("SET", settings=tuple(self.settings.reset(name)))
-        told = self.settings.set(name, value)
-        return Answered("SET", settings=(told,) if told is not None else ())
+            changed = tuple(self.settings.reset(name))
+        else:
+            told = self.settings.set(name, value)
+            changed = (told,) if told is not None else ()
+        if local and before is not None:
+            self._local.setdefault(name.lower(), before)
+        elif not local:
+            self._local.pop(name.lower(), None)
+        return Answered("SET", settings=changed)
+
+    def _without_local(self) -> tuple[tuple[str, str], ...]:
+        """Give settings that were those of a transaction the values that they had before."""
+        told = [self.settings.set(name, value) for name, value in self._local.items()]
+        self._local.clear()
+        return tuple(one for one in told if one is not None)
 
     def _show(self, sent: Sent) -> Answered:
         if sent.word(1) == "ALL":

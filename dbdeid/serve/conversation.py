@@ -20,12 +20,16 @@ from dbdeid.serve.types import Written, value_of
 _CHUNK = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Prepared:
-    """A statement that may be carried out many times; None for an empty one."""
+    """A statement that may be carried out many times; None for an empty one.
+
+    `described`: the names of its columns, as far as the client was told of them.
+    """
 
     statement: Statement | None
     types: tuple[int, ...]
+    described: list[str] | None = None
 
 
 @dataclass(slots=True)
@@ -161,6 +165,7 @@ class Conversation:
             columns = None
             if prepared.statement is not None:
                 columns = self._client.describe(prepared.statement, prepared.types)
+            prepared.described = [column.name for column in columns or ()]
             self._columns(columns, lambda _: 0)
             return
         if said.name and said.name not in self._portals:
@@ -225,7 +230,15 @@ class Conversation:
         if portal.answered is None:
             assert portal.prepared.statement is not None
             statement = portal.prepared.statement
-            portal.answered = self._client.carry_out(statement, portal.values)
+            answered = self._client.carry_out(statement, portal.values)
+            told = portal.prepared.described
+            if told is not None and told != [column.name for column in answered.columns or ()]:
+                raise Refused(
+                    "0A000",
+                    "cached plan must not change result type",
+                    "a setting such as dbdeid.bounds was changed: prepare the statement again",
+                )
+            portal.answered = answered
             self._forget(statement.sent)
         return portal.answered
 
@@ -310,7 +323,8 @@ class Conversation:
 def refusal(refused: Refused, severity: str = "ERROR") -> bytes:
     """The message that tells a client why not."""
     fields = {"S": severity, "V": severity, "C": refused.code, "M": refused.message}
-    return messages.error({**fields, "H": refused.hint})
+    place = {"P": str(refused.position)} if refused.position else {}
+    return messages.error({**fields, "H": refused.hint, **place})
 
 
 def read_message(reader: BinaryIO, longest: int = messages.LONGEST) -> tuple[bytes, bytes]:

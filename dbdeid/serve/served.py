@@ -86,8 +86,10 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
                 other += [(n.lower(), place) for n in release.source_names if "/" not in n]
         taken = Counter(name for name, _ in other)
         for name, place in other:
-            if taken[name] == 1:
-                places.setdefault(name, place)
+            if taken[name] == 1 and name not in places:
+                places[name] = place
+                if "." not in name:  # as those know it who have SQL for the source
+                    tables.append(_table(place, name))
         yield Served(tuple(tables), dict(_qualified(places)))
 
 
@@ -99,14 +101,21 @@ def _files(sources: Iterable[Path]) -> Iterator[Path]:
             yield source
 
 
-def _table(place: Place) -> ServedTable:
-    uncertain = set(place.release.quasi_identifiers(place.name))
+def _table(place: Place, source: str | None = None) -> ServedTable:
+    """A release as clients are told of it, under its own name or that of its source."""
     told = "may be generalized: what is asked of it has bounds"
+    comments = dict.fromkeys(place.release.quasi_identifiers(place.name), told)
+    untold = (
+        "generalized to values that do not tell what they stand for: refused in conditions and "
+        "groups until its owner declares `domain`, or `lower` and `upper`, and releases again"
+    )
+    comments |= dict.fromkeys(place.release.untold(place.name), untold)
+    what = "a release" if source is None else f"the release {place.name} by the name of its source"
     return ServedTable(
-        place.name,
+        source or place.name,
         place.columns,
-        "a release: answers are expected values, with bounds where they are not exact",
-        {name: told for name in place.columns if name in uncertain},
+        f"{what}: answers are expected values, with bounds where they are not exact",
+        {name: comments[name] for name in place.columns if name in comments},
     )
 
 

@@ -194,6 +194,7 @@ class _Handler(socketserver.StreamRequestHandler):
             self._prove(reader, writer, server)
             role = options.get("user", ROLE)
             with server.client(role, bounds=server.bounds) as (client, secret):
+                client.gone = self._gone
                 self._welcome(writer, client, secret, options)
                 late.cancel()
                 Conversation(client, reader, writer).run()
@@ -211,6 +212,16 @@ class _Handler(socketserver.StreamRequestHandler):
     def _hang_up(self) -> None:
         with contextlib.suppress(OSError):
             self.request.shutdown(socket.SHUT_RDWR)
+
+    def _gone(self) -> bool:
+        """Whether the client has hung up, or said that it leaves, while it is to be answered."""
+        try:
+            said: bytes = self.request.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return said in (b"", b"X")
 
     def _startup(self, reader: BinaryIO, writer: BinaryIO) -> dict[str, str] | None:
         """The options of a new conversation; None where none is wanted."""

@@ -10,8 +10,7 @@ import pytest
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answer, hollow
+from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 
@@ -220,26 +219,3 @@ def test_decimals_keep_their_cuts(session: Session, make_release: MakeRelease) -
     ):
         found = answer(session, f"SELECT COUNT(*) FROM t WHERE {condition}", target)
         assert found.rows[0][0] == pytest.approx(share, abs=1e-9)
-
-
-def test_groups_of_what_is_the_same_in_all_records_are_hollow(
-    session: Session, make_release: MakeRelease
-) -> None:
-    target = make_release(
-        {"age": ("INTEGER", "VARCHAR"), "sex": ("VARCHAR", "VARCHAR"), "zip": ("VARCHAR",) * 2},
-        [("[0, 50)", "*", "9"), ("[50, 99)", "*", "9")],
-        [
-            ("age", "[0, 50)", 1, "0", "49", None),
-            ("age", "[50, 99)", 1, "50", "98", None),
-            ("sex", "*", 1, None, None, ["F", "M"]),
-            ("zip", "9", 0, None, None, None),
-        ],
-    )
-
-    def told(text: str) -> list[str]:
-        return list(hollow(session, parse(f"SELECT COUNT(*) FROM people {text}", target), target))
-
-    assert told("GROUP BY age, sex, zip") == ["sex"]
-    assert told("GROUP BY lower(sex)") == ["sex"]
-    assert told("GROUP BY age, zip") == []
-    assert told("WHERE sex = 'F'") == []

@@ -278,7 +278,7 @@ def test_a_refusal_does_not_repeat_constants() -> None:
         f"{B} WHERE hash('secret') = job",
         f"{B} WHERE job = 'secret",
         "SELECT job = 'secret', COUNT(*) FROM people GROUP BY age",
-        "SELECT SUM(age) FILTER (job = 'secret'), SUM(age) FILTER (job = 'secret') FROM people",
+        "SELECT SUM(age) FILTER (job = 'secret') AS a, SUM(age) AS a FROM people",
         "SELECT COALESCE(MAX(job), 'secret') FROM people",
         f"{B} LIMIT 'secret'",
         f"{B} ORDER BY 'secret'",

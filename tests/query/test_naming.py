@@ -24,6 +24,19 @@ AGGREGATES = [
     "COUNT_IF(age > 30)",
     "SUM(age) FILTER (WHERE bmi > 1)",
     "COUNT(*) FILTER (age > 1 AND bmi <> 2 AND sex = 'it''s' OR job < 'x')",
+    "QUANTILE_CONT(age, 0.5)",
+    "QUANTILE_DISC(age, 0.25)",
+    "MEDIAN(age)",
+    "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)",
+    "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age)",
+    "STDDEV(age)",
+    "STDDEV_POP(age)",
+    "VARIANCE(age)",
+    "VAR_POP(age)",
+    "BOOL_OR(age > 1)",
+    "MIN(dayname(born))",
+    "MIN(monthname(born))",
+    "AVG(EXTRACT(year FROM born))",
     "SUM(age) / 2",
     "ROUND(AVG(age), 1)",
     "ROUND(100.0 * COUNT(*) / 3)",
@@ -121,3 +134,9 @@ def test_names_that_are_words_of_sql_are_quoted_as_duckdb_quotes_them() -> None:
             asked = f'SUM("{word}")'
             ((found, *_),) = connection.execute(f"SELECT {asked} FROM t").description
             assert shown_name(parse_one(asked, dialect="duckdb")) == found
+
+
+def test_columns_that_are_called_alike_are_numbered() -> None:
+    text = "SELECT COUNT(*), sex, COUNT(*), SUM(age), COUNT(*) FROM people GROUP BY sex"
+    names = [output.name for output in parse(text, PEOPLE).outputs]
+    assert names == ["count_star()", "sex", "count_star()_1", "sum(age)", "count_star()_2"]

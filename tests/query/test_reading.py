@@ -85,7 +85,7 @@ REFUSED = [
     ("SELECT CAST(AVG(age) AS VARCHAR) FROM people", "the function CAST of an aggregate"),
     ("SELECT ROUND(AVG(age), age) FROM people", "the function ROUND of an aggregate"),
     ("SELECT (SELECT COUNT(*) FROM people) FROM people", "a subquery without a name in SELECT"),
-    ("SELECT COUNT(*), COUNT(*) FROM people", "columns 1 and 2 of SELECT share a name"),
+    ("SELECT COUNT(*) n, COUNT(*) N FROM people", "columns 1 and 2 of SELECT share a name"),
     ("SELECT age, COUNT(*) AS AGE FROM people GROUP BY 1", "columns 1 and 2 of SELECT share"),
     ("SELECT COUNT(*) n, SUM(age) AS N_Lower FROM people", "columns 1 and 2 of SELECT share"),
     ("SELECT sex n_upper, COUNT(*) n FROM people GROUP BY 1", "columns 1 and 2 of SELECT share"),

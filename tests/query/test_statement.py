@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from sqlglot import exp
 
 from dbdeid.errors import DataError
-from dbdeid.query.parse.statement import only, statement
+from dbdeid.query.parse.statement import dated, only, statement
 
 REFUSED = [
     ("", "0 statements where one is expected"),
@@ -78,3 +80,32 @@ def test_a_clause_that_is_not_allowed_is_named_with_its_place() -> None:
     with pytest.raises(DataError, match="GROUP BY in WITH c"):
         only(select, {"expressions", "from_", "order"}, " in WITH c")
     assert isinstance(select, exp.Select)
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("d < CURRENT_DATE", "d < CAST('2026-03-04' AS DATE)"),
+        ("d < today() - 30", "d < CAST('2026-03-04' AS DATE) - 30"),
+        ("d < now()", "d < CAST('2026-03-04 05:06:07.000000' AS TIMESTAMP)"),
+        ("d < current_timestamp", "d < CAST('2026-03-04 05:06:07.000000' AS TIMESTAMP)"),
+        ("d < localtimestamp", "d < CAST('2026-03-04 05:06:07.000000' AS TIMESTAMP)"),
+    ],
+)
+def test_the_day_of_the_question_is_a_constant(asked: str, meant: str) -> None:
+    text, constants = dated(f"SELECT COUNT(*) FROM t WHERE {asked}", datetime(2026, 3, 4, 5, 6, 7))
+    assert text == f"SELECT COUNT(*) FROM t WHERE {meant}"
+    (constant,) = constants
+    assert "2026-03-04" in constant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 'now', \"today\", now FROM t WHERE x = 'current_date'",
+        "SELECT now( FROM",
+        "SELECT COUNT(*) FROM t",
+    ],
+)
+def test_what_is_no_moment_stays(text: str) -> None:
+    assert dated(text, datetime(2026, 3, 4)) == (text, ())

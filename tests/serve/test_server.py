@@ -113,6 +113,51 @@ def test_what_a_reader_should_know_is_a_notice(client: Connection) -> None:
     assert any("bounds hold for the records released" in (told or "") for told in heard)
 
 
+def test_the_day_of_the_question_is_told(client: Connection) -> None:
+    heard: list[str | None] = []
+    client.add_notice_handler(lambda told: heard.append(told.message_primary))
+    text = "SELECT COUNT(*) AS n FROM visits_public WHERE admitted {} CURRENT_DATE AND seen < now()"
+    assert client.execute(text.format("<")).fetchone() == (112, 112, 112)
+    assert client.execute(text.format(">")).fetchone() == (0, 0, 0)
+    assert any("asked at DATE '20" in (told or "") for told in heard)
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("age = 'old'", "'old' is no BIGINT"),
+        ("cost IN ('1', 'much')", "'much' is no DECIMAL(8, 2)"),
+        ("admitted > '2020-13-01'", "'2020-13-01' is no DATE"),
+        ("seen < TIMESTAMP 'soon'", "'soon' is no TIMESTAMP"),
+        ("smoker = 'sometimes'", "'sometimes' is no BOOLEAN"),
+    ],
+)
+def test_a_constant_that_cannot_be_read_is_named(
+    client: Connection, condition: str, told: str
+) -> None:
+    error = refusal(client, f"SELECT COUNT(*) FROM visits_public WHERE {condition}")
+    assert told in str(error)
+
+
+def test_a_cell_that_cannot_be_read_is_not_told(client: Connection) -> None:
+    text = (
+        "SELECT COUNT(*) FROM visits_public WHERE illness <> 'flu' AND CAST(illness AS INTEGER) = 1"
+    )
+    error = str(refusal(client, text))
+    assert "withheld" in error
+    assert not any(word in error for word in ("flu", "asthma", "none'"))
+
+
+def test_a_count_of_nothing_is_of_the_records_released(client: Connection) -> None:
+    heard: list[str | None] = []
+    client.add_notice_handler(lambda told: heard.append(told.message_primary))
+    text = "SELECT SUM(cost) AS c, COUNT(*) AS n FROM visits_public WHERE illness = '{}'"
+    client.execute(text.format("flu"))
+    assert not any("suppressed records may" in (told or "") for told in heard)
+    client.execute(text.format("plague"))
+    assert any("suppressed records may" in (told or "") for told in heard)
+
+
 def test_explain_shows_what_is_run(client: Connection) -> None:
     rows = client.execute("EXPLAIN SELECT COUNT(*) FROM visits_public WHERE age < 30").fetchall()
     assert "visits_public_dictionary" in "\n".join(row[0] for row in rows)

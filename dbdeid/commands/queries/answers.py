@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import chooses
-from dbdeid.query.parse.statement import names_of_tables
-from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys
+from dbdeid.query.parse.statement import dated, names_of_tables
+from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys, unreadable
+from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
 
 # Questions whose plans are kept, of one release.
 MOST_PLANS = 500
@@ -45,13 +49,16 @@ class Answers:
         Raises:
             DataError: it cannot be answered.
         """
+        text, constants = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
-        with _refusing():
+        with _refusing(self.opened.session, text, asked.target):
             found = self._desk(asked).rows(plan)
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread),
             *_of_plan(plan, text, asked, self.opened.session.catalog),
+            *_of_none(plan, found.rows, asked.suppressed),
+            *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
         told = script, notes, asked.suppressed, plan.bounds
@@ -63,6 +70,7 @@ class Answers:
         Raises:
             DataError: it cannot be answered, or the dialect has no equal of what is asked.
         """
+        text, _ = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
         if dialect == "duckdb":
             return Script(asked.views, plan).text
@@ -87,13 +95,26 @@ class Answers:
             raise DataError(f"it holds {what}", hint=f"name one of {', '.join(names)}")
         return self.opened.target(fit[0])
 
+    def untold(self, release: str | None) -> tuple[str, ...]:
+        """The columns with released values that have neither listed leaves nor two bounds.
+
+        Raises:
+            DataError: there is no such release, or there are several.
+        """
+        target = self.target(release)
+        if target.dictionary is None:
+            return ()
+        told = Dictionary(self.opened.session, target.dictionary)
+        found = [c for n in target.quasi_identifiers if (c := target.find(n)) is not None]
+        return tuple(c.name for c in found if told.obstacles(c).unknown)
+
     def _plan(self, text: str, *, spread: bool) -> tuple[Asked, Plan]:
         """How a question is answered; found out once for each text."""
         if (text, spread) not in self._plans:
             self._make_room()
             asked = self.opened.asked(text)
             missing = asked.missing(spread=spread)
-            with _refusing():
+            with _refusing(self.opened.session, text, asked.target):
                 plan = self._desk(asked).plan(text, asked.target, missing)
             self._plans[text, spread] = asked, plan
         return self._plans[text, spread]
@@ -117,11 +138,7 @@ class Answers:
 def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     """What a reader should know of how the numbers came about."""
     if plan.question is not None:
-        for name in plan.hollow:
-            yield (
-                f"{name} has one value in all records, which stands for several: groups by it "
-                "tell nothing about the data"
-            )
+        yield from map(_assumption, plan.assumed)
         if not plan.question.aggregates and spread_keys(plan.question, asked.target):
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
     else:
@@ -135,6 +152,39 @@ def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]
         yield f"{name} is read as it is: no release protects it"
 
 
+def _of_none(plan: Plan, rows: Sequence[tuple[Any, ...]], suppressed: int | None) -> Iterator[str]:
+    """Where no record is counted: small groups are often suppressed."""
+    if plan.question is None or plan.question.keys or len(rows) != 1 or suppressed == 0:
+        return
+    ((row),), place = rows, 0
+    for output in plan.question.outputs:
+        counts = [plan.question.aggregates[one].kind == "count" for one in output.aggregates]
+        if counts == [True] and row[place + 2] == 0:
+            yield (
+                "0 [0, 0] is of the records released, none of which can satisfy the conditions; "
+                "suppressed records may, and small groups are suppressed first"
+            )
+            return
+        place += 1 if output.shown is None else 3
+
+
+def _assumption(one: Assumed) -> str:
+    if one.what == "groups":
+        return (
+            f"groups by {one.column} tell nothing about the data: every released value stands for "
+            "all of them, in about the same proportions"
+        )
+    if one.what == "finer":
+        return (
+            f"groups by {one.column} are finer than the release: {one.split} of {one.released} "
+            "released values stand for several groups, among which records are spread evenly"
+        )
+    return (
+        f"no released value of {one.column} tells whether the condition on it holds: expected "
+        "values are assumed, only the bounds are known"
+    )
+
+
 # What a mistake in a question looks like; anything else is a defect or a missing file.
 _OF_THE_QUESTION = (
     "BinderException",
@@ -145,13 +195,27 @@ _OF_THE_QUESTION = (
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]:
     try:
         yield
+    except DataError as refusal:
+        if "it is released as intervals" in refusal.message:  # as beside what is no constant of it
+            _refuse_constants(session, text, target)
+        raise
     except EngineError as error:
         if error.kind not in _OF_THE_QUESTION:
             raise
+        _refuse_constants(session, text, target)
         raise DataError(
             f"the query cannot be answered from the release: {error.message}",
             hint="compare columns with constants of their own type; -vv logs the statement",
+        ) from None
+
+
+def _refuse_constants(session: Session, text: str, target: Answerable) -> None:
+    """Refuse constants of a question that are no values of the type that they are read as."""
+    for constant, kind in unreadable(session, text, target):
+        raise DataError(
+            f"the query cannot be answered from the release: '{constant}' is no {kind}",
+            hint="write a value of that type",
         ) from None

@@ -146,6 +146,20 @@ class OpenRelease:
         with self._at_hand() as answers:
             return answers.target(release).quasi_identifiers
 
+    def untold(self, release: str | None = None) -> tuple[str, ...]:
+        """Those of the columns with released values that do not tell what they stand for.
+
+        Questions that need these values are refused.
+
+        Args:
+            release: which, where a file holds several.
+
+        Raises:
+            DataError: there is no such release, or there are several.
+        """
+        with self._at_hand() as answers:
+            return answers.untold(release)
+
     def __repr__(self) -> str:
         what = as_path(self._source) if isinstance(self._source, str) else self._source
         called = str(what) if isinstance(what, Path) else "a spec"

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import identifier
 from dbdeid.query.clients.statements import read_tables, with_names
-from dbdeid.query.parse.expressions import refused
+from dbdeid.query.parse.expressions import constant, refused
 
 Name = tuple[str, ...]
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -124,11 +124,42 @@ def _as_duckdb(node: exp.Expr) -> exp.Expr:
             raise refused("this format of to_char", "of YYYY, MM, DD, HH24, MI, SS, or date_trunc")
     if isinstance(node, exp.Cast):
         return _cast(node)
+    if isinstance(node, exp.Substring):
+        return _substring(node)
+    if isinstance(node, exp.WithinGroup):
+        return _quantile(node)
     if isinstance(node, exp.StrToTime | exp.StrToDate):
         return _moment(node)
     if isinstance(node, exp.EQ | exp.NEQ) and isinstance(node.expression, exp.Any | exp.All):
         return _among(node)
     return node
+
+
+def _substring(node: exp.Substring) -> exp.Expr:
+    """Places before the first are empty in PostgreSQL; DuckDB counts negative ones from the end."""
+    start = node.args.get("start")
+    first = constant(start) if start is not None else None
+    if first is None or first >= 1:
+        return node
+    length = node.args.get("length")
+    known = constant(length) if length is not None else None
+    if length is not None and known is None:
+        raise refused("substring from before the first letter", "begin at 1")
+    made = exp.Substring(this=node.this.copy(), start=exp.Literal.number(1))
+    if known is not None:
+        made.set("length", exp.Literal.number(max(int(first + known) - 1, 0)))
+    return made
+
+
+def _quantile(node: exp.WithinGroup) -> exp.Expr:
+    """`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)` as DuckDB's function of x and 0.5."""
+    inner, order = node.this, node.expression
+    if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.expression:
+        return node
+    terms = order.expressions if isinstance(order, exp.Order) else []
+    if len(terms) != 1 or terms[0].args.get("desc"):
+        return node
+    return type(inner)(this=terms[0].this.copy(), expression=inner.this.copy())
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -153,7 +184,10 @@ def _moment(node: exp.StrToTime | exp.StrToDate) -> exp.Expr:
     try:
         found = datetime.strptime(text.name, form.name)
     except ValueError:
-        raise refused("a constant date or time does not fit its format") from None
+        raise refused(
+            "a constant date or time does not fit its format",
+            "write it in that format, or as a constant: DATE '2026-01-31'",
+        ) from None
     if isinstance(node, exp.StrToDate):
         return exp.cast(exp.Literal.string(found.date().isoformat()), "DATE")
     return exp.cast(exp.Literal.string(found.isoformat(sep=" ")), "TIMESTAMP")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from itertools import pairwise
 from math import copysign, isfinite
+from typing import Any
 from uuid import UUID
 
 from sqlglot import Dialect, exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
+from dbdeid.errors import DataError
 from dbdeid.query.parse.expressions import refused
-from dbdeid.query.parse.statement import MOST_CHARACTERS, is_common, refuse_large
+from dbdeid.query.parse.statement import MOST_CHARACTERS, is_common, plainly, refuse_large
 
 POSTGRES = "postgres"
 Query = exp.Query
@@ -32,14 +34,28 @@ class Sent:
     Attributes:
         text: as it was sent.
         words: its words, signs and texts, these without their quotes.
+        start: where it begins in what was sent.
     """
 
     text: str
     words: tuple[str, ...]
+    start: int = 0
 
     def word(self, place: int) -> str:
         """A word in upper case; empty beyond the last."""
         return self.words[place].upper() if place < len(self.words) else ""
+
+
+class Unreadable(DataError):
+    """What is no SQL.
+
+    Attributes:
+        position: of the sign in the text at which it is none, from 1.
+    """
+
+    def __init__(self, message: str, *, hint: str, position: int) -> None:
+        self.position = position
+        super().__init__(message, hint=hint)
 
 
 def split(text: str) -> tuple[Sent, ...]:
@@ -58,13 +74,13 @@ def split(text: str) -> tuple[Sent, ...]:
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             if words:
-                found.append(Sent(text[first : token.start].strip(), tuple(words)))
+                found.append(Sent(text[first : token.start].strip(), tuple(words), first))
             first, words = -1, []
             continue
         first = token.start if first < 0 else first
         words.append(token.text)
     if words:
-        found.append(Sent(text[first:].strip(), tuple(words)))
+        found.append(Sent(text[first:].strip(), tuple(words), first))
     return tuple(_apart(sent) for sent in found)
 
 
@@ -77,18 +93,23 @@ def _apart(sent: Sent) -> Sent:
     if len(rest) != 1 or not sent.text.endswith(rest[0]):
         return sent
     words = (m["text"] or m["name"] or m[0] for m in _WORD.finditer(rest[0]))
-    return Sent(sent.text, (first, *words))
+    return Sent(sent.text, (first, *words), sent.start)
 
 
 def read(sent: Sent) -> exp.Query:
     """A query, as PostgreSQL reads it; as DuckDB does where PostgreSQL would not.
 
     Raises:
-        DataError: it is no query of either.
+        Unreadable: it is no SQL of either.
+        DataError: it is no query.
     """
+    first: ParseError | None = None
     for dialect, text in _readings(sent.text):
         try:
             tree = Dialect.get_or_raise(dialect).parse(text)[0]
+        except ParseError as error:
+            first = first or error
+            continue
         except SqlglotError:
             continue
         except RecursionError:
@@ -101,7 +122,23 @@ def read(sent: Sent) -> exp.Query:
                 if node.name.isdigit():
                     node.replace(exp.Parameter(this=exp.Literal.number(node.name)))
             return tree
-    raise refused("no SELECT that PostgreSQL or DuckDB would read")
+    if first is not None and first.errors:
+        raise _unreadable(first.errors[0], sent)
+    raise refused("no SELECT that PostgreSQL or DuckDB would read", "ask one SELECT")
+
+
+def _unreadable(error: Mapping[str, Any], sent: Sent) -> Unreadable:
+    """The error with its place in what was sent."""
+    line, last = int(error.get("line") or 1), int(error.get("col") or 1)
+    before = sent.text.split("\n")[: line - 1]
+    place = sum(len(one) + 1 for one in before) + last - len(error.get("highlight") or " ")
+    column = max(place - sum(len(one) + 1 for one in before), 0) + 1
+    return Unreadable(
+        f"the query cannot be answered from the release: not valid SQL (line {line}, column "
+        f"{column}): {plainly(error)}",
+        hint="correct the text there",
+        position=sent.start + max(place, 0) + 1,
+    )
 
 
 def _readings(text: str) -> Iterator[tuple[str, str]]:
@@ -146,7 +183,7 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except SqlglotError:
-        raise refused("not valid SQL: a quote or comment is not closed") from None
+        raise refused("not valid SQL: a quote or comment is not closed", "close it") from None
 
 
 # -- parameters ----------------------------------------------------------------------------------
@@ -171,7 +208,7 @@ def filled(query: exp.Query, values: Sequence[Value | list[Value]]) -> exp.Query
     for node in list(made.find_all(exp.Parameter)):
         place = int(node.name) if node.name.isdigit() else 0
         if not 1 <= place <= len(values):
-            raise refused(f"${node.name} has no value")
+            raise refused(f"${node.name} has no value", "give it one")
         value = values[place - 1]
         if isinstance(value, list):
             node.replace(exp.Array(expressions=[_constant(v, place) for v in value]))
@@ -193,7 +230,10 @@ def _constant(value: Value, place: int) -> exp.Expr:
     if isinstance(value, UUID | time):
         return exp.Literal.string(str(value))
     if isinstance(value, bytes | float) or (isinstance(value, Decimal) and not value.is_finite()):
-        raise refused(f"${place} is a value that no constant of a query can be")
+        raise refused(
+            f"${place} is a value that no constant of a query can be",
+            "give a finite number or a text",
+        )
     return exp.convert(value)
 
 

@@ -20,6 +20,9 @@ SUPPORTED = (
     "columns; WITH and subqueries in FROM may rename, compute, filter and group"
 )
 
+# What helps where a table of a name is not known.
+UNKNOWN = "write the name or the alias that FROM gives the table"
+
 # No more nodes take the place of names in one expression: each link of a chain of subqueries may
 # double what it is given.
 MOST_GROWN = 10_000
@@ -78,9 +81,19 @@ _INSTEAD = {
     ),
     "approxdistinct": "ask for COUNT(DISTINCT …), which has bounds",
     "approxquantile": "ask for QUANTILE_CONT(…), which has bounds",
+    "currentdate": "write the date: DATE '2026-01-31'",
+    **dict.fromkeys(
+        ("currenttimestamp", "localtimestamp"), "write the moment: TIMESTAMP '2026-01-31 12:00:00'"
+    ),
+    **dict.fromkeys(("currenttime", "localtime"), "write the time of day: TIME '12:00:00'"),
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }
+
+
+def is_of_form(hint: str) -> bool:
+    """Whether a hint is what to ask in another form, so that other ways to ask go with it."""
+    return hint == SUPPORTED or hint in _INSTEAD.values()
 
 
 def named(node: exp.Expr) -> str:
@@ -231,7 +244,7 @@ class Scope:
         if qualifier:
             ranges = [r for r in self.ranges if qualifier.lower() in r.qualifiers]
             if not ranges:
-                raise refused(f"{clause} names {qualifier}.*: unknown table")
+                raise refused(f"{clause} names {qualifier}.*: unknown table", UNKNOWN)
             return [c for r in ranges for c in r.columns.values()]
         first, *others = self.ranges
         once = [c for r in others for n, c in r.columns.items() if n not in self.shared]
@@ -244,7 +257,7 @@ class Scope:
             DataError: there is none, or more than one.
         """
         if not isinstance(reference.this, exp.Identifier):
-            raise refused(f"* in {clause}")
+            raise refused(f"* in {clause}", "name the columns")
         written = ".".join(part.name for part in reference.parts)
         qualifier = written.removesuffix(reference.name).removesuffix(".")
         name = reference.name.lower()
@@ -252,7 +265,7 @@ class Scope:
         if qualifier:
             ranges = tuple(r for r in ranges if qualifier.lower() in r.qualifiers)
             if not ranges:
-                raise refused(f"{clause} names {written}: unknown table")
+                raise refused(f"{clause} names {written}: unknown table", UNKNOWN)
         elif name in self.shared:
             ranges = ranges[:1]
         found = [r.columns[name] for r in ranges if name in r.columns]
@@ -264,6 +277,9 @@ class Scope:
             hint = f"look at the {len(known)} names in its first line"
             if all(r.told for r in ranges):
                 hint = did_you_mean(reference.name, known)
+            if reference.this.quoted and not qualifier:
+                text = "double quotes name columns; a text stands in single quotes"
+                hint = f"{text}; {hint[:1].lower()}{hint[1:]}" if hint else text
             raise refused(f"{clause} names {written}, which is not released", hint)
         return found[0]
 
@@ -277,7 +293,10 @@ def refuse_strange(part: exp.Expr, clause: str) -> None:
     if not is_scalar(part):
         raise refused(f"{named(part)} in {clause}", instead_of(part))
     if isinstance(part, exp.DataType) and part.this not in _TYPES:
-        raise refused(f"a type other than numbers, text, BOOLEAN, dates and times in {clause}")
+        raise refused(
+            f"a type other than numbers, text, BOOLEAN, dates and times in {clause}",
+            "use one of these types",
+        )
     if isinstance(part, exp.In) and any(part.args.get(k) for k in ("query", "unnest", "field")):
         what = "a subquery" if part.args.get("query") else "IN with something else than a list"
         raise refused(f"{what} in {clause}", instead_of(part))

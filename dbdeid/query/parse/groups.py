@@ -89,7 +89,7 @@ class Groups:
         for term in window.args.get("partition_by") or ():
             key = self.scope.scalar(term, "PARTITION BY")
             if key not in self.keys:
-                raise refused("PARTITION BY of what is no key")
+                raise refused("PARTITION BY of what is no key", "add it to GROUP BY")
             keys.append(self.keys.index(key))
         places, order = tuple(sorted(set(keys))), window.args.get("order")
         if order is not None or not isinstance(window.this, exp.Sum):
@@ -157,7 +157,7 @@ class Groups:
         distance = node.args.get("offset")
         far = 1 if distance is None else constant(distance)
         if far is None or far < 0 or not float(far).is_integer():
-            raise refused(f"{kind.upper()} by what is not a whole number")
+            raise refused(f"{kind.upper()} by what is not a whole number", "write the number")
         if not has_aggregate(node.this):
             raise refused(f"{kind.upper()} of a key")
         return Aggregate(kind, over=Over(self.shown(bare(node.this)), keys, order, int(far)))
@@ -191,8 +191,8 @@ class Groups:
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):
             return node.copy()
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.shown(mean)
+        if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
+            return _where_there(*(self.shown(part) if part else None for part in mean))
         made = node.copy()
         for old, part in zip(operands(made), operands(node), strict=True):
             if not has_aggregate(part) and constant(part) is None:
@@ -207,6 +207,15 @@ class Groups:
                 if one.over is None:
                     self._add(one.records)
         return made
+
+    def _or_zero(self, node: exp.Expr) -> exp.Expr:
+        """An expression of one record as a number, 0 where it is NULL."""
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        value = bare(self.scope.scalar(node, "SUM"))
+        truth = isinstance(value, (exp.Predicate, exp.Connector, exp.Not, exp.Boolean))
+        if truth or value.is_type(exp.DType.BOOLEAN):
+            return exp.case().when(exp.paren(node.copy()), one).else_(zero)
+        return exp.Coalesce(this=node.copy(), expressions=[zero])
 
     def _divides_none(self, quotient: exp.Div) -> bool:
         """Whether a quotient is NULL wherever its divisor is a count of 0."""
@@ -244,8 +253,8 @@ class Groups:
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         refuse_strange(node, clause)
-        if isinstance(node, exp.Div) and (mean := as_mean(node)) is not None:
-            return self.term(mean, clause)
+        if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
+            return _where_there(*(self.term(part, clause) if part else None for part in mean))
         if not has_aggregate(node):
             value = self.scope.scalar(node, clause)
             if value in self.keys:
@@ -254,7 +263,7 @@ class Groups:
                 return node.copy()
             if isinstance(node, exp.Column):
                 what = f"{node.name}, which is neither a key nor in an aggregate"
-                raise refused(f"{clause} names {what}")
+                raise refused(f"{clause} names {what}", "add it to GROUP BY, or aggregate it")
         copy = node.copy()
         parts = list(zip(copy.iter_expressions(), node.iter_expressions(), strict=True))
         for old, part in parts:
@@ -281,7 +290,7 @@ class Groups:
             raise refused(named(node), instead_of(node))
         name = node.sql_name() if isinstance(node, exp.Func) else kind.upper()
         if any(value for clause, value in node.args.items() if clause not in ("this", "big_int")):
-            raise refused(f"{name} of more than one argument")
+            raise refused(f"{name} of more than one argument", "give it one")
         argument = node.this
         if kind == "count" and (argument is None or isinstance(bare(argument), _PRESENT)):
             if isinstance(argument, exp.Star):
@@ -291,9 +300,17 @@ class Groups:
             if kind != "count":
                 raise refused(f"{name}(DISTINCT …)", "only COUNT may be DISTINCT")
             if len(argument.expressions) != 1:
-                raise refused("COUNT(DISTINCT …) of several columns")
+                raise refused("COUNT(DISTINCT …) of several columns", "count one of them")
             kind, argument = "distinct", argument.expressions[0]
         return Aggregate(kind, self.scope.scalar(argument, name), condition)
+
+
+def _where_there(mean: exp.Expr | None, count: exp.Expr | None) -> exp.Expr:
+    """A mean, NULL where a count is 0."""
+    assert mean is not None
+    if count is None:
+        return mean
+    return exp.If(this=count > 0, true=mean)
 
 
 def _squared(node: exp.Expr) -> exp.Expr | None:
@@ -330,7 +347,9 @@ def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
         raise refused(f"{kind.upper()} of what is not one number", "ask for one at a time: 0.5")
     fraction = Fraction(number.name)
     if not 0 <= fraction <= 1 or fraction.denominator > _FINEST:
-        raise refused(f"{kind.upper()} of a fraction that is not from 0 to 1, of 6 digits")
+        raise refused(
+            f"{kind.upper()} of a fraction that is not from 0 to 1, of 6 digits", "write it as 0.95"
+        )
     return kind, argument, fraction
 
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from dbdeid.errors import did_you_mean
 from dbdeid.query.parse.aliases import Item, has_aggregate
-from dbdeid.query.parse.expressions import bare, refused, substituted
+from dbdeid.query.parse.expressions import UNKNOWN, bare, refused, substituted
 from dbdeid.query.parse.naming import shown_name
 from dbdeid.query.parse.statement import only, within
 
@@ -143,4 +143,4 @@ class Layer:
 
     def _require(self, qualifier: str, clause: str) -> None:
         if qualifier and qualifier.lower() != self.alias.lower():
-            raise refused(f"{clause} names {qualifier}: unknown table")
+            raise refused(f"{clause} names {qualifier}: unknown table", UNKNOWN)

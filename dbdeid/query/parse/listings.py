@@ -60,7 +60,12 @@ def listing(query: exp.Query, target: Answerable) -> Listing | None:
     _refuse_many(len(found))
     questions = tuple(_alike(found))
     limit, offset = (number_of_rows(query, clause) for clause in ("limit", "offset"))
-    return Listing(questions, tuple(_order(query, questions[0].outputs)), limit, offset)
+    order = tuple(_order(query, questions[0].outputs))
+    if order or limit is not None or offset is not None:  # which of equals is first is no chance
+        named = {by.name for by in order}
+        keys = (output.name for output in questions[0].outputs if output.shown is None)
+        order += tuple(Sorted(name, False, False) for name in keys if name not in named)
+    return Listing(questions, order, limit, offset)
 
 
 def _refuse_many(questions: int) -> None:

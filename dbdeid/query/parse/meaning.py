@@ -6,11 +6,13 @@ that of the text, and released nowhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from dbdeid.engine.expressions import column, type_named
-from dbdeid.engine.relation import Column
+from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import bare
@@ -72,6 +74,72 @@ _UNROUNDED = (
     *(exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT, exp.DType.UBIGINT),
     exp.DType.DOUBLE,
 )
+
+
+# Sums of so many digits and places stay exact: there is room for ten digits more, and engines that
+# keep 38 digits of a sum keep these places.
+_MOST_DIGITS, _MOST_PLACES = 28, 6
+
+
+def decimals_of(
+    argument: exp.Expr, question: Question, target: Answerable
+) -> tuple[int, int] | None:
+    """The digits and decimal places of an expression of decimals, of which a sum stays exact.
+
+    Returns:
+        None of other types, and of decimals that are too long for their sum to be.
+    """
+
+    def size(node: exp.Expr) -> tuple[int, int] | None:
+        if isinstance(node, (exp.Paren, exp.Neg, exp.Abs)):
+            return size(node.this)
+        if isinstance(node, exp.Column):
+            return _size_of_type(_type(node, question, target))
+        if isinstance(node, exp.Literal) and not node.is_string and node.name.isascii():
+            whole, _, part = node.name.partition(".")
+            return (len(whole + part), len(part)) if (whole + part).isdecimal() else None
+        if isinstance(node, exp.Case) and node.this is None:
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            other = node.args.get("default")
+            return _widest([size(b) for b in (*branches, *([other] if other is not None else []))])
+        if isinstance(node, exp.Coalesce):
+            return _widest([size(part) for part in (node.this, *node.expressions)])
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            sizes = [size(node.this), size(node.expression)]
+            if isinstance(node, exp.Mul):
+                known = [s for s in sizes if s is not None]
+                return (sum(s[0] for s in known), sum(s[1] for s in known)) if known[1:] else None
+            wider = _widest(sizes)
+            return (wider[0] + 1, wider[1]) if wider else None
+        return None
+
+    found = size(argument)
+    if found is None or not 0 < found[1] <= _MOST_PLACES or found[0] > _MOST_DIGITS:
+        return None
+    return found
+
+
+def _widest(sizes: Sequence[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """The digits and places that hold the values of all."""
+    known = [s for s in sizes if s is not None]
+    if len(known) < len(sizes):
+        return None
+    places = max(places for _, places in known)
+    return max(digits - own for digits, own in known) + places, places
+
+
+def _size_of_type(kind: exp.DataType) -> tuple[int, int] | None:
+    if kind.is_type(exp.DType.DECIMAL):
+        sizes = [int(size.name) for size in kind.expressions]
+        return (sizes[0], sizes[1]) if len(sizes) == 2 else None
+    digits = next((n for of, n in _DIGITS.items() if kind.is_type(of)), None)
+    return (digits, 0) if digits is not None else None
+
+
+_DIGITS = {
+    **{exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10, exp.DType.BIGINT: 19},
+    **{exp.DType.UTINYINT: 3, exp.DType.USMALLINT: 5, exp.DType.UINT: 10, exp.DType.UBIGINT: 20},
+}
 
 
 def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
@@ -216,6 +284,29 @@ def _type(argument: exp.Expr, question: Question, target: Answerable) -> exp.Dat
     )
     found = annotate_types(node, dialect="duckdb").type
     return found if isinstance(found, exp.DataType) else exp.DataType.build("UNKNOWN")
+
+
+def constants_read(found: exp.Query, target: Answerable) -> Iterator[tuple[str, exp.DataType]]:
+    """The texts in quotes that a query has read as values of a type: compared, or cast.
+
+    Args:
+        found: as written.
+        target: the release, of whose columns the texts may be values.
+    """
+    for node in found.find_all(*_COMPARED):
+        sides = [bare(side) for side in node.iter_expressions()]
+        columns = [target.find(s.name) for s in sides if isinstance(s, exp.Column)]
+        kinds = [source_type(c) for c in columns if c is not None and c.family in _READ]
+        texts = [s.name for s in sides if isinstance(s, exp.Literal) and s.is_string]
+        yield from ((text, kind) for kind in kinds for text in texts)
+    for node in found.find_all(exp.Cast):
+        inner = bare(node.this)
+        if type(node) is exp.Cast and isinstance(inner, exp.Literal) and inner.is_string:
+            yield inner.name, node.to
+
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
+_READ = (*NUMBERS, "date", "timestamp", "boolean")
 
 
 def _is_of_dates(node: exp.Expr) -> bool:

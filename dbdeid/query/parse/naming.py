@@ -23,6 +23,13 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     **{exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length"},
     **{exp.Year: '"year"', exp.Month: '"month"', exp.Day: '"day"', exp.Quarter: '"quarter"'},
     **{exp.Left: '"left"', exp.Right: '"right"', exp.Substring: '"substring"'},
+    **{exp.Stddev: "stddev", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop"},
+    **{exp.Variance: "variance", exp.VariancePop: "var_pop", exp.Median: "median"},
+    **{exp.Quantile: "quantile", exp.PercentileCont: "quantile_cont"},
+    **{exp.PercentileDisc: "quantile_disc", exp.Mode: '"mode"', exp.AnyValue: "any_value"},
+    **{exp.Corr: "corr", exp.ArgMax: "arg_max", exp.ArgMin: "arg_min"},
+    **{exp.GroupConcat: "string_agg", exp.Dayname: "dayname", exp.Monthname: "monthname"},
+    **{exp.Hour: '"hour"', exp.Minute: '"minute"', exp.Second: '"second"', exp.Week: '"week"'},
     **{exp.Coalesce: "COALESCE", exp.Nullif: '"nullif"', exp.Sqrt: "sqrt", exp.Ln: "ln"},
 }
 _TYPES = {
@@ -118,6 +125,18 @@ def _truncated(node: exp.Expr) -> str:
     return f"date_trunc('{node.text('unit').lower()}', {_printed(node.this)})"
 
 
+def _within_group(node: exp.Expr) -> str:
+    """DuckDB prints the order inside of the function."""
+    inner = _printed(node.this).removesuffix(")")
+    return f"{inner} ORDER BY {_listed(term.this for term in node.expression.expressions)})"
+
+
+def _of_truth(node: exp.Expr) -> str:
+    """BOOL_OR and BOOL_AND, whose argument the parser casts."""
+    inner = node.this.this if isinstance(node.this, exp.Cast) else node.this
+    return f"{'bool_or' if isinstance(node, exp.LogicalOr) else 'bool_and'}({_printed(inner)})"
+
+
 def _count(node: exp.Expr) -> str:
     everything = node.this is None or isinstance(node.this, exp.Star)
     return "count_star()" if everything else f"count({_printed(node.this)})"
@@ -192,4 +211,8 @@ _PRINTERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Is: lambda node: f"({_printed(node.this)} IS {_printed(node.expression)})",
     exp.In: lambda node: f"({_printed(node.this)} IN ({_listed(node.expressions)}))",
     exp.Between: _between,
+    exp.WithinGroup: _within_group,
+    exp.LogicalOr: _of_truth,
+    exp.LogicalAnd: _of_truth,
+    exp.Extract: lambda n: f"date_part('{n.name}', {_printed(n.expression)})",
 }

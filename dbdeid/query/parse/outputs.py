@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -33,7 +33,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
         return [node.this]
     if isinstance(node, exp.Div) and constant(node.expression) == 0:
-        raise refused("/ of an aggregate by 0")
+        raise refused("/ of an aggregate by 0", "divide by something else")
     if isinstance(node, _ARITHMETIC):
         return [node.this, node.expression]
     if isinstance(node, exp.Coalesce):
@@ -50,16 +50,43 @@ def _is_constant(node: exp.Expr | None) -> bool:
 # -- means ---------------------------------------------------------------------------------------
 
 
-def as_mean(quotient: exp.Div) -> exp.Expr | None:
+def as_mean(
+    quotient: exp.Div, or_zero: Callable[[exp.Expr], exp.Expr]
+) -> tuple[exp.Expr, exp.Expr | None] | None:
     """A ratio of aggregates as the mean that it is, whose bounds are known better; else None.
 
     A sum of values over their number, and the number of records under a condition over that of
-    all: each record counts in both, so that not every sum goes with every number.
+    all: each record counts in both, so that not every sum goes with every number. A sum over the
+    number of all records is the mean of the values with 0 for those that are NULL.
+
+    Args:
+        quotient: the ratio.
+        or_zero: an expression of one record as a number, 0 where it is NULL.
+
+    Returns:
+        The mean, and the aggregate of which it is NULL where that is 0; None where it is as such.
     """
     count = _without_filter(_unless_zero(bare(quotient.expression)))
     if count is None:
         return None
-    return _over(bare(quotient.this), *count)
+    mean = _over(bare(quotient.this), *count)
+    if mean is not None:
+        return mean, None
+    summed = exp.paren(quotient.this.copy()).find(exp.Sum)
+    of_all = isinstance(count[0], exp.Count) and isinstance(count[0].this, exp.Star)
+    if summed is None or not of_all or summed.find(exp.Distinct):
+        return None
+    known = exp.paren(quotient.this.copy())
+    inner = known.find(exp.Sum)
+    assert inner is not None
+    inner.set("this", or_zero(summed.this))
+    mean = _over(bare(known), exp.Count(this=inner.this.copy()), count[1])
+    if mean is None:
+        return None
+    there: exp.Expr = exp.Count(this=summed.this.copy())
+    if count[1] is not None:
+        there = exp.Filter(this=there, expression=exp.Where(this=count[1].copy()))
+    return mean, there
 
 
 def _over(

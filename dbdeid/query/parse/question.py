@@ -181,6 +181,15 @@ class Question:
         others = [a.among.joins for a in self.aggregates if a.among is not None]
         return tuple(dict.fromkeys(chain(self.joins, *others)))
 
+    @property
+    def stable_order(self) -> tuple[Order, ...]:
+        """How the answer is sorted, equals by the keys: which of them come first is no chance."""
+        if not self.order and self.limit is None and self.offset is None:
+            return ()
+        keys = (column(key_name(place)) for place in range(len(self.keys)))
+        terms = [order.term for order in self.order]
+        return (*self.order, *(Order(key, False, False) for key in keys if key not in terms))
+
     def of(self, aggregate: Aggregate) -> Question:
         """The question with the keys and the records of one aggregate."""
         among = aggregate.among

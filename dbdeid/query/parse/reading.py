@@ -5,8 +5,8 @@ Everything outside the supported form is refused by name; nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sqlglot import exp
@@ -31,6 +31,7 @@ from dbdeid.query.parse.question import (
 from dbdeid.query.parse.statement import only, statement, within
 from dbdeid.query.parse.tables import tables
 
+_ADD = "add it to GROUP BY, or aggregate it"
 _CLAUSES = {
     "expressions",
     "with_",
@@ -96,7 +97,7 @@ class _Read:
             DataError: it shows what is neither a key nor of aggregates, or two columns alike.
         """
         groups = self.groups
-        outputs = tuple(_output(item, groups) for item in self.items)
+        outputs = tuple(_apart_by_name([_output(item, groups) for item in self.items]))
         if not groups.keys and all(output.shown is None for output in outputs):
             raise refused("SELECT without an aggregate", "add COUNT(*)")
         _refuse_alike(outputs)
@@ -255,8 +256,21 @@ def _output(made: Item, groups: Groups) -> Output:
         names = ", ".join(sorted({c.name for c in key.find_all(exp.Column)}))
         what = f"an expression of {names}" if names else "a constant"
         plain = names if isinstance(key, exp.Column) else what
-        raise refused(f"{plain} is selected but not in GROUP BY")
+        raise refused(f"{plain} is selected but not in GROUP BY", _ADD)
     return Output(made.name, key=groups.keys.index(key))
+
+
+def _apart_by_name(outputs: Sequence[Output]) -> Iterator[Output]:
+    """The outputs, of which those that have no alias are numbered where they are called alike."""
+    taken = {output.name.lower() for output in outputs}
+    seen: set[str] = set()
+    for output in outputs:
+        name, number = output.name, 0
+        while "(" in output.name and (name.lower() in seen or (number and name.lower() in taken)):
+            number += 1
+            name = f"{output.name}_{number}"
+        seen.add(name.lower())
+        yield replace(output, name=name)
 
 
 def _refuse_alike(outputs: Sequence[Output]) -> None:
@@ -296,7 +310,7 @@ def _apart(terms: Sequence[exp.Expr], scope: Scope) -> list[exp.Expr]:
     for term in terms:
         key = scope.scalar(term, "GROUP BY")
         if not key.find(exp.Column):
-            raise refused("GROUP BY of a constant")
+            raise refused("GROUP BY of a constant", "name a column, or leave it out")
         if key not in keys:
             keys.append(key)
     return keys
@@ -346,7 +360,10 @@ def _grouped(term: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
 def _place(term: exp.Expr, items: Sequence[Item], clause: str) -> Item:
     place = int(term.name)
     if not 1 <= place <= len(items):
-        raise refused(f"{clause} {place}: the SELECT list has {len(items)} columns")
+        raise refused(
+            f"{clause} {place}: the SELECT list has {len(items)} columns",
+            "count its columns from 1",
+        )
     return items[place - 1]
 
 
@@ -368,7 +385,7 @@ def _order(
         for node in _ordered(bare(term.this), items, groups.scope, meant):
             value = groups.term(node, "ORDER BY")
             if not value.find(exp.Column):
-                raise refused("ORDER BY of a constant")
+                raise refused("ORDER BY of a constant", "name a column, or leave it out")
             descending = bool(term.args.get("desc"))
             found.append(Order(value, descending, bool(term.args.get("nulls_first"))))
     return tuple(found)
@@ -385,7 +402,7 @@ def _ordered(
         return [item.expression for item in items]
     if isinstance(term, exp.Literal):
         if not term.is_int:
-            raise refused("ORDER BY of a constant")
+            raise refused("ORDER BY of a constant", "name a column, or leave it out")
         return [_place(term, items, "ORDER BY").expression]
     if meant is not None:
         return [meant(term)]
@@ -406,9 +423,9 @@ def number_of_rows(select: exp.Query, clause: str) -> int | None:
         held, plain = "count", {"count", "direction", "limit_options"}
         options = given.args.get("limit_options")
         if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
-            raise refused("FETCH … PERCENT or WITH TIES")
+            raise refused("FETCH … PERCENT or WITH TIES", "ask for a number of rows")
     count = given.args.get(held)
     other = {name for name, value in given.args.items() if value} - plain
     if other or not isinstance(count, exp.Literal) or not count.is_int:
-        raise refused(f"{clause.upper()} that is not a whole number")
+        raise refused(f"{clause.upper()} that is not a whole number", "write the number")
     return int(count.name)

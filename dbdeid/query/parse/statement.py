@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -18,6 +19,8 @@ MOST_CHARACTERS = 500_000
 MOST_NODES = 50_000
 DEEPEST = 60
 LONGEST = 250
+
+_ONE = "ask one SELECT at a time"
 
 _NAMES = {
     "joins": "JOIN",
@@ -42,7 +45,7 @@ def statement(text: str) -> exp.Select:
     """
     found = query(text)
     if not isinstance(found, exp.Select):
-        raise refused(f"{found.key.upper()} where a SELECT is expected")
+        raise refused(f"{found.key.upper()} where a SELECT is expected", _ONE)
     return found
 
 
@@ -59,26 +62,80 @@ def query(text: str) -> exp.Query:
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
-        raise refused(f"not valid SQL{where}: {_plainly(first)}") from None
+        raise refused(f"not valid SQL{where}: {plainly(first)}", "correct the text there") from None
     except SqlglotError:
-        raise refused("not valid SQL: a quote or comment is not closed") from None
+        raise refused("not valid SQL: a quote or comment is not closed", "close it") from None
     except RecursionError:
         raise _too_deep() from None
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1:
-        raise refused(f"{len(statements)} statements where one is expected")
+        raise refused(f"{len(statements)} statements where one is expected", _ONE)
     (found,) = statements
     found = within(found)
     if not isinstance(found, exp.Query) or isinstance(found, exp.Subquery):
         named = found.name if isinstance(found, exp.Command) else found.key
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
-            raise refused("an expression where a SELECT is expected")
-        raise refused(f"{named.upper()} where a SELECT is expected")
+            raise refused("an expression where a SELECT is expected", _ONE)
+        raise refused(f"{named.upper()} where a SELECT is expected", _ONE)
     refuse_large(found)
     for node in found.walk():
         node.pop_comments()
         node._meta = None  # where it stood in the text: each copy of the tree would copy that
     return found
+
+
+_NOW = re.compile(
+    r"\b(current_date|today|current_timestamp|localtimestamp|now|get_current_timestamp"
+    r"|transaction_timestamp)\b",
+    re.IGNORECASE,
+)
+_MOMENTS = ("now", "get_current_timestamp", "transaction_timestamp")
+
+
+def dated(text: str, now: datetime) -> tuple[str, tuple[str, ...]]:
+    """A text with the day or moment that it is asked at in place of CURRENT_DATE, now() and such.
+
+    They are the same for all records of a statement, so that they are constants of it.
+
+    Args:
+        text: of the query; what is no SQL stays as it is.
+        now: when it is asked, as the clock of this machine shows it.
+
+    Returns:
+        The text, and the constants that it was given, each once.
+    """
+    if _NOW.search(text) is None or len(text) > MOST_CHARACTERS:
+        return text, ()
+    try:
+        parsed = sqltext.statements(text)
+    except (SqlglotError, RecursionError):
+        return text, ()
+    given: dict[str, None] = {}
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        constant: exp.Expr
+        named = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        if isinstance(node, exp.CurrentDate) and node.this is None:
+            constant = exp.cast(exp.Literal.string(now.date().isoformat()), "DATE")
+        elif isinstance(node, (exp.CurrentTimestamp, exp.Localtimestamp)) or named in _MOMENTS:
+            moment = now.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+            constant = exp.cast(exp.Literal.string(moment), "TIMESTAMP")
+        else:
+            return node
+        given[f"{constant.to.sql('duckdb')} '{constant.this.name}'"] = None
+        return constant
+
+    for root in parsed:
+        if root is None:
+            continue
+        try:
+            refuse_large(root)
+        except DataError:
+            return text, ()
+    found = [root.transform(placed) for root in parsed if root is not None]
+    if not given:
+        return text, ()
+    return ";\n".join(sqltext.sql(root) for root in found), tuple(given)
 
 
 def within(query: exp.Expr) -> exp.Expr:
@@ -173,7 +230,7 @@ def _too_deep() -> DataError:
     return refused("the query is nested too deeply", "ask several simpler queries")
 
 
-def _plainly(error: Mapping[str, object]) -> str:
+def plainly(error: Mapping[str, object]) -> str:
     """What the parser says, without its own classes and without the query's constants."""
     said = str(error.get("description") or "syntax error")
     missing = re.search(r"missing for <class '.*\.(\w+)'>", said)

@@ -95,7 +95,7 @@ class _Reader:
         for term in given.expressions:
             name, place = term.alias.lower(), f"WITH {term.alias}"
             if name in own:
-                raise refused(f"{place} is there twice")
+                raise refused(f"{place} is there twice", "rename one of them")
             only(term, {"this", "alias", "materialized"}, f" in {place}")
             if term.args["alias"].columns:
                 raise refused(f"column names after {place}", "name them in its SELECT: … AS name")

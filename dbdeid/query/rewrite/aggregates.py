@@ -18,7 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
-from dbdeid.query.parse.meaning import is_number, places_between
+from dbdeid.query.parse.meaning import decimals_of, is_number, places_between
 from dbdeid.query.parse.question import Aggregate, Kind, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.measures import MEASURED, Measure, bucket, held
@@ -69,7 +69,10 @@ def measure_of(question: Question, target: Answerable, aggregate: Aggregate) -> 
         not c.table and (source := target.find(c.name)) is not None and is_exact(source, target)
         for c in exp.paren(argument.copy()).find_all(exp.Column)
     )
-    return Measure(argument, what) if all(exact) else None
+    if not all(exact):
+        return None
+    size = decimals_of(argument, question.of(aggregate), target) if what == "sums" else None
+    return Measure(argument, what, f"DECIMAL({size[0]}, {size[1]})" if size else "DOUBLE")
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,17 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
-from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
+from dbdeid.query.parse.expressions import is_of_form
 from dbdeid.query.parse.listings import Listing, listing
+from dbdeid.query.parse.meaning import constants_read
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.counted import CountedRecords
-from dbdeid.query.rewrite.dictionary import Dictionary
+from dbdeid.query.rewrite.dictionary import Assumed, Dictionary, assumed
 from dbdeid.query.rewrite.kept import KeptTables
 from dbdeid.query.rewrite.records import Records
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
@@ -47,13 +49,13 @@ class Plan:
         columns: names of the answer's columns.
         question: what is asked, as an expected value with bounds; None where the query is run as
             it is written, so that its answer is exact of the records that were released.
-        hollow: columns of which groups tell nothing.
+        assumed: what of the answer the hierarchies decide.
     """
 
     statement: str
     columns: tuple[str, ...]
     question: Question | None
-    hollow: tuple[str, ...]
+    assumed: tuple[Assumed, ...]
     _whole: Callable[[], exp.Query]
 
     @cached_property
@@ -162,7 +164,7 @@ class Desk:
             sql(made, own=True),
             columns(question),
             question,
-            tuple(hollow(self._session, question, target, self._told)),
+            assumptions(self._session, question, target, self._kept.keep),
             lambda: estimate(question, target, missing),
         )
 
@@ -202,10 +204,10 @@ class Desk:
         """Several questions, answered one below the other."""
         question, *_ = parts.questions
         names = columns(question)
-        empty: list[str] = []
+        found: list[Assumed] = []
         for one in parts.questions:
             refuse_unanswerable(self._session, one, target, self._told)
-            empty += hollow(self._session, one, target, self._told)
+            found += assumptions(self._session, one, target, self._kept.keep)
 
         def whole(estimated: Estimate) -> exp.Query:
             selects = [estimated(q, target, missing) for q in parts.questions]
@@ -224,7 +226,7 @@ class Desk:
             return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
         made = sql(whole(self._estimate), own=True)
-        return Plan(made, names, question, tuple(dict.fromkeys(empty)), lambda: whole(estimate))
+        return Plan(made, names, question, tuple(dict.fromkeys(found)), lambda: whole(estimate))
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
@@ -269,6 +271,7 @@ class Desk:
             return Plan(sql(found), names, None, (), lambda: found)
         except Changed:
             listed = ", ".join(c.name for c in exact_columns(target, unchanged))
+            of_form = of_form and is_of_form(refusal.hint)
             if not of_form or not listed or not target.told:
                 raise refusal from None
             also = f"or ask in any form of columns that are released as they are: {listed}"
@@ -333,17 +336,39 @@ def spread_keys(question: Question, target: Answerable) -> list[str]:
     return [name for name in target.quasi_identifiers if known and name in named]
 
 
-def hollow(
-    session: Session, question: Question, target: Answerable, told: Dictionary | None = None
-) -> Iterator[str]:
-    """The columns that a question groups by and of which all records have one value for several.
+def assumptions(
+    session: Session, question: Question, target: Answerable, keep: Keep | None = None
+) -> tuple[Assumed, ...]:
+    """What of an answer the hierarchies decide rather than the records, each once.
 
-    Groups of such a column are as likely as the hierarchy makes them, whatever the data are.
+    Args:
+        session: where the release is.
+        question: what is asked, known to be answerable.
+        target: the release.
+        keep: where tables of the dictionary alone are kept.
     """
-    spread = spread_keys(question, target)
-    if target.dictionary is not None and spread:
-        alone = (told or Dictionary(session, target.dictionary)).alone()
-        yield from (name for name in spread if name in alone)
+    if target.dictionary is None:
+        return ()
+    groups, *others = parts(question, target)
+    asked = [one for one in question.aggregates if one.over is None]
+    limited = [r for r, one in zip(others, asked, strict=True) if one.condition is not None]
+    found: list[Assumed] = []
+    for records in (groups, *limited):
+        known = [target.release, target.dictionary, *(j.table for j in question.every_join)]
+        tables = CommonTables.beside(known, keep)
+        found += assumed(session, records, tables, keys=records is groups)
+    return tuple({(one.column, one.what): one for one in found}.values())
+
+
+def unreadable(session: Session, text: str, target: Answerable) -> Iterator[tuple[str, str]]:
+    """The constants of a query that are no values of the types that they are read as, and these.
+
+    Each is read by itself, so that no cell decides which are told.
+    """
+    for constant, kind in constants_read(query(text), target):
+        reading = exp.TryCast(this=exp.Literal.string(constant), to=kind.copy())
+        if session.row(exp.select(reading))[0] is None:
+            yield constant, sql(kind)
 
 
 def refuse_unanswerable(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlglot import exp
 
@@ -12,6 +12,8 @@ from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
+from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.rewrite.records import Records
 from dbdeid.query.rewrite.scale import Unit
 from dbdeid.query.rewrite.spread import Spread
 
@@ -33,6 +35,30 @@ class Obstacles:
     half_open: int
     bounded: int
     ambiguous: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What of an answer the hierarchy of a column decides rather than the records.
+
+    Attributes:
+        column: of the source.
+        what: `groups`: all released values divide among the groups alike, so that the sizes of
+            groups tell nothing; `finer`: some stand for several groups; `condition`: none tells
+            whether the conditions on the column hold.
+        split: released values that stand for several groups.
+        released: released values that may satisfy the conditions.
+    """
+
+    column: str
+    what: Literal["groups", "finer", "condition"]
+    split: int
+    released: int
+
+
+# Months are not equally long, nor is each day of the week as often in a month: so far apart, as
+# total variation, shares still tell nothing.
+_ALIKE = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,10 +86,6 @@ class Dictionary:
     def between_bounds(self, source: Column, unit: Unit | None) -> int:
         """How many single values, or periods, lie between the bounds of a column's values."""
         return self._once(("between", source, unit), lambda: self._between_bounds(source, unit))
-
-    def alone(self) -> frozenset[str]:
-        """The columns of which all records have one released value that stands for several."""
-        return self._once("alone", self._alone)
 
     def unchanged(self) -> frozenset[str]:
         """The columns of which no released value stands for others."""
@@ -109,17 +131,6 @@ class Dictionary:
         )
         return int(self.session.row(query)[0])
 
-    def _alone(self) -> frozenset[str]:
-        values = exp.Count(this=exp.Distinct(expressions=[column("released_value")]))
-        query = (
-            exp.select("column")
-            .from_(self.table.table)
-            .group_by("column")
-            .having(values.eq(1))
-            .having(exp.Min(this=column("level")) > 0)
-        )
-        return frozenset(str(name) for (name,) in self.session.rows(query))
-
     def _unchanged(self) -> frozenset[str]:
         kept = (
             exp.select("column")
@@ -132,3 +143,30 @@ class Dictionary:
 
 def _rows_of(source: Column) -> exp.Expr:
     return column("column").eq(exp.Literal.string(source.name))
+
+
+def assumed(
+    session: Session, records: Records, tables: CommonTables, *, keys: bool = True
+) -> Iterator[Assumed]:
+    """What is assumed of the records that an aggregate looks at, of each generalized column.
+
+    Args:
+        session: where the dictionary is.
+        records: of the aggregate.
+        tables: common tables of the dictionary, which may be kept.
+        keys: whether the groups of the answer are theirs.
+    """
+    for used, shares in records.shares(tables):
+        parts = records.parts_of_keys(used.column) if keys else []
+        limited = records.limits(used.column)
+        if not parts and not limited:
+            continue
+        given = step("query/assumed", {"shares": shares}, {"part": parts or ["passes"]})
+        released, decided, split, distance = session.row(tables.before(given))
+        told = (used.column.name, split, released)
+        if split and split == released and distance <= _ALIKE:
+            yield Assumed(told[0], "groups", *told[1:])
+        elif split:
+            yield Assumed(told[0], "finer", *told[1:])
+        if limited and released and not decided:
+            yield Assumed(told[0], "condition", *told[1:])

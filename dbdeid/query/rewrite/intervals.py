@@ -102,6 +102,16 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return Interval(node, node, node, whole=_is_whole(node))
     if isinstance(node, exp.Coalesce):
         return _first_known([interval(part, of) for part in (node.this, *node.expressions)])
+    if isinstance(node, exp.If):  # a mean where a count is not 0
+        count, mean = (interval(part, of) for part in (node.this.this, node.args["true"]))
+        there, may_be = (
+            exp.case().when(end.copy() > _ZERO, c)
+            for end, c in ((count.value, mean.value), (count.upper, mean.lower))
+        )
+        if mean.unknown:
+            return Interval(there, exp.null(), exp.null())
+        upper = exp.case().when(count.upper.copy() > _ZERO, mean.upper)
+        return Interval(there, may_be, upper)
     inner = interval(node.this, of)
     if isinstance(node, exp.Paren):
         return replace(inner.map(lambda end: exp.paren(end, copy=False)), counts=inner.counts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sqlglot import exp
@@ -40,17 +41,29 @@ class Measure:
     """An argument of exact columns alone, and what is needed of it.
 
     `count` is the number of records that have a value. `plus` and `minus` are the sums of values
-    above and below 0, as DOUBLE: one may be there where the other is not. `least` and `greatest`
-    have the type of the argument.
+    above and below 0: one may be there where the other is not. `least` and `greatest` have the type
+    of the argument.
+
+    Attributes:
+        argument: of exact columns alone.
+        what: is known of it.
+        added: the type in which its values are added up: decimals stay exact.
     """
 
     argument: exp.Expr
     what: What
+    added: str = "DOUBLE"
 
     @property
     def pieces(self) -> Mapping[str, Piece]:
         """Its numbers by name."""
-        return _PIECES[self.what]
+        if self.what == "ends":
+            return _ENDS
+        return {
+            "count": Piece(_count, exp.Sum),
+            "plus": Piece(partial(_of_sign, exp.GT, self.added), exp.Sum),
+            "minus": Piece(partial(_of_sign, exp.LT, self.added), exp.Sum),
+        }
 
     @property
     def columns(self) -> frozenset[str]:
@@ -88,17 +101,9 @@ def _count(value: exp.Expr) -> exp.Expr:
     return exp.Count(this=value)
 
 
-def _plus(value: exp.Expr) -> exp.Expr:
-    return _of_sign(value, exp.GT)
-
-
-def _minus(value: exp.Expr) -> exp.Expr:
-    return _of_sign(value, exp.LT)
-
-
-def _of_sign(value: exp.Expr, sign: type[exp.Binary]) -> exp.Expr:
-    number = cast(value, "DOUBLE")
-    nothing = cast(exp.Literal.number(0), "DOUBLE")
+def _of_sign(sign: type[exp.Binary], added: str, value: exp.Expr) -> exp.Expr:
+    number = cast(value, added)
+    nothing = cast(exp.Literal.number(0), added)
     beyond = sign(this=number, expression=exp.Literal.number(0))
     return exp.Sum(this=exp.case().when(beyond, number.copy()).else_(nothing))
 
@@ -111,15 +116,8 @@ def _greatest(value: exp.Expr) -> exp.Expr:
     return exp.Max(this=value)
 
 
-_PIECES: Mapping[What, Mapping[str, Piece]] = {
-    "sums": {
-        "count": Piece(_count, exp.Sum),
-        "plus": Piece(_plus, exp.Sum),
-        "minus": Piece(_minus, exp.Sum),
-    },
-    "ends": {
-        "count": Piece(_count, exp.Sum),
-        "least": Piece(_least, exp.Min),
-        "greatest": Piece(_greatest, exp.Max),
-    },
+_ENDS: Mapping[str, Piece] = {
+    "count": Piece(_count, exp.Sum),
+    "least": Piece(_least, exp.Min),
+    "greatest": Piece(_greatest, exp.Max),
 }

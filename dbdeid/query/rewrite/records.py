@@ -19,7 +19,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
-from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
@@ -34,6 +34,7 @@ from dbdeid.query.rewrite.shares import (
     aliased,
     all_of,
     double,
+    is_of_ends,
     nothing,
     product,
     shares_of,
@@ -140,6 +141,8 @@ class Records:
         bare = alone and isinstance(argument, exp.Column) and not argument.table
         if bare and self._truth(owner) and self.need == "moments":
             argument, bare = cast(argument, "INTEGER"), False  # a sum counts what is true
+        if alone and self.need == "moments" and self._number(owner) and is_of_ends(argument):
+            bare = True
         if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
             self._part(owner).measured = argument
             return
@@ -148,6 +151,10 @@ class Records:
             self._part(owner).measured = argument
         elif self.need != "presence":
             self._value = self._taken_apart(argument.copy())
+
+    def _number(self, owner: str) -> bool:
+        source = self.target.find(owner)
+        return source is not None and source.family in NUMBERS
 
     def _truth(self, owner: str) -> bool:
         source = self.target.find(owner)
@@ -250,7 +257,7 @@ class Records:
         uses = [*part.conditions, *part.features]
         ours = [t for join in self.question.joins for t, _ in join.on]
         joined = any(name.lower() == source.name.lower() for name in ours)
-        if part.measured is not None and not isinstance(part.measured, exp.Column):
+        if part.measured is not None and not is_of_ends(part.measured):
             uses.append(part.measured)
         # a joined table is met by single values
         return Spread(source, None) if joined else spread(source, uses)
@@ -294,6 +301,16 @@ class Records:
             self.within,
             self.counted,
         )
+
+    def parts_of_keys(self, source: Column) -> list[str]:
+        """The columns of a spread column's table of shares that the keys are computed from."""
+        table = f"share_{self._place(source.name)}"
+        named = (c for key in self._keys for c in exp.paren(key.copy()).find_all(exp.Column))
+        return list(dict.fromkeys(c.name for c in named if c.table == table))
+
+    def limits(self, source: Column) -> bool:
+        """Whether a spread column decides a condition alone."""
+        return bool(self._part(source.name).conditions)
 
     def shares(self, tables: CommonTables) -> tuple[tuple[Spread, Relation], ...]:
         """Each spread column with its table of shares, of which a NULL is one nobody knows."""

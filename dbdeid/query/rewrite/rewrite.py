@@ -214,7 +214,7 @@ class _Rewriting:
                 select = select.select(named, copy=False)
         if self.question.having is not None:
             select = select.where(exp.paren(self._of_groups(self.question.having)))
-        for order in self.question.order:
+        for order in self.question.stable_order:
             term = exp.Ordered(
                 this=self._of_groups(order.term),
                 desc=order.descending,

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import NUMBERS, Column, Relation
+from dbdeid.query.parse.expressions import constant
 from dbdeid.query.parse.question import Join, replaced
 from dbdeid.query.rewrite.spread import INFINITE, LEAF, VALUE, Spread, refusal
 
@@ -73,6 +74,12 @@ def shares_of(spread_over: Relation, used: Spread, part: Part, joins: Iterable[J
     if isinstance(part.measured, exp.Column) and not part.measured.table:
         ends = (column("low", "spread"), column("high", "spread"))
         conditions.append(LEAF.is_(exp.null()).not_())
+    elif part.measured is not None and (other := _instead_of_null(part.measured)) is not None:
+        low, high = (
+            exp.Coalesce(this=cast(column(end, "spread"), "DOUBLE"), expressions=[other.copy()])
+            for end in ("low", "high")
+        )
+        ends = (low, high)
     elif measured is not None:
         ends = (cast(measured, "DOUBLE"), cast(measured.copy(), "DOUBLE"))
         conditions.append(exp.paren(measured.copy()).is_(exp.null()).not_())
@@ -100,6 +107,21 @@ def shares_of(spread_over: Relation, used: Spread, part: Part, joins: Iterable[J
         select = with_table(select, join, lambda _: LEAF.copy())
     varying = [node.copy() for node in groups.values() if not isinstance(node, exp.Boolean)]
     return _of_masses(select.group_by(*varying, copy=False), groups, given)
+
+
+def is_of_ends(measured: exp.Expr) -> bool:
+    """Whether an argument is a column, or one with a number for NULL, whose ends are enough."""
+    plain = isinstance(measured, exp.Column) and not measured.table
+    return plain or _instead_of_null(measured) is not None
+
+
+def _instead_of_null(measured: exp.Expr) -> exp.Expr | None:
+    """The number that an argument has where the column that it is of is NULL; None of others."""
+    if not isinstance(measured, exp.Coalesce) or not isinstance(measured.this, exp.Column):
+        return None
+    number, *others = measured.expressions
+    plain = not measured.this.table and not others and constant(number) is not None
+    return number if plain else None
 
 
 def _of_masses(

@@ -49,11 +49,13 @@ def over_groups(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> 
     ).from_(seen.table)
 
 
-def _window(function: exp.Expr, over: Over) -> exp.Window:
+def _window(function: exp.Expr, over: Over, ties: Sequence[str] = ()) -> exp.Window:
+    """A function over the groups in order, equals in that of the columns for `ties`."""
     order = [
         exp.Ordered(this=column(f"term_{place}"), desc=one.descending, nulls_first=one.nulls_first)
         for place, one in enumerate(over.order)
     ]
+    order += [exp.Ordered(this=column(key)) for key in ties]
     alike = [column(key_name(place)) for place in over.keys]
     return exp.Window(this=function, partition_by=alike, order=exp.Order(expressions=order))
 
@@ -122,8 +124,9 @@ def _ranks(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> exp.S
         exp.NullSafeEQ(this=one(key_name(place)), expression=other(key_name(place)))
         for place in over.keys
     ]
+    ties = keys if kind == "row_number" else ()
     placed = (
-        exp.select(column("number"), exp.alias_(_window(_RANKS[kind](), over), "place"))
+        exp.select(column("number"), exp.alias_(_window(_RANKS[kind](), over, ties), "place"))
         .from_(seen.table)
         .where(column("expected"))
     )

@@ -6,7 +6,9 @@
 --         are records)
 SELECT
   __key__,
-  SUM(estimate) AS estimate,
+  LEAST(
+    GREATEST(SUM(estimate), SUM(forced), SUM(some_certain)), SUM(possible), SUM(members)
+  ) AS estimate,
   GREATEST(SUM(forced), SUM(some_certain)) AS lower,
   LEAST(SUM(possible), SUM(members)) AS upper
 FROM (

@@ -3,8 +3,11 @@
 -- gives   __key__, estimate, lower, upper
 SELECT
   __key__,
-  CASE WHEN SUM(mass) > 0 THEN SUM(mass * (plus + minus)) / SUM(records * mass) END AS estimate,
-  SUM(plus + minus) / SUM(records) AS lower,
-  SUM(plus + minus) / SUM(records) AS upper
-FROM __items__
-GROUP BY __key__
+  CASE WHEN there THEN mean END AS estimate,
+  mean AS lower,
+  mean AS upper
+FROM (
+  SELECT __key__, SUM(mass) > 0 AS there, CAST(SUM(plus + minus) AS DOUBLE) / SUM(records) AS mean
+  FROM __items__
+  GROUP BY __key__
+) AS averaged

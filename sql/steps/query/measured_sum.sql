@@ -4,8 +4,15 @@
 -- gives   __key__, estimate, lower, upper
 SELECT
   __key__,
-  CASE WHEN SUM(mass) > 0 THEN SUM(mass * (plus + minus)) END AS estimate,
-  SUM(CASE WHEN certain THEN plus + minus ELSE minus END) AS lower,
-  SUM(CASE WHEN certain THEN plus + minus ELSE plus END) AS upper
-FROM __items__
-GROUP BY __key__
+  CASE WHEN estimate IS NOT NULL THEN LEAST(GREATEST(estimate, lower), upper) END AS estimate,
+  lower,
+  upper
+FROM (
+  SELECT
+    __key__,
+    CASE WHEN SUM(mass) > 0 THEN SUM(mass * CAST(plus + minus AS DOUBLE)) END AS estimate,
+    CAST(SUM(CASE WHEN certain THEN plus + minus ELSE minus END) AS DOUBLE) AS lower,
+    CAST(SUM(CASE WHEN certain THEN plus + minus ELSE plus END) AS DOUBLE) AS upper
+  FROM __items__
+  GROUP BY __key__
+) AS summed

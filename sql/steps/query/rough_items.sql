@@ -7,10 +7,10 @@ SELECT
   __key__,
   records,
   mass,
-  mass * (plus + minus) / records AS total,
+  mass * CAST(plus + minus AS DOUBLE) / records AS total,
   certain,
-  (plus + minus) / records AS low,
-  (plus + minus) / records AS high,
+  CAST(plus + minus AS DOUBLE) / records AS low,
+  CAST(plus + minus AS DOUBLE) / records AS high,
   bucket
 FROM (
   SELECT

@@ -4,8 +4,15 @@
 -- gives   __key__, estimate, lower, upper
 SELECT
   __key__,
-  CASE WHEN SUM(mass) > 0 THEN SUM(records * total) END AS estimate,
-  SUM(records * CASE WHEN certain OR low < 0 THEN low ELSE 0 END) AS lower,
-  SUM(records * CASE WHEN certain OR high > 0 THEN high ELSE 0 END) AS upper
-FROM __items__
-GROUP BY __key__
+  CASE WHEN estimate IS NOT NULL THEN LEAST(GREATEST(estimate, lower), upper) END AS estimate,
+  lower,
+  upper
+FROM (
+  SELECT
+    __key__,
+    CASE WHEN SUM(mass) > 0 THEN SUM(records * total) END AS estimate,
+    SUM(records * CASE WHEN certain OR low < 0 THEN low ELSE 0 END) AS lower,
+    SUM(records * CASE WHEN certain OR high > 0 THEN high ELSE 0 END) AS upper
+  FROM __items__
+  GROUP BY __key__
+) AS summed

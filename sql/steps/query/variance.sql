@@ -21,7 +21,7 @@ WITH centred AS (
 SELECT
   __key__,
   CASE WHEN MAX(estimate) IS NOT NULL THEN LEAST(GREATEST(MAX(estimate), MAX(lower)), MAX(upper)) END AS estimate,
-  MAX(lower) AS lower,
+  CASE WHEN MAX(lower) IS NOT NULL THEN LEAST(MAX(lower), MAX(upper)) END AS lower,
   MAX(upper) AS upper
 FROM (
   SELECT

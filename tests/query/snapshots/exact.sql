@@ -39,13 +39,20 @@ WITH "released" AS (
 ), "counts" AS (
   SELECT
     "key_0",
-    SUM(records * mass) AS estimate,
-    CAST(SUM(CASE WHEN certain THEN records ELSE 0 END) AS BIGINT) AS lower,
-    CAST(SUM(records) AS BIGINT) AS upper,
-    SUM(records * mass) AS mass
-  FROM "items"
-  GROUP BY
-    "key_0"
+    LEAST(GREATEST(mass, lower), upper) AS estimate,
+    lower,
+    upper,
+    mass
+  FROM (
+    SELECT
+      "key_0",
+      CAST(SUM(CASE WHEN certain THEN records ELSE 0 END) AS BIGINT) AS lower,
+      CAST(SUM(records) AS BIGINT) AS upper,
+      SUM(records * mass) AS mass
+    FROM "items"
+    GROUP BY
+      "key_0"
+  ) AS counted
 )
 SELECT
   "groups"."key_0" AS "job",
@@ -58,4 +65,7 @@ WHERE
 ORDER BY
   (
     CAST(COALESCE("groups"."estimate", CAST(0 AS DOUBLE)) AS DOUBLE)
+  ) ASC,
+  (
+    "groups"."key_0"
   ) ASC

@@ -301,13 +301,20 @@ WITH "values" AS (
 ), "counts" AS (
   SELECT
     "key_0",
-    SUM(records * mass) AS estimate,
-    CAST(SUM(CASE WHEN certain THEN records ELSE 0 END) AS BIGINT) AS lower,
-    CAST(SUM(records) AS BIGINT) AS upper,
-    SUM(records * mass) AS mass
-  FROM "items"
-  GROUP BY
-    "key_0"
+    LEAST(GREATEST(mass, lower), upper) AS estimate,
+    lower,
+    upper,
+    mass
+  FROM (
+    SELECT
+      "key_0",
+      CAST(SUM(CASE WHEN certain THEN records ELSE 0 END) AS BIGINT) AS lower,
+      CAST(SUM(records) AS BIGINT) AS upper,
+      SUM(records * mass) AS mass
+    FROM "items"
+    GROUP BY
+      "key_0"
+  ) AS counted
 )
 SELECT
   "groups"."key_0" AS "sex",
