@@ -351,7 +351,8 @@ def _refuse_frame(spec: exp.Expr | None) -> None:
         return
     start = (spec.text("start").upper(), spec.text("start_side").upper())
     until = (spec.text("end").upper(), spec.text("end_side").upper())
-    if start != ("UNBOUNDED", "PRECEDING") or until != ("CURRENT ROW", "") or spec.text("exclude"):
+    here = until in (("CURRENT ROW", ""), ("", ""))  # which a start alone means
+    if start != ("UNBOUNDED", "PRECEDING") or not here or spec.text("exclude"):
         raise refused("a window of other groups than those from the first to this one")
 
 

@@ -124,18 +124,20 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer: a key, or what is shown of aggregates.
+    """One column of the answer: a key, what is shown of aggregates, or a constant.
 
     Attributes:
         name: the column's name.
-        key: the key's place; None for aggregates, and for a key that a total lacks.
+        key: the key's place; None for others, and for a key that a total lacks.
         shown: an expression of `column(aggregate_name(place))`, as of ROUND(AVG(x), 1) * 100 or
-            SUM(x) / SUM(y); None for a key.
+            SUM(x) / SUM(y); None for others.
+        label: a constant, the same in each row; None for others.
     """
 
     name: str
     key: int | None = None
     shown: exp.Expr | None = None
+    label: exp.Expr | None = None
 
     @classmethod
     def of(cls, name: str, place: int) -> Output:

@@ -251,10 +251,11 @@ def _output(made: Item, groups: Groups) -> Output:
     if made.aggregates:
         return Output(made.name, shown=bare(groups.shown(made.expression)))
     key = groups.scope.scalar(made.expression, "SELECT")
+    if not key.find(exp.Column):
+        return Output(made.name, label=key)
     if key not in groups.keys:
         names = ", ".join(sorted({c.name for c in key.find_all(exp.Column)}))
-        what = f"an expression of {names}" if names else "a constant"
-        plain = names if isinstance(key, exp.Column) else what
+        plain = names if isinstance(key, exp.Column) else f"an expression of {names}"
         raise refused(f"{plain} is selected but not in GROUP BY")
     return Output(made.name, key=groups.keys.index(key))
 

@@ -203,7 +203,8 @@ class _Rewriting:
                 select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
                 continue
             if output.shown is None:
-                select = select.select(exp.alias_(exp.null(), identifier(output.name)), copy=False)
+                label = exp.null() if output.label is None else output.label.copy()
+                select = select.select(exp.alias_(label, identifier(output.name)), copy=False)
                 continue
             shown = interval(output.shown, held)
             if self._may_be_beyond(output):
