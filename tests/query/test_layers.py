@@ -150,7 +150,6 @@ def test_answers_that_were_worked_out_by_hand(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age)", "an aggregate"),
         (
             "SELECT age, COUNT(*), SUM(COUNT(*)) OVER () AS s FROM visits GROUP BY age "
             "HAVING COUNT(*) > 1",

@@ -2,7 +2,8 @@
 
 `IN (SELECT …)`, EXISTS and subqueries of one number in WHERE and FILTER are constants of the query
 where they read ordinary tables, or columns that are released as they are, and nothing of the query
-around them. `EXISTS (… WHERE inner = outer AND …)` is `outer IN (SELECT inner …)`.
+around them. `EXISTS (… WHERE inner = outer AND …)` is `outer IN (SELECT inner …)`. The columns that
+PIVOT makes are values of this kind, too.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from dbdeid.engine.expressions import identifier
 from dbdeid.query.parse.aliases import has_aggregate
+from dbdeid.query.parse.expressions import bare, refused
 from dbdeid.query.parse.layers import with_terms
-from dbdeid.query.parse.statement import within
+from dbdeid.query.parse.naming import shown_name
+from dbdeid.query.parse.statement import only, within
 
 # A longer list is no list of constants that a query would hold.
 MOST_VALUES = 5_000
@@ -138,3 +142,66 @@ def _written(value: object) -> exp.Expr | None:
     if value is None or isinstance(value, bool | int | Decimal | str):
         return exp.convert(value)
     return None
+
+
+# -- PIVOT ---------------------------------------------------------------------------------------
+
+MOST_COLUMNS = 100
+
+
+def without_pivot(select: exp.Query, values: Values) -> exp.Select | None:
+    """The query of groups that `SELECT * FROM (PIVOT …)` is; None of another query.
+
+    Args:
+        select: it is not changed.
+        values: as of `with_constants`.
+
+    Raises:
+        DataError: it makes columns of what is not known, or is not of the supported form.
+    """
+    source = select.args.get("from_")
+    if source is None or not isinstance(source.this, exp.Subquery):
+        return None
+    pivot = source.this.this
+    if not isinstance(pivot, exp.Pivot):
+        return None
+    starred = isinstance(select, exp.Select) and [type(e) for e in select.expressions]
+    if starred != [exp.Star]:
+        raise refused("PIVOT below other columns than *", "select them after it")
+    only(select, {"expressions", "from_", "order", "limit", "offset"}, " around PIVOT")
+    only(pivot, {"this", "expressions", "using", "group"}, " of PIVOT")
+    if len(pivot.expressions) != 1:
+        raise refused("PIVOT ON several columns", "pivot on one, and group by the others")
+    (on,) = pivot.expressions
+    of, listed = (on.this, on.expressions) if isinstance(on, exp.In) else (on, None)
+    if listed is None:
+        distinct = exp.select(of.copy()).distinct().from_(pivot.this.copy())
+        present = exp.paren(of.copy()).is_(exp.null()).not_()
+        listed = _listed(distinct.where(present).order_by(of.copy()), (), values)
+    if not listed or len(listed) > MOST_COLUMNS:
+        raise refused("PIVOT ON values that are not known, or too many", "list them: ON x IN (…)")
+    group = pivot.args.get("group")
+    if group is None:
+        raise refused("PIVOT without GROUP BY", "write what its rows are grouped by")
+    made = exp.select(*(term.copy() for term in group.expressions)).from_(pivot.this.copy())
+    using = pivot.args.get("using") or [exp.Count(this=exp.Star())]
+    for value in listed:
+        for aggregate in using:
+            inner = bare(aggregate.unalias())
+            known = exp.Where(this=of.copy().eq(value.copy()))
+            counted = exp.Filter(this=inner.copy(), expression=known)
+            ending = aggregate.alias or (shown_name(inner) if len(using) > 1 else "")
+            name = f"{_shown(value)}_{ending}" if ending else _shown(value)
+            made = made.select(exp.alias_(counted, identifier(name)))
+    made = made.group_by(*(term.copy() for term in group.expressions))
+    for clause in ("order", "limit", "offset"):
+        made.set(clause, select.args[clause].copy() if select.args.get(clause) else None)
+    return made
+
+
+def _shown(value: exp.Expr) -> str:
+    """A constant as the name of a column."""
+    inner = value.this if isinstance(value, exp.Cast) else value
+    if isinstance(inner, exp.Boolean):
+        return "true" if inner.this else "false"
+    return f"-{inner.name}" if isinstance(inner, exp.Neg) else inner.name

@@ -78,6 +78,11 @@ _INSTEAD = {
     ),
     "approxdistinct": "ask for COUNT(DISTINCT …), which has bounds",
     "approxquantile": "ask for QUANTILE_CONT(…), which has bounds",
+    **dict.fromkeys(
+        ("groupconcat", "arrayagg"),
+        "ask for what it lists as groups, which are known to be there or not: SELECT key, x, "
+        "COUNT(*) … GROUP BY key, x",
+    ),
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }

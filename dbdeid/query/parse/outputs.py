@@ -47,6 +47,20 @@ def _is_constant(node: exp.Expr | None) -> bool:
     return node is None or constant(node) is not None
 
 
+def filtered_sum(node: exp.Expr) -> exp.Expr | None:
+    """SUM(CASE WHEN … THEN x ELSE 0 END) as the sum of x where that holds; None of other nodes."""
+    case = bare(node.this) if isinstance(node, exp.Sum) else None
+    if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
+        return None
+    (branch,), default = case.args["ifs"], case.args.get("default")
+    value = branch.args["true"]
+    if value.find(exp.Column) is None or default is None or constant(default) != 0:
+        return None
+    where = exp.Where(this=branch.this.copy())
+    some = exp.Filter(this=exp.Sum(this=value.copy()), expression=where)
+    return exp.Coalesce(this=some, expressions=[exp.Literal.number(0)])
+
+
 # -- means ---------------------------------------------------------------------------------------
 
 

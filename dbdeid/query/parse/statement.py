@@ -69,6 +69,8 @@ def query(text: str) -> exp.Query:
         raise refused(f"{len(statements)} statements where one is expected")
     (found,) = statements
     found = within(found)
+    if isinstance(found, exp.Pivot):  # a statement of its own
+        found = exp.select("*").from_(exp.Subquery(this=found), copy=False)
     if not isinstance(found, exp.Query) or isinstance(found, exp.Subquery):
         named = found.name if isinstance(found, exp.Command) else found.key
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC

@@ -116,7 +116,7 @@ class Aggregates:
         names: set[str] = set()
         sums: list[Measure] = []
         for one in (Aggregate("count"), *self.question.aggregates):
-            if one.over is not None:
+            if one.over is not None or one.groups is not None:
                 continue
             records = self._looked_at(one)
             names |= records.released.columns(used.column.name for used in records.spreads)

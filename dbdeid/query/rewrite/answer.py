@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
 from dbdeid.query.parse.common_tables import CommonTables
-from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
+from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants, without_pivot
 from dbdeid.query.parse.listings import Listing, listing
 from dbdeid.query.parse.question import Join, Question
 from dbdeid.query.parse.reading import parse, read
@@ -33,6 +33,8 @@ from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
 from dbdeid.query.rewrite.spread import Spread
 
 Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
+
+_INEXACT = DataError("the query cannot be answered as it is written")
 
 # Beyond this many single values an answer is not listed, it would fill the memory.
 MOST_LEAVES = 20_000_000
@@ -144,14 +146,40 @@ class Desk:
             DataError: the query is not of the supported form, or the dictionary does not tell what
                 a value that it needs stands for; and it cannot be run as it is written.
         """
+        text = self._without_pivot(text, target, missing)
         try:
             question = parse(text, target)
         except DataError as refusal:
             return self._otherwise(text, target, missing, refusal)
         try:
+            if any(one.groups is not None for one in question.aggregates):
+                return self._exactly_or(question, text, target, missing)
             return self._asked(question, target, missing)
         except DataError as refusal:
             return self._as_written(text, target, missing, refusal, of_form=False)
+
+    def _exactly_or(
+        self, question: Question, text: str, target: Answerable, missing: SuppressedRecords | None
+    ) -> Plan:
+        """A query that is run as it is written where that is exact, since it may hold conditions of
+        groups of which little is known else."""
+        try:
+            return self._as_written(text, target, missing, _INEXACT)
+        except DataError:
+            return self._asked(question, target, missing)
+
+    def _without_pivot(
+        self, text: str, target: Answerable, missing: SuppressedRecords | None
+    ) -> str:
+        """The text of a query that makes its columns itself.
+
+        The values of columns that are released as they are make columns, whether real or not.
+        """
+        if "pivot" not in text.lower():
+            return text
+        real = replace(target, weight=None)
+        made = without_pivot(query(text), lambda inner: self._values(inner, real, missing))
+        return text if made is None else sql(made)
 
     def _asked(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None

@@ -76,6 +76,11 @@ class Interval:
         return replace(self, lower=lower, upper=upper)
 
     @property
+    def nearly(self) -> Interval:
+        """Itself with ends beyond what the original may have computed them to be."""
+        return self.widened(_ERROR)
+
+    @property
     def clamped(self) -> Interval:
         """Itself with an expected value between the bounds, where they are known."""
         if self.unknown:
