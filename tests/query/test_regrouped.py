@@ -44,6 +44,19 @@ FORMS = (
     "SELECT {k} AS k, ARG_MAX({x}, {y}) AS z FROM people {w} GROUP BY 1",
     "SELECT ARG_MIN({x}, {y}) AS z FROM people {w}",
     "SELECT {k} AS k, SUM(CASE WHEN {v} THEN {x} ELSE 0 END) AS z FROM people {w} GROUP BY 1",
+    "SELECT {k} AS k, CORR({x}, {z}) AS z FROM people {w} GROUP BY 1",
+    "SELECT {k} AS k, ROUND(100 * CORR({x}, {z}) FILTER (WHERE {v}), 1) AS z FROM people {w} "
+    "GROUP BY 1",
+    "SELECT FLOOR(({x}) / 2) * 2 AS k, {a} AS z FROM people {w} GROUP BY 1",
+    "SELECT {k} AS k, {f}(({x}) * ({z})) AS z FROM people {w} GROUP BY 1",
+    "SELECT {k} AS k, {a} AS z FROM people WHERE ({x}) > (SELECT AVG({x}) FROM people {w}) "
+    "GROUP BY 1",
+    "SELECT {f}({z}) FILTER (WHERE (SELECT MAX({z}) - 1 FROM people) >= ({x}) AND {v}) AS z "
+    "FROM people",
+    "SELECT {k} AS k, {b} AS z FROM people WHERE ({x}) = (SELECT MIN({x}) FROM people {w}) "
+    "GROUP BY 1",
+    "SELECT COUNT(*) AS z FROM people WHERE ({x}) <> (SELECT MAX({x}) FROM people) AND {v}",
+    "SELECT (SELECT {a} FROM people {w}) - (SELECT {b} FROM people) AS z",
     "SELECT {k} AS k, {a} / (SELECT AVG(n) FROM (SELECT {l} AS l, COUNT(*) AS n FROM people "
     "GROUP BY 1) AS t) AS z FROM people {w} GROUP BY 1",
 )
@@ -60,6 +73,7 @@ def texts(forms: tuple[str, ...], release: RandomRelease, random: Random) -> Ite
             a=number(drawer).written(names),
             b=number(drawer).written(names),
             x=x.written(names) if x is not None else "1",
+            z=z.written(names) if (z := drawer.number()) is not None else "2",
             y=drawer.key().written(names),
             v=drawer.condition(2).written(names),
             w=f"WHERE {condition}" if random.random() < 0.5 else "",

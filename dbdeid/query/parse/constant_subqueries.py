@@ -126,11 +126,11 @@ def _listed(select: exp.Select, terms: Sequence[exp.Expr], values: Values) -> li
     rows = values(with_terms(select, terms))
     if rows is None:
         return None
-    written = [_written(value) for value in dict.fromkeys(rows)]
-    return None if any(value is None for value in written) else [v for v in written if v]
+    listed = [written(value) for value in dict.fromkeys(rows)]
+    return None if any(value is None for value in listed) else [v for v in listed if v]
 
 
-def _written(value: object) -> exp.Expr | None:
+def written(value: object) -> exp.Expr | None:
     """A value as a constant of a query; None for kinds that a query cannot hold."""
     if isinstance(value, datetime):
         return None if value.tzinfo else exp.cast(exp.Literal.string(str(value)), "TIMESTAMP")

@@ -19,7 +19,13 @@ from dbdeid.query.parse.expressions import (
     refuse_strange,
     refused,
 )
-from dbdeid.query.parse.outputs import as_mean, filtered_sum, operands
+from dbdeid.query.parse.outputs import (
+    CORRELATION,
+    as_mean,
+    correlated,
+    filtered_sum,
+    operands,
+)
 from dbdeid.query.parse.question import (
     Aggregate,
     Among,
@@ -190,6 +196,8 @@ class Groups:
             return exp.Sqrt(this=self.shown(variance))
         if (filtered := filtered_sum(node)) is not None:
             return self.shown(filtered)
+        if (parts := correlated(node)) is not None:
+            return exp.Anonymous(this=CORRELATION, expressions=list(map(self.shown, parts)))
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):

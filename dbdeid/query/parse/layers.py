@@ -197,15 +197,15 @@ class Regroups(Groups):
         if kind is None:
             raise refused(f"{named(node)} of groups", instead_of(node, _INSTEAD))
         if any(value for clause, value in node.args.items() if clause not in ("this", "big_int")):
-            raise refused(f"{node.sql_name()} of more than one argument")
+            raise refused(f"{kind.upper()} of more than one argument")
         argument = node.this
         if kind == "count" and (argument is None or isinstance(bare(argument), _PRESENT)):
             return self._of("count", None, conditions)
         if isinstance(argument, exp.Distinct):
             if kind != "count" or len(argument.expressions) != 1:
-                raise refused(f"{node.sql_name()}(DISTINCT …) of groups", _INSTEAD)
+                raise refused(f"{kind.upper()}(DISTINCT …) of groups", _INSTEAD)
             kind, argument = "distinct", argument.expressions[0]
-        meant = self.layer.meaning(argument, [], node.sql_name())
+        meant = self.layer.meaning(argument, [], kind.upper())
         if not has_aggregate(meant):
             return self._of_key(kind, meant, conditions)
         if kind == "distinct":
@@ -245,8 +245,9 @@ class Regroups(Groups):
             return one
         if kind != "sum" or one.kind != "count":
             return None
-        known = [] if one.argument is None else [exp.paren(one.argument).is_(exp.null()).not_()]
-        known += [] if one.condition is None else [one.condition]
+        known: list[exp.Expr] = [] if one.condition is None else [one.condition]
+        if one.argument is not None:
+            known.append(exp.paren(one.argument).is_(exp.null()).not_())
         counted: exp.Expr = exp.Literal.number(1)
         if known:
             none = exp.Literal.number(0)

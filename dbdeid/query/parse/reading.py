@@ -11,7 +11,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import column, identifier
 from dbdeid.query.parse.aliases import AGGREGATES, Item, expanded, has_aggregate, read_item
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import (
@@ -137,6 +137,9 @@ class _Reader:
         if below is not None:
             return self._over(select, below)
         only(select, _CLAUSES)
+        if select.args.get("from_") is None and _of_subqueries(select):
+            name, *_ = self.target.source_names
+            select.set("from_", exp.From(this=exp.Table(this=identifier(name))))
         totals = self._totals(select)
         read = tables(select, self.target, self.numbers)
         items = _items(select, read.scope)
@@ -273,6 +276,19 @@ class _Reader:
 
 _OVER = " of the groups of a subquery"
 _LIMITED = "leave LIMIT out, or filter the groups by a condition"
+
+
+def _of_subqueries(select: exp.Select) -> bool:
+    """Whether a SELECT shows numbers of subqueries and nothing else."""
+    if any(
+        value for clause, value in select.args.items() if clause not in ("expressions", "with_")
+    ):
+        return False
+    outside = exp.select(*(node.copy() for node in select.expressions))
+    there = list(outside.find_all(exp.Subquery))
+    for node in there:
+        node.replace(exp.null())
+    return bool(there) and outside.find(exp.AggFunc, exp.Column, exp.Star) is None
 
 
 def _groups_again(select: exp.Select) -> bool:

@@ -18,6 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.expressions import has_alternatives
 from dbdeid.query.parse.meaning import is_number, places_between
 from dbdeid.query.parse.question import Aggregate, Kind, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
@@ -65,6 +66,8 @@ def measure_of(question: Question, target: Answerable, aggregate: Aggregate) -> 
     argument, what = aggregate.argument, MEASURED.get(aggregate.kind)
     if argument is None or what is None:
         return None
+    if has_alternatives(question.of(aggregate).where, aggregate.condition):
+        return None  # no record counts in one way
     exact = (
         not c.table and (source := target.find(c.name)) is not None and is_exact(source, target)
         for c in exp.paren(argument.copy()).find_all(exp.Column)

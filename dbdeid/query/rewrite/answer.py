@@ -31,6 +31,7 @@ from dbdeid.query.rewrite.kept import KeptTables
 from dbdeid.query.rewrite.records import Records
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
 from dbdeid.query.rewrite.spread import Spread
+from dbdeid.query.rewrite.thresholds import Threshold, of_number, threshold_of, with_thresholds
 
 Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
 
@@ -161,8 +162,7 @@ class Desk:
     def _exactly_or(
         self, question: Question, text: str, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
-        """A query that is run as it is written where that is exact, since it may hold conditions of
-        groups of which little is known else."""
+        """A query that is run as it is written where that is exact."""
         try:
             return self._as_written(text, target, missing, _INEXACT)
         except DataError:
@@ -171,10 +171,7 @@ class Desk:
     def _without_pivot(
         self, text: str, target: Answerable, missing: SuppressedRecords | None
     ) -> str:
-        """The text of a query that makes its columns itself.
-
-        The values of columns that are released as they are make columns, whether real or not.
-        """
+        """The text of a query that makes its columns itself, of values of counterfeits as well."""
         if "pivot" not in text.lower():
             return text
         real = replace(target, weight=None)
@@ -218,9 +215,10 @@ class Desk:
             if (parts := _listing(text, target)) is not None:
                 return self._listed(parts, target, missing)
             select = query(text)
-            if not isinstance(select, exp.Select) or not with_constants(
-                select, lambda inner: self._values(inner, target, missing)
-            ):
+            if not isinstance(select, exp.Select):
+                raise
+            found = with_constants(select, lambda inner: self._values(inner, target, missing))
+            if not with_thresholds(select, lambda q: self._threshold(q, target)) and not found:
                 raise
         return self._asked(read(select, target), target, missing)
 
@@ -270,6 +268,18 @@ class Desk:
         except (DataError, EngineError):
             return None
         return rows if len(rows) <= MOST_VALUES else None
+
+    def _threshold(self, inner: exp.Select, target: Answerable) -> Threshold | None:
+        """The number of a subquery between bounds; None where it is none, or nothing is known."""
+        try:
+            question = of_number(read(inner, target))
+            if question is None:
+                return None
+            refuse_unanswerable(self._session, question, target, self._told)
+            (row,) = self._session.rows(self._estimate(question, target, None))
+        except DataError:
+            return None
+        return threshold_of(row, question)
 
     @property
     def _unchanged(self) -> list[str]:
@@ -433,8 +443,8 @@ def _refuse_untold(used: Spread, told: Dictionary) -> bool:
         )
         why = "some released values have neither listed leaves nor two bounds"
         raise _refused(used, why, hint)
-    by_calendar = used.cuts is not None and used.cuts.unit is not None
-    if found.half_open and (used.listed or by_calendar):
+    in_cells = used.cuts is not None and (used.cuts.unit, used.cuts.step) != (None, None)
+    if found.half_open and (used.listed or in_cells):
         hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
         raise _refused(
             used, "some released values have an open end, and the query needs their values", hint
@@ -474,9 +484,10 @@ def _refuse_unreadable(used: Spread, told: Dictionary) -> None:
 
 def _refuse_too_many(used: Spread, told: Dictionary) -> None:
     unit = used.cuts.unit if used.cuts is not None else None
-    if not used.listed and unit is None:
+    step = used.cuts.step if used.cuts is not None else None
+    if not used.listed and unit is None and step is None:
         return
-    if (count := told.between_bounds(used.column, unit)) > MOST_LEAVES:
+    if (count := told.between_bounds(used.column, unit, step)) > MOST_LEAVES:
         hint = f"compare {used.column.name} with constants instead of using its single values"
         raise _refused(used, f"its released values stand for {count} single values", hint)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.expressions import has_alternatives
 from dbdeid.query.parse.question import Join, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.measures import Measure, held
@@ -34,11 +36,13 @@ from dbdeid.query.rewrite.shares import (
     aliased,
     all_of,
     double,
+    multiplied,
     nothing,
     product,
     shares_of,
 )
 from dbdeid.query.rewrite.spread import Spread, leaves, spread, values
+from dbdeid.query.rewrite.thresholds import WAYS, in_each_way, three_ways
 
 # Of an argument: whether it is NULL; its expected value, least and greatest; its values in order,
 # for which those of intervals will not do; each of its values.
@@ -89,6 +93,7 @@ class Records:
     _keys: list[exp.Expr] = field(default_factory=list)
     _mixed: list[exp.Expr] = field(default_factory=list)
     _value: exp.Expr | None = None
+    _ways: bool = False
 
     @classmethod
     def of(
@@ -127,6 +132,9 @@ class Records:
         return found
 
     def _limit(self, condition: exp.Expr) -> None:
+        if has_alternatives(condition):
+            self._ways = True
+            condition = condition.copy().transform(lambda n: in_each_way(n))
         owners = self._owners(condition)
         if len(owners) > 1:
             self._mixed.append(self._taken_apart(condition.copy()))
@@ -140,6 +148,14 @@ class Records:
         bare = alone and isinstance(argument, exp.Column) and not argument.table
         if bare and self._truth(owner) and self.need == "moments":
             argument, bare = cast(argument, "INTEGER"), False  # a sum counts what is true
+        if self.need == "moments" and (factors := self._factors(argument)) is not None:
+            for factor in factors:
+                if self._owner(factor) == EXACT:
+                    self._limit(exp.paren(factor.copy()).is_(exp.null()).not_())
+                    self._value = self._taken_apart(factor.copy())
+                else:
+                    self._part(self._owner(factor)).measured = factor
+            return
         if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
             self._part(owner).measured = argument
             return
@@ -148,6 +164,21 @@ class Records:
             self._part(owner).measured = argument
         elif self.need != "presence":
             self._value = self._taken_apart(argument.copy())
+
+    def _factors(self, argument: exp.Expr) -> tuple[exp.Column, exp.Column] | None:
+        """The columns that an argument multiplies, where their ends and means are enough: columns
+        of their own, of which one has values that cannot be listed."""
+        if not isinstance(argument, exp.Mul):
+            return None
+        one, two = argument.this, argument.expression
+        if not isinstance(one, exp.Column) or not isinstance(two, exp.Column):
+            return None
+        if one.table or two.table or self._owner(one) == self._owner(two):
+            return None
+        owners = [owner for one in (one, two) if (owner := self._owner(one)) != EXACT]
+        if any(map(self._truth, owners)) or not any(map(self._continuous, owners)):
+            return None
+        return one, two
 
     def _truth(self, owner: str) -> bool:
         source = self.target.find(owner)
@@ -181,6 +212,8 @@ class Records:
         return {self._owner(reference) for reference in node.find_all(exp.Column)}
 
     def _owner(self, reference: exp.Column) -> str:
+        if reference.table == WAYS:
+            return WAYS
         for join in self.question.joins:
             if reference.table == join.alias:
                 return self._owner_of(join)
@@ -205,6 +238,8 @@ class Records:
     def _taken_apart(self, node: exp.Expr) -> exp.Expr:
         """The expression with its largest one-owner pieces replaced by references to them."""
         owners = self._owners(node)
+        if owners == {WAYS}:
+            return node
         if len(owners) == 1:
             return self._feature(owners.pop(), node)
         for child in _values_in(node):
@@ -327,6 +362,10 @@ class Records:
             select = share.joined(select, column(f"value_{share.place}", "released"))
             mass.append(share.weight)
             ways.append(column("ways", share.alias))
+        if self._ways:
+            select = select.join(three_ways(), join_type="CROSS", copy=False)
+            mass.append(column("share", WAYS))
+            ways.append(exp.Literal.number(3))
         if self._mixed:
             select = select.where(all_of(self._mixed), copy=False)
         groups: dict[str, exp.Expr] = {
@@ -378,10 +417,13 @@ class Records:
         return not self._mixed and self._value is None and handed <= keys
 
     def _ends(self, handing_on: list[Share]) -> _Ends:
-        for share in handing_on:
-            if self._parts[share.column.name].measured is not None:
-                low, high, mean = (column(name, share.alias) for name in ("low", "high", "mean"))
-                return _Ends(low, high, None if self._listed else mean)
+        measured = [s for s in handing_on if self._parts[s.column.name].measured is not None]
+        if measured:
+            found = [[column(name, s.alias) for name in _ENDS] for s in measured]
+            if self._value is not None:  # a factor that is released as it is
+                found.append([cast(self._value.copy(), "DOUBLE") for _ in _ENDS])
+            low, high, mean = reduce(multiplied, found)
+            return _Ends(low, high, None if self._listed else mean)
         if self._value is None:
             return _Ends(nothing(), nothing(), None)
         if self._listed:
@@ -413,6 +455,9 @@ class _Ends:
     low: exp.Expr
     high: exp.Expr
     mean: exp.Expr | None
+
+
+_ENDS = ("low", "high", "mean")
 
 
 def _of_released(value: exp.Expr | None) -> bool:

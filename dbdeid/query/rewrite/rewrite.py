@@ -20,6 +20,9 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
+from dbdeid.query.groups.conditions import decided, possible, present
+from dbdeid.query.groups.intervals import Interval, interval
+from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import is_number, require_meaning, require_numbers, require_order
@@ -33,11 +36,8 @@ from dbdeid.query.parse.question import (
     key_name,
 )
 from dbdeid.query.rewrite.aggregates import Aggregates, records_of
-from dbdeid.query.rewrite.conditions import decided, possible, present
 from dbdeid.query.rewrite.counted import CountedRecords
-from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Records, key_names
-from dbdeid.query.rewrite.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.rewrite.shares import aliased
 from dbdeid.query.rewrite.windows import over_groups
 
@@ -220,7 +220,7 @@ class _Rewriting:
         return over_items(aggregate.kind, items, own)
 
     def as_items(self, aggregate: Aggregate, names: Sequence[str]) -> exp.Select:
-        """The groups that an aggregate is of, as `rewrite.regrouped` reads them.
+        """The groups that an aggregate is of, as `groups.regrouped` reads them.
 
         Args:
             aggregate: of another question, which this one is about the groups of.

@@ -16,10 +16,11 @@ from sqlglot import exp
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
+from dbdeid.query.groups.intervals import Interval
 from dbdeid.query.parse.question import Kind
-from dbdeid.query.rewrite.intervals import Interval
-from dbdeid.query.rewrite.shares import double
-from dbdeid.query.rewrite.spread import INFINITE
+
+_INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
+_NOTHING = cast(exp.Literal.number(0), "DOUBLE")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def regrouped(beside: exp.Select, of: Regrouped, kind: Kind) -> exp.Select:
                 this=exp.paren(of.chance.copy()), expression=exp.Literal.number(0)
             )
     if kind in ("sum", "avg"):  # a bound that is not known is beyond all others
-        ends = (exp.Neg(this=INFINITE.copy()), INFINITE.copy())
+        ends = (exp.Neg(this=_INFINITE.copy()), _INFINITE.copy())
         low, high = (
             exp.Coalesce(this=cast(exp.paren(end.copy()), "DOUBLE"), expressions=[beyond])
             for end, beyond in zip((low, high), ends, strict=True)
@@ -72,14 +73,14 @@ def regrouped(beside: exp.Select, of: Regrouped, kind: Kind) -> exp.Select:
     mass = of.chance.copy()
     if kind != "count":
         present = exp.paren(of.value.value.copy()).is_(exp.null()).not_()
-        mass = exp.case().when(present, mass).else_(double(0))
+        mass = exp.case().when(present, mass).else_(_NOTHING.copy())
     given = {
         **of.keys,
         "x": of.first,
         "records": one,
         "certain": of.certain,
         "mass": mass,
-        "total": exp.case().when(there, total).else_(double(0)),
+        "total": exp.case().when(there, total).else_(_NOTHING.copy()),
         "value": value,
         "low": low,
         "high": high,
@@ -104,7 +105,7 @@ def over_items(kind: Kind, items: Relation, keys: Sequence[str]) -> exp.Expr:
     if kind not in ("sum", "avg"):
         return query
     lower, upper = (
-        exp.case().when(exp.Abs(this=column(end)) < INFINITE, column(end))
+        exp.case().when(exp.Abs(this=column(end)) < _INFINITE, column(end))
         for end in ("lower", "upper")
     )
     return _between(query, lower, upper, keys)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dbdeid.query.groups.intervals import Interval, interval
 from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant
-from dbdeid.query.rewrite.intervals import Interval, interval
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ def _compared(node: exp.Binary, of: Mapping[str, Interval], rounded: Collection[
     (one, one_is), (two, two_is) = (side for side in sides if side is not None)
     if isinstance(node, (exp.LT, exp.LTE)):
         one, two = two, one
+    sure: exp.Expr
+    never: exp.Expr
     if isinstance(node, (exp.EQ, exp.NEQ)):
         sure = exp.and_(*(end.eq(one.lower) for end in (one.upper, two.lower, two.upper)))
         never = exp.or_(_apart(exp.LT, one.upper, two.lower), _apart(exp.GT, one.lower, two.upper))
