@@ -15,7 +15,7 @@ from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.rewrite.answer import answer
 
-RELEASES = 60
+RELEASES = 30
 QUERIES = 10
 
 # {k}, {l}: keys; {a}, {b}: aggregates; {w}, {v}: conditions of records; {x}: a number;

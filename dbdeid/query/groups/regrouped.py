@@ -23,6 +23,15 @@ _INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
 _NOTHING = cast(exp.Literal.number(0), "DOUBLE")
 
 
+_STEPS: dict[str, str] = {
+    "count": "query/count",
+    "sum": "query/sum",
+    "avg": "query/avg",
+    "arg_max": "query/arg_max",
+    "arg_min": "query/arg_min",
+}
+
+
 @dataclass(frozen=True)
 class Regrouped:
     """What is known of each group, as expressions over the tables that hold it.
@@ -57,7 +66,10 @@ def regrouped(beside: exp.Select, of: Regrouped, kind: Kind) -> exp.Select:
     value, low, high = of.value.value, of.value.lower, of.value.upper
     one = exp.Literal.number(1)
     there = of.chance.copy() > 0
-    total = value.copy() if of.added else of.chance.copy() * exp.paren(value.copy())
+    total: exp.Expr = exp.null()  # of what need not be a number
+    if kind in ("sum", "avg"):
+        number = cast(exp.paren(value.copy()), "DOUBLE")
+        total = number if of.added else of.chance.copy() * number
     if of.records:
         low = exp.Greatest(this=low.copy(), expressions=[one.copy()])
         if kind in ("min", "max"):
@@ -99,7 +111,7 @@ def over_items(kind: Kind, items: Relation, keys: Sequence[str]) -> exp.Expr:
     """
     if kind in ("min", "max"):
         return _first(kind, items, keys)
-    query = step(f"query/{kind}", {"items": items}, {"key": keys})
+    query = step(_STEPS[kind], {"items": items}, {"key": keys})
     for node in query.walk():
         node.pop_comments()
     if kind not in ("sum", "avg"):

@@ -37,6 +37,7 @@ def with_constants(select: exp.Select, values: Values) -> bool:
         values: the rows of a subquery of one column, at most `MOST_VALUES`; None where they are not
             known without the query around it.
     """
+    _without_joins(select)
     found = False
     given = select.args.get("with_")
     terms = given.expressions if given is not None else ()
@@ -47,6 +48,49 @@ def with_constants(select: exp.Select, values: Values) -> bool:
                 node.replace(made)
                 found = True
     return found
+
+
+def _without_joins(select: exp.Select) -> None:
+    """Put conditions in the place of joins with groups of which only a key is used.
+
+    BI tools name the groups of a chart in this way: `JOIN (SELECT x AS y, COUNT(*) … GROUP BY x
+    ORDER BY 2 DESC LIMIT 5) AS t ON x = y` leaves the records whose x is one of five.
+    """
+    joins = select.args.get("joins") or []
+    kept = [join for join in joins if (member := _member_of(select, join)) is None]
+    for join in joins:
+        if (member := _member_of(select, join)) is not None:
+            select.where(member, copy=False)
+    select.set("joins", kept)
+
+
+def _member_of(select: exp.Select, join: exp.Join) -> exp.Expr | None:
+    """A join with groups as a condition on its one key; None of another join."""
+    on, inner = join.args.get("on"), within(join.this.this)
+    plain = not join.side and not join.method and join.kind in ("", "INNER")
+    if not plain or not isinstance(join.this, exp.Subquery) or not isinstance(inner, exp.Select):
+        return None
+    group, alias = inner.args.get("group"), join.this.alias.lower()
+    grouped = list(group.expressions) if group is not None else []
+    equal = bare(on) if on is not None else None
+    if not isinstance(equal, exp.EQ) or len(grouped) != 1:
+        return None
+    shown = {node.alias_or_name.lower(): node.unalias() for node in inner.expressions}
+    sides = [bare(side) for side in (equal.this, equal.expression)]
+    for outer, own in (sides, sides[::-1]):
+        if not isinstance(own, exp.Column) or own.table.lower() not in ("", alias):
+            continue
+        key = shown.get(own.name.lower())
+        if key is None or key not in (grouped[0], shown.get(grouped[0].name.lower())):
+            continue
+        rest = select.copy()
+        rest.set("joins", [other.copy() for other in select.args["joins"] if other is not join])
+        names = {(c.table.lower(), c.name.lower()) for c in rest.find_all(exp.Column)}
+        if any(table == alias or (not table and name in shown) for table, name in names):
+            return None  # what it shows is used, or something else is called so
+        listed = exp.select(exp.column(own.this.copy())).from_(exp.Subquery(this=inner.copy()))
+        return exp.In(this=outer.copy(), query=listed.subquery(copy=False))
+    return None
 
 
 def _subqueries(clause: exp.Expr) -> Iterator[exp.Expr]:

@@ -66,7 +66,7 @@ def measure_of(question: Question, target: Answerable, aggregate: Aggregate) -> 
     argument, what = aggregate.argument, MEASURED.get(aggregate.kind)
     if argument is None or what is None:
         return None
-    if has_alternatives(question.of(aggregate).where, aggregate.condition):
+    if has_alternatives(question.of(aggregate).where, aggregate.condition, argument):
         return None  # no record counts in one way
     exact = (
         not c.table and (source := target.find(c.name)) is not None and is_exact(source, target)

@@ -142,6 +142,9 @@ class Records:
             self._part(next(iter(owners), EXACT)).conditions.append(condition)
 
     def _ask(self, argument: exp.Expr) -> None:
+        if has_alternatives(argument):
+            self._ways = True
+            argument = argument.copy().transform(lambda n: in_each_way(n))
         owners = self._owners(argument)
         owner = next(iter(owners), EXACT)
         alone = len(owners) == 1 and owner != EXACT
@@ -419,7 +422,9 @@ class Records:
     def _ends(self, handing_on: list[Share]) -> _Ends:
         measured = [s for s in handing_on if self._parts[s.column.name].measured is not None]
         if measured:
-            found = [[column(name, s.alias) for name in _ENDS] for s in measured]
+            found: list[list[exp.Expr]] = [
+                [column(name, s.alias) for name in _ENDS] for s in measured
+            ]
             if self._value is not None:  # a factor that is released as it is
                 found.append([cast(self._value.copy(), "DOUBLE") for _ in _ENDS])
             low, high, mean = reduce(multiplied, found)

@@ -231,7 +231,8 @@ class _Rewriting:
         places = range(len(self.question.aggregates))
         held = {aggregate_name(place): self._interval(place) for place in places}
         for key in key_names(self.question):
-            held[key] = Interval(*(column(key, "groups") for _ in range(3)))
+            point = column(key, "groups")
+            held[key] = Interval(point, point, point)
         rounded = {
             aggregate_name(p) for p in places if self.question.aggregates[p].kind not in _EXACT
         }
@@ -252,7 +253,7 @@ class _Rewriting:
         alone = next(iter(groups.named(groups.value)), None) if plain else None
         kind = alone.kind if alone is not None else None
         first = len(groups.keys)
-        keys = [column(key_name(first + at), "groups") for at in range(len(names))]
+        keys: list[exp.Expr] = [column(key_name(first + at), "groups") for at in range(len(names))]
         if names == [WHOLE]:
             keys = [exp.Literal.number(0)]
         return regrouped(

@@ -20,7 +20,7 @@ from dbdeid.query.parse.layers import with_terms
 from dbdeid.query.parse.question import Output, Question, aggregate_place
 from dbdeid.query.parse.statement import within
 
-WAYS = "ways of looking"  # at records, where a condition is known in part
+WAYS = "three_ways"  # at records, where a condition is known in part
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ def _compared(kind: type[exp.Expr], value: exp.Expr, known: Threshold) -> exp.Ex
     some, none = held.copy().is_(exp.null()).not_(), exp.false()
     expected = by(kind, known.value, none)
     lower, upper = known.lower, known.upper
+    may: exp.Expr
+    sure: exp.Expr
     if kind in (exp.EQ, exp.NEQ):
         above, below = by(exp.GTE, lower, some), by(exp.LTE, upper, some)
         among, one = exp.and_(above, below), lower is not None and lower == upper
