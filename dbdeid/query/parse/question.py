@@ -213,6 +213,13 @@ class Question:
         others = [a.among.joins for a in self.aggregates if a.among is not None]
         return tuple(dict.fromkeys(chain(self.joins, *others)))
 
+    @property
+    def rough(self) -> bool:
+        """Whether bounds may be far apart even where all columns are released as they are."""
+        shown = (output.shown for output in self.outputs if output.shown is not None)
+        of_groups = any(one.groups is not None for one in self.aggregates)
+        return of_groups or any(node.find(exp.Anonymous) for node in shown)
+
     def of(self, aggregate: Aggregate) -> Question:
         """The question with the keys and the records of one aggregate."""
         among = aggregate.among

@@ -153,7 +153,7 @@ class Desk:
         except DataError as refusal:
             return self._otherwise(text, target, missing, refusal)
         try:
-            if any(one.groups is not None for one in question.aggregates):
+            if question.rough:
                 return self._exactly_or(question, text, target, missing)
             return self._asked(question, target, missing)
         except DataError as refusal:
