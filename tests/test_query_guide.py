@@ -48,7 +48,7 @@ def test_every_question_is_answered_as_the_guide_shows(folder: Path) -> None:
         elif language == "text":
             assert printed == text
             compared += 1
-    assert compared == GUIDE.count("```text") == 10
+    assert compared == GUIDE.count("```text") == 12
     assert (folder / "by_sex.sql").read_text().startswith("WITH")
     assert '"n_upper"' in (folder / "answer.json").read_text()
 

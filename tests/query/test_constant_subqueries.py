@@ -10,8 +10,8 @@ import pytest
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.forms.constant_subqueries import MOST_VALUES
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.constant_subqueries import MOST_VALUES
 from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
@@ -111,3 +111,78 @@ def test_a_filter_may_have_one_too(session: Session, visits: Answerable) -> None
 def test_others_are_refused(condition: str, session: Session, visits: Answerable) -> None:
     with pytest.raises(DataError, match=r"subquery|EXISTS|IN with"):
         answer(session, f"SELECT COUNT(*) FROM visits WHERE town <> 'x' AND {condition}", visits)
+
+
+TOP = "SELECT ward AS w, COUNT(*) AS m FROM visits GROUP BY ward ORDER BY m DESC, ward"
+
+
+@pytest.mark.parametrize(
+    ("joined", "expected"),
+    [
+        (f"JOIN ({TOP} LIMIT 1) AS t ON ward = w", [("A", 0.5, 0, 1)]),
+        (f"JOIN ({TOP} LIMIT 2) AS t ON t.w = v.ward", [("A", 0.5, 0, 1), ("B", 0.5, 0, 1)]),
+        (
+            "JOIN (SELECT w.ward AS o FROM wards AS w WHERE beds > 10 GROUP BY w.ward) AS t "
+            "ON o = v.ward",
+            [("B", 0.5, 0, 1)],
+        ),
+    ],
+)
+def test_a_join_with_groups_is_a_condition_on_their_key(
+    joined: str, expected: list[tuple[object, ...]], session: Session, visits: Answerable
+) -> None:
+    asked = f"SELECT v.ward, COUNT(*) AS n FROM visits AS v {joined} WHERE town = 'Bonn' "
+    assert list(answer(session, f"{asked} GROUP BY v.ward ORDER BY 1", visits).rows) == expected
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        f"JOIN ({TOP}) AS t ON ward = w AND cost > m",
+        f"LEFT JOIN ({TOP}) AS t ON ward = w",
+        "JOIN (SELECT town AS w, COUNT(*) AS m FROM visits GROUP BY town) AS t ON v.town = w",
+        "JOIN (SELECT ward AS w, cost FROM visits GROUP BY ward, cost) AS t ON ward = w",
+    ],
+)
+def test_other_joins_with_groups_are_refused(
+    joined: str, session: Session, visits: Answerable
+) -> None:
+    with pytest.raises(DataError, match="a subquery in JOIN"):
+        answer(session, f"SELECT COUNT(*) AS n FROM visits AS v {joined} WHERE town = 'x'", visits)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (  # the mean of 1.5 towns that are Bonn is from 20 to 40
+            "SELECT COUNT(*) AS n FROM visits WHERE cost >= "
+            "(SELECT AVG(cost) FROM visits WHERE town = 'Bonn')",
+            (2, 0, 3),
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM visits WHERE cost > "
+            "(SELECT SUM(cost) / 5 FROM visits WHERE town >= 'Ulm')",
+            (3, 2, 4),
+        ),
+        (
+            "SELECT AVG(cost) FILTER (WHERE cost < (SELECT COUNT(*) * 10 FROM visits "
+            "WHERE town = 'Ulm')) AS n FROM visits",
+            (15, 10, 30),
+        ),
+        (
+            "SELECT (SELECT COUNT(*) FROM visits WHERE town = 'Ulm') - (SELECT COUNT(*) FROM "
+            "wards) AS n",
+            None,
+        ),
+        ("SELECT (SELECT COUNT(*) FROM visits WHERE town = 'Ulm') * 2 AS n", (5, 2, 8)),
+        ("SELECT (SELECT COUNT(*) FROM visits WHERE town = 'Ulm') + COUNT(*) AS n", None),
+    ],
+)
+def test_numbers_of_subqueries_that_are_known_between_bounds(
+    text: str, expected: tuple[object, ...] | None, session: Session, visits: Answerable
+) -> None:
+    if expected is None:
+        with pytest.raises(DataError, match="FROM"):
+            answer(session, text, visits)
+        return
+    assert list(answer(session, text, visits).rows) == [expected]

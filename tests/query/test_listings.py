@@ -19,7 +19,8 @@ RELEASES = 40
 QUERIES = 8
 
 FORMS = (
-    "SELECT 1 AS part, {k} AS k, {a} AS a FROM people {w} GROUP BY {k}",
+    "SELECT 'all' AS part, '-' AS k, {a} AS a FROM people UNION ALL "
+    "SELECT 'part', {k}, {a} FROM people {w} GROUP BY {k}",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY ROLLUP ({k}, {l})",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY CUBE ({k}, {l})",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people GROUP BY GROUPING SETS (({k}), ({l}), ())",
@@ -33,7 +34,7 @@ def texts(release: RandomRelease, random: Random) -> Iterator[str]:
     for drawer, names in drawers(release, random):
         condition = drawer.condition(2).written(names)
         k, other = (f"COALESCE(CAST({drawer.key().written(names)} AS VARCHAR), '-')" for _ in "kl")
-        yield random.choice(FORMS[1:]).format(
+        yield random.choice(FORMS).format(
             k=k,
             l=other if other != k else f"{k} || 'l'",
             a=number(drawer).written(names),
@@ -70,6 +71,11 @@ A, B, ALL = ("A", 1, 0, 2), ("B", 0.5, 0, 1), (None, 1.5, 0, 3)
             f"SELECT ward, {YOUNG} WHERE cost > 10 GROUP BY ward UNION ALL (SELECT ward, COUNT(*) "
             "FROM visits WHERE age >= 30 GROUP BY ward) ORDER BY ward, n DESC",
             [("A", 1, 0, 2), ("A", 0.5, 0, 1), ("B", 0.5, 0, 1), ("B", 0.5, 0, 1)],
+        ),
+        (
+            "SELECT 'all' AS what, COUNT(*) AS n FROM visits UNION ALL "
+            f"SELECT 'young', {YOUNG} UNION ALL SELECT NULL, {YOUNG} WHERE FALSE ORDER BY n DESC",
+            [("all", 3, 3, 3), ("young", 1.5, 0, 3), (None, 0, 0, 0)],
         ),
         (
             "WITH a AS (SELECT * FROM visits WHERE ward = 'A') SELECT COUNT(*) AS n FROM a WHERE "

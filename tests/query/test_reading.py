@@ -29,11 +29,10 @@ REFUSED = [
     (f"{B} FOR UPDATE", "FOR UPDATE"),
     ("SELECT COUNT(*) INTO x FROM people", "INTO"),
     # keys
-    ("SELECT 1 FROM people", "a constant is selected"),
+    ("SELECT 1 FROM people", "SELECT without an aggregate"),
     ("SELECT age FROM people", "age is selected but not in GROUP BY"),
     ("SELECT age, COUNT(*) FROM people", "age is selected but not in GROUP BY"),
     ("SELECT age // 10, COUNT(*) FROM people GROUP BY age", "an expression of age is selected"),
-    ("SELECT 'x', COUNT(*) FROM people", "a constant is selected but not in GROUP BY"),
     ("SELECT *, COUNT(*) FROM people GROUP BY ALL", "* in GROUP BY"),
     ("SELECT people.*, COUNT(*) FROM people GROUP BY ALL", "* in SELECT"),
     (f"{B} GROUP BY 1 + 1", "GROUP BY of a constant"),
@@ -49,13 +48,13 @@ REFUSED = [
     (f"{B} GROUP BY agee", "GROUP BY names agee, which is not released"),
     (f"{B} GROUP BY name", "GROUP BY names name, which is not released"),
     # aggregates
-    ("SELECT MODE(age) FROM people", "the aggregate MODE"),
+    ("SELECT STRING_AGG(age) FROM people", "the aggregate GROUP_CONCAT"),
     ("SELECT KURTOSIS(age) FROM people", "the aggregate KURTOSIS"),
     ("SELECT ANY_VALUE(age) FROM people", "the aggregate ANY_VALUE"),
     ("SELECT LIST(age) FROM people", "the aggregate ARRAY_AGG"),
     ("SELECT STRING_AGG(job, ',') FROM people", "the aggregate GROUP_CONCAT"),
     ("SELECT QUANTILE_CONT(age, [0.5]) FROM people", "QUANTILE_CONT of what is not one number"),
-    ("SELECT MAX_BY(age, bmi) FROM people", "the aggregate ARG_MAX"),
+    ("SELECT MAX_BY(age, bmi, 2) FROM people", "ARG_MAX of several values"),
     ("SELECT SUM(DISTINCT age) FROM people", "SUM(DISTINCT …)"),
     ("SELECT COUNT(DISTINCT age, sex) FROM people", "COUNT(DISTINCT …) of several columns"),
     ("SELECT COUNT(DISTINCT (age, sex)) FROM people", "a row (…, …) in COUNT"),
@@ -94,7 +93,7 @@ REFUSED = [
     (f"{B} GROUP BY age HAVING sex = 'F'", "HAVING names sex, which is neither a key nor in"),
     (f"{B} GROUP BY age // 10 HAVING age > 3", "HAVING names age, which is neither a key"),
     (f"{B} HAVING agee > 3", "HAVING names agee, which is not released"),
-    (f"{B} HAVING MODE(age) > 3", "the aggregate MODE"),
+    (f"{B} HAVING KURTOSIS(age) > 3", "the aggregate KURTOSIS"),
     (f"{B} HAVING COUNT(*) OVER () > 3", "a window"),
     (f"{B} HAVING COUNT(*) IN (SELECT 1)", "a subquery in HAVING"),
     (f"{B} HAVING COUNT(*) > random()", "the function RANDOM in HAVING"),
@@ -134,7 +133,7 @@ def test_hints_say_what_helps() -> None:
     assert (
         hint(f"{B} WHERE agee < 3") == "did you mean 'age'? Known: age, bmi, born, job, sex, zip."
     )
-    assert hint("SELECT MODE(age) FROM people") == SUPPORTED
+    assert hint("SELECT KURTOSIS(age) FROM people") == SUPPORTED
     assert hint("SELECT SUM(age) % 2 FROM people") == "select the aggregate itself"
     guarded = "CASE WHEN COUNT(*) = 0 THEN 0 ELSE SUM(age) / COUNT(*) END"
     assert "NULLIF(…, 0)" in hint(f"SELECT {guarded} AS x FROM people")

@@ -15,8 +15,8 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
+from dbdeid.query.forms.as_written import chooses
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.as_written import chooses
 from dbdeid.query.parse.statement import dated, names_of_tables
 from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys, unreadable
 from dbdeid.query.rewrite.dictionary import Assumed, Dictionary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
@@ -24,10 +24,12 @@ class CommonTables:
     Attributes:
         taken: names in lower case that stand for tables of the database.
         keep: where tables of the dictionary alone are kept for other questions.
+        within: the question that they are of, where a query answers several.
     """
 
     taken: frozenset[str]
     keep: Keep | None = None
+    within: Hashable = None
     _names: dict[Hashable, str] = field(default_factory=dict)
     _found: dict[str, exp.Expr] = field(default_factory=dict)
 
@@ -35,6 +37,10 @@ class CommonTables:
     def beside(cls, relations: Iterable[Relation], keep: Keep | None = None) -> CommonTables:
         """Tables named apart from those of the database."""
         return cls(frozenset(relation.name.lower() for relation in relations), keep)
+
+    def apart(self, question: Hashable) -> CommonTables:
+        """The same tables for another question of the query, whose own are none of this one's."""
+        return replace(self, within=(self.within, question))
 
     def named(self, stem: str, of: Hashable, query: Callable[[], exp.Expr]) -> Relation:
         """The table that holds a query's rows, under that name or one like it.
@@ -44,14 +50,14 @@ class CommonTables:
             of: what it depends on: tables of equal stem and equal `of` are one.
             query: makes it, where it is new.
         """
-        known = self._names.get((stem, of))
+        known = self._names.get((self.within, stem, of))
         if known is None:
             made = query()  # which may need, and so name, others before it
             known, number = stem, 1
             while known.lower() in self.taken or known in self._found:
                 number += 1
                 known = f"{stem}_of_{number}"
-            self._names[stem, of] = known
+            self._names[self.within, stem, of] = known
             self._found[known] = made
         return Relation(known)
 

@@ -57,9 +57,34 @@ _NAMED = {
 
 def is_scalar(node: exp.Expr) -> bool:
     """Whether a node may stand in an expression of one record, whatever is below it."""
+    if is_alternatives(node):
+        return True
     if isinstance(node, exp.Anonymous):
         return _NAMED.get(node.name.lower()) == len(node.expressions)
     return isinstance(node, SCALARS)
+
+
+def alternatives(expected: exp.Expr, may: exp.Expr, sure: exp.Expr) -> exp.Expr:
+    """A condition that is known in part: as it is expected, where it may hold, where it must.
+
+    No text of a query reads as one.
+    """
+    made = exp.Anonymous(this="alternatives", expressions=[expected, may, sure])
+    made.meta[_ALTERNATIVES] = True
+    return made
+
+
+def is_alternatives(node: exp.Expr) -> bool:
+    """Whether a node is what `alternatives` makes."""
+    return isinstance(node, exp.Anonymous) and bool(node.meta.get(_ALTERNATIVES))
+
+
+def has_alternatives(*nodes: exp.Expr | None) -> bool:
+    """Whether any of some conditions is known in part."""
+    return any(is_alternatives(part) for node in nodes if node is not None for part in node.walk())
+
+
+_ALTERNATIVES = "alternatives"
 
 
 def refused(what: str, hint: str = SUPPORTED) -> DataError:
@@ -86,6 +111,11 @@ _INSTEAD = {
         ("currenttimestamp", "localtimestamp"), "write the moment: TIMESTAMP '2026-01-31 12:00:00'"
     ),
     **dict.fromkeys(("currenttime", "localtime"), "write the time of day: TIME '12:00:00'"),
+    **dict.fromkeys(
+        ("groupconcat", "arrayagg"),
+        "ask for what it lists as groups, which are known to be there or not: SELECT key, x, "
+        "COUNT(*) … GROUP BY key, x",
+    ),
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }

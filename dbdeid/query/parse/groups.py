@@ -19,10 +19,17 @@ from dbdeid.query.parse.expressions import (
     refuse_strange,
     refused,
 )
-from dbdeid.query.parse.outputs import as_mean, operands
+from dbdeid.query.parse.outputs import (
+    CORRELATION,
+    as_mean,
+    correlated,
+    filtered_sum,
+    operands,
+)
 from dbdeid.query.parse.question import (
     Aggregate,
     Among,
+    Grouped,
     Join,
     Kind,
     Order,
@@ -187,6 +194,10 @@ class Groups:
             return self._total(self.totals[node.name])
         if (variance := _squared(node)) is not None:
             return exp.Sqrt(this=self.shown(variance))
+        if (filtered := filtered_sum(node)) is not None:
+            return self.shown(filtered)
+        if (parts := correlated(node)) is not None:
+            return exp.Anonymous(this=CORRELATION, expressions=list(map(self.shown, parts)))
         if isinstance(node, AGGREGATES):
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):
@@ -285,6 +296,8 @@ class Groups:
             of, argument, fraction = quantile
             value = self.scope.scalar(argument, of.upper())
             return Aggregate(of, value, condition, fraction=fraction)
+        if (chosen := _chosen(node)) is not None:
+            return self._chosen(node, *chosen, condition)
         kind = _KINDS.get(type(node))
         if kind is None:
             raise refused(named(node), instead_of(node))
@@ -303,6 +316,26 @@ class Groups:
                 raise refused("COUNT(DISTINCT …) of several columns", "count one of them")
             kind, argument = "distinct", argument.expressions[0]
         return Aggregate(kind, self.scope.scalar(argument, name), condition)
+
+    def _chosen(
+        self, node: exp.Expr, value: exp.Expr, by: exp.Expr | None, condition: exp.Expr | None
+    ) -> Aggregate:
+        """MODE, ARG_MAX or ARG_MIN: of the groups by a value, the one with the most records, or
+        with the greatest or least value of another expression."""
+        key = self.scope.scalar(value, named(node))
+        if not key.find(exp.Column):
+            raise refused(f"{named(node)} of a constant")
+        present = exp.paren(key.copy()).is_(exp.null()).not_()
+        counted = present if condition is None else exp.and_(condition, present)
+        of_group = column(aggregate_name(0))
+        if by is None:
+            one, some = Aggregate("count", None, counted), of_group > 0
+            return Aggregate("arg_max", groups=Grouped((key,), (one,), of_group, some))
+        least = isinstance(node, exp.ArgMin)
+        argument = self.scope.scalar(by, named(node))
+        one = Aggregate("min" if least else "max", argument, counted)
+        kind: Kind = "arg_min" if least else "arg_max"
+        return Aggregate(kind, groups=Grouped((key,), (one,), of_group))
 
 
 def _where_there(mean: exp.Expr | None, count: exp.Expr | None) -> exp.Expr:
@@ -323,6 +356,22 @@ def _squared(node: exp.Expr) -> exp.Expr | None:
     if inner is node:
         return variance
     return exp.Filter(this=variance, expression=node.expression.copy())
+
+
+def _chosen(node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None] | None:
+    """What MODE, ARG_MAX or ARG_MIN chooses, and by what; None of other nodes."""
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
+        ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else ()
+        if len(ordered) != 1 or node.this.this is not None:
+            raise refused("MODE of what is not one expression")
+        return ordered[0].this, None
+    if isinstance(node, exp.Mode):
+        return node.this, None
+    if not isinstance(node, (exp.ArgMax, exp.ArgMin)):
+        return None
+    if node.args.get("count") is not None:
+        raise refused(f"{named(node)} of several values", "ask for one, or for the groups")
+    return node.this, node.expression
 
 
 def _quantile(node: exp.Expr) -> tuple[Kind, exp.Expr, Fraction] | None:
@@ -370,7 +419,8 @@ def _refuse_frame(spec: exp.Expr | None) -> None:
         return
     start = (spec.text("start").upper(), spec.text("start_side").upper())
     until = (spec.text("end").upper(), spec.text("end_side").upper())
-    if start != ("UNBOUNDED", "PRECEDING") or until != ("CURRENT ROW", "") or spec.text("exclude"):
+    here = until in (("CURRENT ROW", ""), ("", ""))  # which a start alone means
+    if start != ("UNBOUNDED", "PRECEDING") or not here or spec.text("exclude"):
         raise refused("a window of other groups than those from the first to this one")
 
 

@@ -171,6 +171,10 @@ def require_numbers(question: Question, target: Answerable) -> None:
     for output in question.outputs:
         plain = isinstance(output.shown, exp.Column)
         for one in (question.aggregates[place] for place in output.aggregates if not plain):
+            if one.kind in ("arg_max", "arg_min") and one.groups is not None:
+                if not is_number(one.groups.keys[0], question.of(one), target):
+                    raise _no_number("MODE, ARG_MAX or ARG_MIN")
+                continue
             if one.kind not in _OF_ITS_TYPE or one.argument is None:
                 continue
             if _may_be_float(one.argument, question.of(one), target):
@@ -180,11 +184,15 @@ def require_numbers(question: Question, target: Answerable) -> None:
                     hint="write CAST(… AS DOUBLE) in the aggregate, or select it alone",
                 )
             if not is_number(one.argument, question.of(one), target):
-                raise DataError(
-                    "the query cannot be answered from the release: arithmetic of "
-                    f"{one.kind.upper()}, which is no number here",
-                    hint="select the aggregates themselves",
-                )
+                raise _no_number(one.kind.upper())
+
+
+def _no_number(what: str) -> DataError:
+    return DataError(
+        f"the query cannot be answered from the release: arithmetic of {what}, which is no number "
+        "here",
+        hint="select the aggregates themselves",
+    )
 
 
 _OF_ITS_TYPE = ("min", "max", "quantile_cont", "quantile_disc")

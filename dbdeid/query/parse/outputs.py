@@ -15,7 +15,7 @@ from dbdeid.query.parse.expressions import (
     refused,
 )
 
-# Nodes whose bounds follow from those of their operands; see `rewrite.intervals`.
+# Nodes whose bounds follow from those of their operands; see `groups.intervals`.
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
 
 
@@ -45,6 +45,39 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
 
 def _is_constant(node: exp.Expr | None) -> bool:
     return node is None or constant(node) is not None
+
+
+def filtered_sum(node: exp.Expr) -> exp.Expr | None:
+    """SUM(CASE WHEN … THEN x ELSE 0 END) as the sum of x where that holds; None of other nodes."""
+    case = bare(node.this) if isinstance(node, exp.Sum) else None
+    if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
+        return None
+    (branch,), default = case.args["ifs"], case.args.get("default")
+    value = branch.args["true"]
+    if value.find(exp.Column) is None or default is None or constant(default) != 0:
+        return None
+    where = exp.Where(this=branch.this.copy())
+    some = exp.Filter(this=exp.Sum(this=value.copy()), expression=where)
+    return exp.Coalesce(this=some, expressions=[exp.Literal.number(0)])
+
+
+CORRELATION = "correlation"
+
+
+def correlated(node: exp.Expr) -> list[exp.Expr] | None:
+    """What CORR is computed from, of the records that have both values: their number, the means of
+    the product and of each, and the variances of each; None of other nodes."""
+    inner, own = _without_filter(node) or (node, None)
+    if not isinstance(inner, exp.Corr):
+        return None
+    one, two = (exp.paren(side.copy()) for side in (inner.this, inner.expression))
+    known = [side.copy().is_(exp.null()).not_() for side in (one, two)]
+    where = exp.and_(*known, *([] if own is None else [own.copy()]))
+    product = exp.Mul(this=one.copy(), expression=two.copy())
+    parts: list[exp.AggFunc] = [exp.Count(this=exp.Star())]
+    parts += [exp.Avg(this=of.copy()) for of in (product, one, two)]
+    parts += [exp.VariancePop(this=of.copy()) for of in (one, two)]
+    return [exp.Filter(this=part, expression=exp.Where(this=where.copy())) for part in parts]
 
 
 # -- means ---------------------------------------------------------------------------------------

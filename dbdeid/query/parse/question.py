@@ -34,6 +34,8 @@ Kind = Literal[
     "running_sum",
     "lag",
     "lead",
+    "arg_max",
+    "arg_min",
 ]
 
 
@@ -97,16 +99,42 @@ class Over:
 
 
 @dataclass(frozen=True)
+class Grouped:
+    """Groups of records that an aggregate is of, each of which counts once.
+
+    Attributes:
+        keys: what they are grouped by, beside the keys of the question, which are made of them.
+        aggregates: of each of them.
+        value: of a group, over placeholders of its keys and aggregates; None: the group itself.
+        condition: which of them count, over the same placeholders; None: all.
+    """
+
+    keys: tuple[exp.Expr, ...]
+    aggregates: tuple[Aggregate, ...]
+    value: exp.Expr | None = None
+    condition: exp.Expr | None = None
+
+    def named(self, node: exp.Expr | None) -> list[Aggregate]:
+        """The aggregates whose placeholders stand in an expression."""
+        found = exp.paren(node.copy()).find_all(exp.Column) if node is not None else ()
+        places = {c.name: None for c in found if c.name.startswith("aggregate_")}
+        return [self.aggregates[aggregate_place(name)] for name in places]
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One aggregate of the question.
 
     Attributes:
-        kind: `count` without an argument is COUNT(*); `distinct` is COUNT(DISTINCT argument).
+        kind: `count` without an argument is COUNT(*); `distinct` is COUNT(DISTINCT argument). Of
+            groups, `arg_max` and `arg_min` are their first key where their value is the greatest,
+            or the least.
         argument: a scalar expression of one record; None only for COUNT(*).
         condition: that of its FILTER.
         among: the records that it is of; None for those of its group.
         fraction: which quantile; None of other kinds.
         over: the window that it is; None of others.
+        groups: what it is of in place of records; None of others.
     """
 
     kind: Kind
@@ -115,27 +143,31 @@ class Aggregate:
     among: Among | None = None
     fraction: Fraction | None = None
     over: Over | None = None
+    groups: Grouped | None = None
 
     @property
     def records(self) -> Aggregate:
-        """How many records it is of."""
-        return Aggregate("count", self.argument, self.condition, self.among)
+        """How many records, or groups, it is of."""
+        own = (self.argument, self.condition, self.among)
+        return Aggregate("count", *own, groups=self.groups)
 
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer: a key, or what is shown of aggregates.
+    """One column of the answer: a key, what is shown of aggregates, or a constant.
 
     Attributes:
         name: the column's name.
-        key: the key's place; None for aggregates, and for a key that a total lacks.
+        key: the key's place; None for others, and for a key that a total lacks.
         shown: an expression of `column(aggregate_name(place))`, as of ROUND(AVG(x), 1) * 100 or
-            SUM(x) / SUM(y); None for a key.
+            SUM(x) / SUM(y); None for others.
+        label: a constant, the same in each row; None for others.
     """
 
     name: str
     key: int | None = None
     shown: exp.Expr | None = None
+    label: exp.Expr | None = None
 
     @classmethod
     def of(cls, name: str, place: int) -> Output:
@@ -190,6 +222,13 @@ class Question:
         terms = [order.term for order in self.order]
         return (*self.order, *(Order(key, False, False) for key in keys if key not in terms))
 
+    @property
+    def rough(self) -> bool:
+        """Whether bounds may be far apart even where all columns are released as they are."""
+        shown = (output.shown for output in self.outputs if output.shown is not None)
+        of_groups = any(one.groups is not None for one in self.aggregates)
+        return of_groups or any(node.find(exp.Anonymous) for node in shown)
+
     def of(self, aggregate: Aggregate) -> Question:
         """The question with the keys and the records of one aggregate."""
         among = aggregate.among
@@ -197,6 +236,26 @@ class Question:
             return self
         keys = tuple(self.keys[place] for place in among.keys)
         return replace(self, keys=keys, joins=among.joins, where=among.where)
+
+    def below(self, aggregate: Aggregate) -> Question:
+        """The question about the groups that an aggregate is of; their own keys come first.
+
+        Its last aggregate tells whether there is such a group: with what chance, whether for sure.
+        """
+        groups = aggregate.groups
+        assert groups is not None
+        used = [*groups.named(groups.value), *groups.named(groups.condition)]
+        of = (one.records for one in used if one.kind not in ("count", "distinct"))
+        there = Aggregate("distinct", exp.Literal.number(1))
+        asked = (*groups.aggregates, *(one for one in of if one not in groups.aggregates), there)
+        shown: tuple[Output, ...] = ()
+        if groups.value is not None and groups.named(groups.value):
+            added = aggregate.kind in ("sum", "avg")  # which numbers alone are
+            value = exp.paren(groups.value.copy()) if added else groups.value
+            shown = (Output("value", shown=value),)
+        own = self.of(aggregate)
+        keys = (*groups.keys, *own.keys)
+        return Question(keys, tuple(dict.fromkeys(asked)), shown, own.joins, own.where)
 
 
 def key_name(place: int) -> str:

@@ -11,7 +11,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import column, identifier
 from dbdeid.query.parse.aliases import AGGREGATES, Item, expanded, has_aggregate, read_item
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import (
@@ -21,14 +21,21 @@ from dbdeid.query.parse.expressions import (
     refused,
 )
 from dbdeid.query.parse.groups import Groups, Total
-from dbdeid.query.parse.layers import Below, Layer, of_groups, with_terms
+from dbdeid.query.parse.layers import (
+    Below,
+    Layer,
+    Regroups,
+    of_groups,
+    refuse_values_as_keys,
+    with_terms,
+)
 from dbdeid.query.parse.question import (
     Order,
     Output,
     Question,
     key_name,
 )
-from dbdeid.query.parse.statement import only, statement, within
+from dbdeid.query.parse.statement import number_of_rows, only, statement, within
 from dbdeid.query.parse.tables import tables
 
 _ADD = "add it to GROUP BY, or aggregate it"
@@ -131,6 +138,9 @@ class _Reader:
         if below is not None:
             return self._over(select, below)
         only(select, _CLAUSES)
+        if select.args.get("from_") is None and _of_subqueries(select):
+            name, *_ = self.target.source_names
+            select.set("from_", exp.From(this=exp.Table(this=identifier(name))))
         totals = self._totals(select)
         read = tables(select, self.target, self.numbers)
         items = _items(select, read.scope)
@@ -160,13 +170,12 @@ class _Reader:
 
     def _over(self, select: exp.Select, below: Below) -> _Read:
         """A SELECT of what another one shows of its groups."""
-        only(select, {"expressions", "with_", "from_", "where", "order", "limit", "offset"}, _OVER)
         inner = self.read(below.select)
         layer = Layer.of(below.alias, inner.items)
+        if _groups_again(select):
+            return self._regrouped(select, inner, layer)
+        only(select, {"expressions", "with_", "from_", "where", "order", "limit", "offset"}, _OVER)
         where, order = select.args.get("where"), select.args.get("order")
-        for node in filter(None, (*select.expressions, where, order)):
-            if any(not one.find_ancestor(exp.Window) for one in node.find_all(exp.AggFunc)):
-                raise refused(f"an aggregate{_OVER}")
         part = inner.having is not None or inner.limit is not None or inner.offset is not None
         if part or where is not None:
             _refuse_windows([*select.expressions, order])
@@ -193,6 +202,47 @@ class _Reader:
             offset = inner.offset
         found.limit, found.offset = limit, offset
         return found
+
+    def _regrouped(self, select: exp.Select, inner: _Read, layer: Layer) -> _Read:
+        """A SELECT that groups what another one shows of its groups."""
+        only(select, _CLAUSES - {"joins", "qualify"}, _OVER)
+        if inner.limit is not None or inner.offset is not None:
+            raise refused("an aggregate of groups of which LIMIT leaves some out", _LIMITED)
+        if not inner.groups.keys:
+            raise refused("an aggregate of one row", "ask for what is in it")
+        if any(node.find(exp.Query) for node in select.expressions):
+            raise refused("a subquery beside an aggregate of groups")
+        refuse_values_as_keys([*select.expressions, *_terms(select)], layer)
+        below, conditions = inner.groups, [*_given(inner.having)]
+        records = [*_given(below.where)]
+        if given := select.args.get("where"):
+            for part in given.this.flatten() if isinstance(given.this, exp.And) else [given.this]:
+                meant = layer.meaning(part, [], "WHERE")
+                if has_aggregate(meant):
+                    conditions.append(below.term(meant, "WHERE"))
+                else:  # what holds of keys holds of all their records
+                    records.append(below.scope.scalar(meant, "WHERE"))
+        scope = layer.keys(below)
+        items = _items(select, scope)
+        keys = _keys(select, items, scope)
+        condition = _all(conditions)
+        groups = Regroups(
+            scope,
+            keys,
+            below.joins,
+            _all(records),
+            below=below,
+            layer=layer,
+            condition=condition,
+        )
+        kept: list[exp.Expr] = []
+        if condition is not None and keys:
+            kept.append(groups.term(exp.Count(this=exp.Star()), "HAVING") > 0)
+        if given := select.args.get("having"):
+            kept.append(groups.term(expanded(given.this, items, groups.hides), "HAVING"))
+        order = _order(select, items, groups)
+        limit, offset = (number_of_rows(select, clause) for clause in ("limit", "offset"))
+        return _Read(groups, items, _all(kept), order, limit, offset)
 
     def _totals(self, select: exp.Select) -> dict[str, Total]:
         """What the subqueries of one number stand for, whose places are taken by placeholders."""
@@ -226,6 +276,39 @@ class _Reader:
 
 
 _OVER = " of the groups of a subquery"
+_LIMITED = "leave LIMIT out, or filter the groups by a condition"
+
+
+def _of_subqueries(select: exp.Select) -> bool:
+    """Whether a SELECT shows numbers of subqueries and nothing else."""
+    if any(
+        value for clause, value in select.args.items() if clause not in ("expressions", "with_")
+    ):
+        return False
+    outside = exp.select(*(node.copy() for node in select.expressions))
+    there = list(outside.find_all(exp.Subquery))
+    for node in there:
+        node.replace(exp.null())
+    return bool(there) and outside.find(exp.AggFunc, exp.Column, exp.Star) is None
+
+
+def _groups_again(select: exp.Select) -> bool:
+    """Whether a SELECT of groups has aggregates or groups of its own."""
+    if any(select.args.get(clause) for clause in ("group", "having", "distinct")):
+        return True
+    clauses = (*select.expressions, select.args.get("where"), select.args.get("order"))
+    found = (one for clause in clauses if clause for one in clause.find_all(exp.AggFunc))
+    return any(one.find_ancestor(exp.Window) is None for one in found)
+
+
+def _terms(select: exp.Select) -> list[exp.Expr]:
+    """What a SELECT groups by, as it is written."""
+    group = select.args.get("group")
+    return list(group.expressions) if group is not None else []
+
+
+def _given(node: exp.Expr | None) -> list[exp.Expr]:
+    return [] if node is None else [node]
 
 
 def _refuse_windows(nodes: Iterable[exp.Expr | None]) -> None:
@@ -252,10 +335,11 @@ def _output(made: Item, groups: Groups) -> Output:
     if made.aggregates:
         return Output(made.name, shown=bare(groups.shown(made.expression)))
     key = groups.scope.scalar(made.expression, "SELECT")
+    if not key.find(exp.Column):
+        return Output(made.name, label=key)
     if key not in groups.keys:
         names = ", ".join(sorted({c.name for c in key.find_all(exp.Column)}))
-        what = f"an expression of {names}" if names else "a constant"
-        plain = names if isinstance(key, exp.Column) else what
+        plain = names if isinstance(key, exp.Column) else f"an expression of {names}"
         raise refused(f"{plain} is selected but not in GROUP BY", _ADD)
     return Output(made.name, key=groups.keys.index(key))
 
@@ -407,25 +491,3 @@ def _ordered(
     if meant is not None:
         return [meant(term)]
     return [expanded(term, items, None if isinstance(term, exp.Column) else scope.knows)]
-
-
-def number_of_rows(select: exp.Query, clause: str) -> int | None:
-    """The number of rows after LIMIT or OFFSET.
-
-    Raises:
-        DataError: it is no whole number.
-    """
-    given = select.args.get(clause)
-    if given is None:
-        return None
-    held, plain = "expression", {"expression"}
-    if isinstance(given, exp.Fetch):  # FETCH NEXT n ROWS ONLY
-        held, plain = "count", {"count", "direction", "limit_options"}
-        options = given.args.get("limit_options")
-        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
-            raise refused("FETCH … PERCENT or WITH TIES", "ask for a number of rows")
-    count = given.args.get(held)
-    other = {name for name, value in given.args.items() if value} - plain
-    if other or not isinstance(count, exp.Literal) or not count.is_int:
-        raise refused(f"{clause.upper()} that is not a whole number", "write the number")
-    return int(count.name)

@@ -72,6 +72,8 @@ def query(text: str) -> exp.Query:
         raise refused(f"{len(statements)} statements where one is expected", _ONE)
     (found,) = statements
     found = within(found)
+    if isinstance(found, exp.Pivot):  # a statement of its own
+        found = exp.select("*").from_(exp.Subquery(this=found), copy=False)
     if not isinstance(found, exp.Query) or isinstance(found, exp.Subquery):
         named = found.name if isinstance(found, exp.Command) else found.key
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
@@ -239,3 +241,25 @@ def plainly(error: Mapping[str, object]) -> str:
     clause = missing[1].upper()
     known = clause in ("WHERE", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "LIMIT", "ORDER")
     return f"{clause if known else 'an expression'} is incomplete"
+
+
+def number_of_rows(select: exp.Query, clause: str) -> int | None:
+    """The number of rows after LIMIT or OFFSET.
+
+    Raises:
+        DataError: it is no whole number.
+    """
+    given = select.args.get(clause)
+    if given is None:
+        return None
+    held, plain = "expression", {"expression"}
+    if isinstance(given, exp.Fetch):  # FETCH NEXT n ROWS ONLY
+        held, plain = "count", {"count", "direction", "limit_options"}
+        options = given.args.get("limit_options")
+        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+            raise refused("FETCH … PERCENT or WITH TIES", "ask for a number of rows")
+    count = given.args.get(held)
+    other = {name for name, value in given.args.items() if value} - plain
+    if other or not isinstance(count, exp.Literal) or not count.is_int:
+        raise refused(f"{clause.upper()} that is not a whole number", "write the number")
+    return int(count.name)

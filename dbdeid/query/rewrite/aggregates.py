@@ -18,6 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.expressions import has_alternatives
 from dbdeid.query.parse.meaning import decimals_of, is_number, places_between
 from dbdeid.query.parse.question import Aggregate, Kind, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
@@ -65,6 +66,8 @@ def measure_of(question: Question, target: Answerable, aggregate: Aggregate) -> 
     argument, what = aggregate.argument, MEASURED.get(aggregate.kind)
     if argument is None or what is None:
         return None
+    if has_alternatives(question.of(aggregate).where, aggregate.condition, argument):
+        return None  # no record counts in one way
     exact = (
         not c.table and (source := target.find(c.name)) is not None and is_exact(source, target)
         for c in exp.paren(argument.copy()).find_all(exp.Column)
@@ -119,7 +122,7 @@ class Aggregates:
         names: set[str] = set()
         sums: list[Measure] = []
         for one in (Aggregate("count"), *self.question.aggregates):
-            if one.over is not None:
+            if one.over is not None or one.groups is not None:
                 continue
             records = self._looked_at(one)
             names |= records.released.columns(used.column.name for used in records.spreads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,28 +16,27 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Table
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
+from dbdeid.query.forms.as_written import Changed, as_written, exact_columns, exactly
+from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
+from dbdeid.query.forms.listings import Listing, listing
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.as_written import Changed, as_written, exact_columns, exactly
 from dbdeid.query.parse.common_tables import CommonTables, Keep
-from dbdeid.query.parse.constant_subqueries import MOST_VALUES, with_constants
 from dbdeid.query.parse.expressions import is_of_form
-from dbdeid.query.parse.listings import Listing, listing
 from dbdeid.query.parse.meaning import constants_read
-from dbdeid.query.parse.question import Join, Question
+from dbdeid.query.parse.question import Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.dictionary import Assumed, Dictionary, assumed
 from dbdeid.query.rewrite.kept import KeptTables
-from dbdeid.query.rewrite.records import Records
-from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, parts
-from dbdeid.query.rewrite.spread import Spread
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, below, estimate, parts
+from dbdeid.query.rewrite.thresholds import Threshold, of_number, threshold_of, with_thresholds
+from dbdeid.query.rewrite.unanswerable import refuse_unanswerable
 
 Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
 
-# Beyond this many single values an answer is not listed, it would fill the memory.
-MOST_LEAVES = 20_000_000
+_INEXACT = DataError("the query cannot be answered as it is written")
 
 
 @dataclass(frozen=True)
@@ -146,14 +145,36 @@ class Desk:
             DataError: the query is not of the supported form, or the dictionary does not tell what
                 a value that it needs stands for; and it cannot be run as it is written.
         """
+        text = self._without_pivot(text, target, missing)
         try:
             question = parse(text, target)
         except DataError as refusal:
             return self._otherwise(text, target, missing, refusal)
         try:
+            if question.rough:
+                return self._exactly_or(question, text, target, missing)
             return self._asked(question, target, missing)
         except DataError as refusal:
             return self._as_written(text, target, missing, refusal, of_form=False)
+
+    def _exactly_or(
+        self, question: Question, text: str, target: Answerable, missing: SuppressedRecords | None
+    ) -> Plan:
+        """A query that is run as it is written where that is exact."""
+        try:
+            return self._as_written(text, target, missing, _INEXACT)
+        except DataError:
+            return self._asked(question, target, missing)
+
+    def _without_pivot(
+        self, text: str, target: Answerable, missing: SuppressedRecords | None
+    ) -> str:
+        """The text of a query that makes its columns itself, of values of counterfeits as well."""
+        if "pivot" not in text.lower():
+            return text
+        real = replace(target, weight=None)
+        made = without_pivot(query(text), lambda inner: self._values(inner, real, missing))
+        return text if made is None else sql(made)
 
     def _asked(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
@@ -192,9 +213,10 @@ class Desk:
             if (parts := _listing(text, target)) is not None:
                 return self._listed(parts, target, missing)
             select = query(text)
-            if not isinstance(select, exp.Select) or not with_constants(
-                select, lambda inner: self._values(inner, target, missing)
-            ):
+            if not isinstance(select, exp.Select):
+                raise
+            found = with_constants(select, lambda inner: self._values(inner, target, missing))
+            if not with_thresholds(select, lambda q: self._threshold(q, target)) and not found:
                 raise
         return self._asked(read(select, target), target, missing)
 
@@ -244,6 +266,18 @@ class Desk:
         except (DataError, EngineError):
             return None
         return rows if len(rows) <= MOST_VALUES else None
+
+    def _threshold(self, inner: exp.Select, target: Answerable) -> Threshold | None:
+        """The number of a subquery between bounds; None where it is none, or nothing is known."""
+        try:
+            question = of_number(read(inner, target))
+            if question is None:
+                return None
+            refuse_unanswerable(self._session, question, target, self._told)
+            (row,) = self._session.rows(self._estimate(question, target, None))
+        except DataError:
+            return None
+        return threshold_of(row, question)
 
     @property
     def _unchanged(self) -> list[str]:
@@ -350,9 +384,10 @@ def assumptions(
     if target.dictionary is None:
         return ()
     groups, *others = parts(question, target)
-    asked = [one for one in question.aggregates if one.over is None]
-    limited = [r for r, one in zip(others, asked, strict=True) if one.condition is not None]
-    found: list[Assumed] = []
+    asked = [one for one in question.aggregates if one.over is None and one.groups is None]
+    plain = zip(others, asked, strict=False)  # the others are of the questions below
+    limited = [records for records, one in plain if one.condition is not None]
+    found = [a for one in below(question) for a in assumptions(session, one, target, keep)]
     for records in (groups, *limited):
         known = [target.release, target.dictionary, *(j.table for j in question.every_join)]
         tables = CommonTables.beside(known, keep)
@@ -369,115 +404,3 @@ def unreadable(session: Session, text: str, target: Answerable) -> Iterator[tupl
         reading = exp.TryCast(this=exp.Literal.string(constant), to=kind.copy())
         if session.row(exp.select(reading))[0] is None:
             yield constant, sql(kind)
-
-
-def refuse_unanswerable(
-    session: Session, question: Question, target: Answerable, told: Dictionary | None = None
-) -> None:
-    """Refuse a question that needs values which the dictionary does not tell.
-
-    Args:
-        session: where the release is.
-        question: what is asked.
-        target: the release.
-        told: what its dictionary is known to tell; None: it is asked anew.
-
-    Raises:
-        DataError: which column, why, and what could help.
-    """
-    for join in question.every_join:
-        _refuse_repeated(session, join)
-    if target.dictionary is None:
-        return
-    told = told or Dictionary(session, target.dictionary)
-    open_ends: dict[Spread, bool] = {}
-    for records in parts(question, target):
-        for used in records.spreads:
-            if used not in open_ends:
-                open_ends[used] = _refuse_untold(used, told)
-                _refuse_unreadable(used, told)
-                _refuse_too_many(used, told)
-        if any(open_ends[used] for used in records.spreads):
-            _refuse_undecided(session, records)
-
-
-def _refuse_repeated(session: Session, join: Join) -> None:
-    theirs = [column(their) for _, their in join.on]
-    present = [name.copy().is_(exp.null()).not_() for name in theirs]
-    distinct = exp.select(*theirs).from_(join.table.table).where(*present).distinct()
-    count = exp.select(exp.Count(this=exp.Star()))
-    ((rows,),) = session.rows(count.copy().from_(join.table.table).where(*present))
-    ((different,),) = session.rows(count.from_(distinct.subquery("distinct")))
-    if rows != different:
-        names = ", ".join(their for _, their in join.on)
-        raise DataError(
-            f"the query cannot be answered from the release: JOIN {join.table.name}: {names} is "
-            "not unique in it, so that records would count several times",
-            hint="join a table with one row for each value",
-        )
-
-
-def _refuse_untold(used: Spread, told: Dictionary) -> bool:
-    """Refuse values that the dictionary does not explain; whether some have an open end."""
-    name = used.column.name
-    found = told.obstacles(used.column)
-    if found.ambiguous:
-        raise _refused(used, "a released value has two meanings in the dictionary", "")
-    if found.unknown or ((found.half_open or found.bounded) and used.scale is None):
-        hint = (
-            f"ask without {name}; its owner can declare the domain of {name} in the hierarchy "
-            "(`domain:`, `lower` and `upper`, or a file with all leaves) and release again"
-        )
-        why = "some released values have neither listed leaves nor two bounds"
-        raise _refused(used, why, hint)
-    by_calendar = used.cuts is not None and used.cuts.unit is not None
-    if found.half_open and (used.listed or by_calendar):
-        hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
-        raise _refused(
-            used, "some released values have an open end, and the query needs their values", hint
-        )
-    if (found.half_open or found.bounded) and not used.measured:
-        hint = f"compare {name} with constants (<, BETWEEN, IN), or ask without {name}"
-        raise _refused(used, "it is released as intervals, and the query needs its values", hint)
-    return bool(found.half_open)
-
-
-def _refuse_undecided(session: Session, records: Records) -> None:
-    """Refuse what depends on how values spread towards an open end."""
-    tables = CommonTables(frozenset())
-    for used, share in records.shares(tables):
-        undecided = (
-            exp.select(exp.Count(this=exp.Star()))
-            .from_(share.table)
-            .where(column("passes"))
-            .where(column("share").is_(exp.null()))
-        )
-        ((count,),) = session.rows(tables.before(undecided))
-        if count:
-            why = "a released value has an open end, and the query depends on where it ends"
-            hint = (
-                f"compare {used.column.name} with the bounds that are released, or ask without it"
-            )
-            raise _refused(used, why, hint)
-
-
-def _refuse_unreadable(used: Spread, told: Dictionary) -> None:
-    if used.column.family in ("text", "enum"):
-        return
-    if count := told.unreadable(used):
-        why = f"{count} leaves of its hierarchy are not of its type {used.column.shown_type}"
-        raise _refused(used, why, "remove them from the hierarchy and release again")
-
-
-def _refuse_too_many(used: Spread, told: Dictionary) -> None:
-    unit = used.cuts.unit if used.cuts is not None else None
-    if not used.listed and unit is None:
-        return
-    if (count := told.between_bounds(used.column, unit)) > MOST_LEAVES:
-        hint = f"compare {used.column.name} with constants instead of using its single values"
-        raise _refused(used, f"its released values stand for {count} single values", hint)
-
-
-def _refused(used: Spread, why: str, hint: str) -> DataError:
-    where = f"the query cannot be answered from the release: it uses {used.column.name}"
-    return DataError(f"{where}; {why}", hint=hint)

@@ -83,9 +83,11 @@ class Dictionary:
         kind = sql(used.leaf_type)
         return self._once(("unreadable", used.column, kind), lambda: self._unreadable(used))
 
-    def between_bounds(self, source: Column, unit: Unit | None) -> int:
-        """How many single values, or periods, lie between the bounds of a column's values."""
-        return self._once(("between", source, unit), lambda: self._between_bounds(source, unit))
+    def between_bounds(self, source: Column, unit: Unit | None, step: int | None = None) -> int:
+        """How many single values, periods or bins lie between the bounds of a column's values."""
+        return self._once(
+            ("between", source, unit, step), lambda: self._between_bounds(source, unit, step)
+        )
 
     def unchanged(self) -> frozenset[str]:
         """The columns of which no released value stands for others."""
@@ -113,10 +115,13 @@ class Dictionary:
         )
         return int(self.session.row(query)[0])
 
-    def _between_bounds(self, source: Column, unit: Unit | None) -> int:
+    def _between_bounds(self, source: Column, unit: Unit | None, step: int | None) -> int:
         lower, upper = column("lower"), column("upper")
         length: exp.Expr
-        if unit is None:
+        if step is not None:
+            apart = exp.paren(cast(upper, "DOUBLE") - cast(lower, "DOUBLE"))
+            length = apart / exp.Literal.number(step) + 1
+        elif unit is None:
             kind = "DATE" if source.family == "date" else "HUGEINT"
             length = cast(upper, kind) - cast(lower, kind)
         else:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
+from dbdeid.query.parse.expressions import has_alternatives
 from dbdeid.query.parse.question import Join, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.measures import Measure, held
@@ -35,11 +37,13 @@ from dbdeid.query.rewrite.shares import (
     all_of,
     double,
     is_of_ends,
+    multiplied,
     nothing,
     product,
     shares_of,
 )
 from dbdeid.query.rewrite.spread import Spread, leaves, spread, values
+from dbdeid.query.rewrite.thresholds import WAYS, in_each_way, three_ways
 
 # Of an argument: whether it is NULL; its expected value, least and greatest; its values in order,
 # for which those of intervals will not do; each of its values.
@@ -90,6 +94,7 @@ class Records:
     _keys: list[exp.Expr] = field(default_factory=list)
     _mixed: list[exp.Expr] = field(default_factory=list)
     _value: exp.Expr | None = None
+    _ways: bool = False
 
     @classmethod
     def of(
@@ -128,6 +133,9 @@ class Records:
         return found
 
     def _limit(self, condition: exp.Expr) -> None:
+        if has_alternatives(condition):
+            self._ways = True
+            condition = condition.copy().transform(lambda n: in_each_way(n))
         owners = self._owners(condition)
         if len(owners) > 1:
             self._mixed.append(self._taken_apart(condition.copy()))
@@ -135,30 +143,48 @@ class Records:
             self._part(next(iter(owners), EXACT)).conditions.append(condition)
 
     def _ask(self, argument: exp.Expr) -> None:
+        if has_alternatives(argument):
+            self._ways = True
+            argument = argument.copy().transform(lambda n: in_each_way(n))
         owners = self._owners(argument)
         owner = next(iter(owners), EXACT)
         alone = len(owners) == 1 and owner != EXACT
+        family, moments = self._family(owner), self.need == "moments"
         bare = alone and isinstance(argument, exp.Column) and not argument.table
-        if bare and self._truth(owner) and self.need == "moments":
+        if bare and family == "boolean" and moments:
             argument, bare = cast(argument, "INTEGER"), False  # a sum counts what is true
-        if alone and self.need == "moments" and self._number(owner) and is_of_ends(argument):
-            bare = True
-        if bare and (self.need == "moments" or (self.need == "order" and self._continuous(owner))):
+        bare = bare or (alone and moments and family in NUMBERS and is_of_ends(argument))
+        if moments and (factors := self._factors(argument)) is not None:
+            for factor in factors:
+                if self._owner(factor) == EXACT:
+                    self._limit(exp.paren(factor.copy()).is_(exp.null()).not_())
+                    self._value = self._taken_apart(factor.copy())
+                else:
+                    self._part(self._owner(factor)).measured = factor
+            return
+        if bare and (moments or (self.need == "order" and self._continuous(owner))):
             self._part(owner).measured = argument
             return
         self._limit(exp.paren(argument.copy()).is_(exp.null()).not_())
-        if alone and self.need == "moments":
+        if alone and moments:
             self._part(owner).measured = argument
         elif self.need != "presence":
             self._value = self._taken_apart(argument.copy())
 
-    def _number(self, owner: str) -> bool:
-        source = self.target.find(owner)
-        return source is not None and source.family in NUMBERS
+    def _factors(self, argument: exp.Expr) -> tuple[exp.Column, exp.Column] | None:
+        """The columns that an argument multiplies, where their ends and means are enough: columns
+        of their own, of which one has values that cannot be listed."""
+        sides = argument.iter_expressions() if isinstance(argument, exp.Mul) else ()
+        factors = [s for s in sides if isinstance(s, exp.Column) and not s.table]
+        owners = {self._owner(factor) for factor in factors}
+        listed = not any(map(self._continuous, owners - {EXACT}))
+        if len(owners) < 2 or listed or "boolean" in map(self._family, owners - {EXACT}):
+            return None
+        return factors[0], factors[1]
 
-    def _truth(self, owner: str) -> bool:
+    def _family(self, owner: str) -> str:
         source = self.target.find(owner)
-        return source is not None and source.family == "boolean"
+        return source.family if source is not None else "other"
 
     @property
     def _listed(self) -> bool:
@@ -188,6 +214,8 @@ class Records:
         return {self._owner(reference) for reference in node.find_all(exp.Column)}
 
     def _owner(self, reference: exp.Column) -> str:
+        if reference.table == WAYS:
+            return WAYS
         for join in self.question.joins:
             if reference.table == join.alias:
                 return self._owner_of(join)
@@ -212,6 +240,8 @@ class Records:
     def _taken_apart(self, node: exp.Expr) -> exp.Expr:
         """The expression with its largest one-owner pieces replaced by references to them."""
         owners = self._owners(node)
+        if owners == {WAYS}:
+            return node
         if len(owners) == 1:
             return self._feature(owners.pop(), node)
         for child in _values_in(node):
@@ -344,6 +374,10 @@ class Records:
             select = share.joined(select, column(f"value_{share.place}", "released"))
             mass.append(share.weight)
             ways.append(column("ways", share.alias))
+        if self._ways:
+            select = select.join(three_ways(), join_type="CROSS", copy=False)
+            mass.append(column("share", WAYS))
+            ways.append(exp.Literal.number(3))
         if self._mixed:
             select = select.where(all_of(self._mixed), copy=False)
         groups: dict[str, exp.Expr] = {
@@ -395,10 +429,15 @@ class Records:
         return not self._mixed and self._value is None and handed <= keys
 
     def _ends(self, handing_on: list[Share]) -> _Ends:
-        for share in handing_on:
-            if self._parts[share.column.name].measured is not None:
-                low, high, mean = (column(name, share.alias) for name in ("low", "high", "mean"))
-                return _Ends(low, high, None if self._listed else mean)
+        measured = [s for s in handing_on if self._parts[s.column.name].measured is not None]
+        if measured:
+            found: list[list[exp.Expr]] = [
+                [column(name, s.alias) for name in _ENDS] for s in measured
+            ]
+            if self._value is not None:  # a factor that is released as it is
+                found.append([cast(self._value.copy(), "DOUBLE") for _ in _ENDS])
+            low, high, mean = reduce(multiplied, found)
+            return _Ends(low, high, None if self._listed else mean)
         if self._value is None:
             return _Ends(nothing(), nothing(), None)
         if self._listed:
@@ -430,6 +469,9 @@ class _Ends:
     low: exp.Expr
     high: exp.Expr
     mean: exp.Expr | None
+
+
+_ENDS = ("low", "high", "mean")
 
 
 def _of_released(value: exp.Expr | None) -> bool:

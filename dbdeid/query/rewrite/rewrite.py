@@ -13,13 +13,16 @@ probability that it is real, and only one that is real for sure can be certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
+from dbdeid.query.groups.conditions import decided, possible, present
+from dbdeid.query.groups.intervals import Interval, interval
+from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import is_number, require_meaning, require_numbers, require_order
@@ -34,12 +37,13 @@ from dbdeid.query.parse.question import (
 )
 from dbdeid.query.rewrite.aggregates import Aggregates, records_of
 from dbdeid.query.rewrite.counted import CountedRecords
-from dbdeid.query.rewrite.intervals import Interval, interval
 from dbdeid.query.rewrite.records import WHOLE, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
 from dbdeid.query.rewrite.windows import over_groups
 
 _COUNTS = ("count", "distinct")
+# Whose bounds are values, without an error of rounding.
+_EXACT = (*_COUNTS, "min", "max", "quantile_disc")
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,9 @@ def estimate(
         DataError: an aggregate has no meaning for its argument, the order of an ENUM matters, or
             a table is joined on several generalized columns.
     """
-    require_order(question, target)
-    require_numbers(question, target)
+    for asked in (question, *below(question)):
+        require_order(asked, target)
+        require_numbers(asked, target)
     tables = _tables(question, target, keep)
     aggregates = Aggregates(question, target, tables, counted)
     if counted is not None:  # for all of them at once rather than for each
@@ -90,8 +95,16 @@ def estimate(
 
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     """The records that each aggregate, and the list of groups, looks at."""
-    asked = (Aggregate("count"), *(a for a in question.aggregates if a.over is None))
-    return tuple(records_of(question, target, aggregate) for aggregate in asked)
+    plain = (a for a in question.aggregates if a.over is None and a.groups is None)
+    asked = [records_of(question, target, one) for one in (Aggregate("count"), *plain)]
+    for one in below(question):
+        asked += parts(one, target)
+    return tuple(asked)
+
+
+def below(question: Question) -> list[Question]:
+    """The questions about groups that aggregates are of."""
+    return [question.below(one) for one in question.aggregates if one.groups is not None]
 
 
 def _tables(question: Question, target: Answerable, keep: Keep | None) -> CommonTables:
@@ -154,6 +167,10 @@ class _Rewriting:
             return self.tables.named(
                 aggregate.kind, aggregate, lambda: self._window(aggregate.kind, window)
             )
+        if aggregate.groups is not None:
+            return self.tables.named(
+                f"{aggregate.kind}s", aggregate, lambda: self._over_below(aggregate)
+            )
         require_meaning(aggregate, self.question.of(aggregate), self.target)
         made = self.aggregates.made
         return self.tables.named(f"{aggregate.kind}s", aggregate, lambda: made(aggregate))
@@ -192,6 +209,68 @@ class _Rewriting:
         seen = self.tables.named("seen", (kind, over), lambda: query)
         return over_groups(kind, over, seen, keys)
 
+    def _over_below(self, aggregate: Aggregate) -> exp.Expr:
+        """An aggregate of groups, which are those of a question of their own."""
+        below = self.question.below(aggregate)
+        tables = self.tables.apart(aggregate)
+        aggregates = Aggregates(below, self.target, tables, self.aggregates.counted)
+        inner = _Rewriting(below, self.target, self.missing, tables, aggregates)
+        own = key_names(self.question.of(aggregate))
+        items = self.tables.named("groups", aggregate, lambda: inner.as_items(aggregate, own))
+        return over_items(aggregate.kind, items, own)
+
+    def as_items(self, aggregate: Aggregate, names: Sequence[str]) -> exp.Select:
+        """The groups that an aggregate is of, as `groups.regrouped` reads them.
+
+        Args:
+            aggregate: of another question, which this one is about the groups of.
+            names: of the keys of that question.
+        """
+        groups = aggregate.groups
+        assert groups is not None
+        places = range(len(self.question.aggregates))
+        held = {aggregate_name(place): self._interval(place) for place in places}
+        for key in key_names(self.question):
+            point = column(key, "groups")
+            held[key] = Interval(point, point, point)
+        rounded = {
+            aggregate_name(p) for p in places if self.question.aggregates[p].kind not in _EXACT
+        }
+        where = decided(groups.condition, held, rounded)
+        passes: exp.Expr = exp.true()
+        if groups.condition is not None:
+            expected = self._of_groups(groups.condition)
+            passes = exp.Coalesce(this=expected, expressions=[exp.false()])
+        chance = self._values(len(places) - 1)[0]
+        there = exp.cast(column("lower", "groups"), "BIGINT") > 0
+        value = Interval(exp.null(), exp.null(), exp.null())
+        certain, may = [there, where.holds], [where.may_hold]
+        if groups.value is not None:
+            value = interval(groups.value, held)
+            certain.append(present(groups.value, held))
+            may.append(possible(groups.value, held))
+        plain = isinstance(groups.value, exp.Column)
+        alone = next(iter(groups.named(groups.value)), None) if plain else None
+        kind = alone.kind if alone is not None else None
+        first = len(groups.keys)
+        keys: list[exp.Expr] = [column(key_name(first + at), "groups") for at in range(len(names))]
+        if names == [WHOLE]:
+            keys = [exp.Literal.number(0)]
+        return regrouped(
+            self._beside(places),
+            Regrouped(
+                keys=dict(zip(names, keys, strict=True)),
+                first=column(key_name(0), "groups"),
+                chance=exp.case().when(passes, chance).else_(cast(exp.Literal.number(0), "DOUBLE")),
+                certain=exp.and_(*certain),
+                possible=exp.and_(*may),
+                value=value,
+                added=kind in ("count", "sum", "distinct"),
+                records=kind == "count" and alone == Aggregate("count"),
+            ),
+            aggregate.kind,
+        )
+
     # -- the answer --------------------------------------------------------------------------
 
     def _answered(self, select: exp.Select) -> exp.Select:
@@ -203,7 +282,8 @@ class _Rewriting:
                 select = select.select(exp.alias_(key, identifier(output.name)), copy=False)
                 continue
             if output.shown is None:
-                select = select.select(exp.alias_(exp.null(), identifier(output.name)), copy=False)
+                label = exp.null() if output.label is None else output.label.copy()
+                select = select.select(exp.alias_(label, identifier(output.name)), copy=False)
                 continue
             shown = interval(output.shown, held)
             if self._may_be_beyond(output):
@@ -255,6 +335,8 @@ class _Rewriting:
             found = [cast(n, kind_of) for n, kind_of in zip(counts, nothing, strict=True)]
         value, lower, upper = found
         if self.missing is not None and self.missing.suppressed:
+            if self.question.aggregates[place].groups is not None:  # they may be of any group
+                return value, exp.null(), exp.null()
             value, lower, upper = self._with_missing(kind, self.missing, value, lower, upper)
         if not self.target.truthful:
             return value, exp.null(), exp.null()

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from math import floor
+from math import floor, gcd
 from typing import Literal
 
 from sqlglot import exp
 
 from dbdeid.engine.relation import Column
-from dbdeid.query.parse.expressions import bare
+from dbdeid.query.parse.expressions import bare, constant
 
 Cut = int | Decimal | date
 Unit = Literal["hour", "day", "month"]
@@ -61,10 +61,12 @@ class Cuts:
     Attributes:
         starts: where constants cut it, sorted.
         unit: of the calendar, whose periods are cells as well; None: there are none.
+        step: of a histogram, whose multiples are cuts as well; None: there is none.
     """
 
     starts: tuple[Cut, ...] = ()
     unit: Unit | None = None
+    step: int | None = None
 
 
 def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> Cuts | None:
@@ -76,10 +78,14 @@ def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> Cuts | None:
     """
     starts: set[Cut] = set()
     units: set[Unit] = set()
+    steps: set[int] = set()
     for use in uses:
         for reference in exp.Paren(this=use.copy()).find_all(exp.Column):
             if scale.calendar and (unit := unit_of(reference)) is not None:
                 units.add(unit)
+                continue
+            if not scale.stepped and (step := _step_of(reference)) is not None:
+                steps.add(step)
                 continue
             others = _compared(reference)
             if others is None:
@@ -91,7 +97,20 @@ def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> Cuts | None:
                 if found is None:
                     return None
                 starts.update(found)
-    return Cuts(tuple(sorted(starts)), min(units, key=UNITS.index) if units else None)
+    unit = min(units, key=UNITS.index) if units else None
+    return Cuts(tuple(sorted(starts)), unit, gcd(*steps) if steps else None)
+
+
+def _step_of(reference: exp.Column) -> int | None:
+    """The number whose multiples cut a column that is only taken as FLOOR(column / number)."""
+    node, quotient = _within(reference)
+    if not isinstance(quotient, exp.Div) or quotient.this is not node:
+        return None
+    _, rounded = _within(quotient)
+    step = constant(quotient.expression)
+    if not isinstance(rounded, exp.Floor) or rounded.args.get("decimals") or step is None:
+        return None
+    return int(step) if step.is_integer() and 1 <= step <= _LARGEST else None
 
 
 _COMPARISONS = (
@@ -108,8 +127,8 @@ def _compared(reference: exp.Column) -> list[exp.Expr] | None:
     return [bare(part) for part in parent.iter_expressions() if part is not node]
 
 
-def _within(reference: exp.Column) -> tuple[exp.Expr, exp.Expr | None]:
-    """A column with the parentheses around it, and what is made of them."""
+def _within(reference: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """A node with the parentheses around it, and what is made of them."""
     node: exp.Expr = reference
     while isinstance(node.parent, exp.Paren):
         node = node.parent

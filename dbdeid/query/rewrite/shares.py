@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import product as pairs_of
 
 from sqlglot import exp
 
@@ -205,3 +206,11 @@ def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
 def product(factors: list[exp.Expr]) -> exp.Expr:
     """The factors multiplied, at least one."""
     return reduce(lambda left, right: left * right, [factor.copy() for factor in factors])
+
+
+def multiplied(one: list[exp.Expr], two: list[exp.Expr]) -> list[exp.Expr]:
+    """The ends and the mean of a product of what is independent."""
+    numbers = [[cast(end.copy(), "DOUBLE") for end in ends] for ends in (one, two)]
+    first, *others = (a * b for a, b in pairs_of(numbers[0][:2], numbers[1][:2]))
+    ends = [kind(this=first, expressions=others) for kind in (exp.Least, exp.Greatest)]
+    return [*(end.copy() for end in ends), numbers[0][2] * numbers[1][2]]

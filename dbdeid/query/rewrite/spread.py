@@ -240,6 +240,8 @@ def _cells(found: Relation, used: Spread, scale: Scale, by: Cuts) -> exp.Select:
     cells = _cell_table(scale, by.starts)
     if by.unit is not None:
         cells = _periods(found, scale, by.starts, by.unit)
+    elif by.step is not None:
+        cells = _bins(found, scale, by.starts, by.step)
     query = query.join(cells, join_type="CROSS", copy=False)
     return _between_bounds(query).where(overlap, copy=False)
 
@@ -301,9 +303,27 @@ def _periods(found: Relation, scale: Scale, starts: Sequence[Cut], unit: Unit) -
     series = exp.Explode(this=exp.GenerateSeries(start=begin, end=last, step=period))
     moments = _between_bounds(exp.select(exp.alias_(series, "moment")).from_(found.table))
     micro = exp.Anonymous(this="epoch_us", expressions=[column("moment")])
-    places: list[exp.Query] = [
-        exp.select(exp.alias_(micro, "low")).from_(moments.subquery(identifier("moments")))
-    ]
+    starting = exp.select(exp.alias_(micro, "low")).from_(moments.subquery(identifier("moments")))
+    return _between_places(starting, scale, starts)
+
+
+def _bins(found: Relation, scale: Scale, starts: Sequence[Cut], step: int) -> exp.Expr:
+    """The bins of a histogram from the first bound to the last, cut by constants as well."""
+    wide = exp.Literal.number(step)
+    first, last = (
+        cast(exp.Floor(this=exp.paren(cast(end, scale.type)) / wide.copy()), "BIGINT")
+        for end in (exp.Min(this=_bound(scale, "lower")), exp.Max(this=_bound(scale, "upper")))
+    )
+    series = exp.Explode(this=exp.GenerateSeries(start=first, end=last))
+    bins = _between_bounds(exp.select(exp.alias_(series, "bin")).from_(found.table))
+    low = cast(column("bin") * wide, scale.type)
+    starting = exp.select(exp.alias_(low, "low")).from_(bins.subquery(identifier("bins")))
+    return _between_places(starting, scale, starts)
+
+
+def _between_places(starting: exp.Query, scale: Scale, starts: Sequence[Cut]) -> exp.Expr:
+    """Cells from one place to the next one, constants among them."""
+    places: list[exp.Query] = [starting]
     places += [exp.select(exp.alias_(exp.cast(_constant(at), scale.type), "low")) for at in starts]
     following = exp.WindowSpec(
         kind="ROWS", start="1", start_side="FOLLOWING", end="1", end_side="FOLLOWING"

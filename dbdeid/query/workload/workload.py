@@ -23,8 +23,8 @@ from dbdeid.query.parse.question import (
     replaced,
 )
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import refuse_unanswerable
 from dbdeid.query.rewrite.rewrite import estimate
+from dbdeid.query.rewrite.unanswerable import refuse_unanswerable
 from dbdeid.utility.query_error import LOWER, UPPER, AggregateColumn, QueryError, Workload, compare
 
 # The source among joined tables, whose aliases are others.
@@ -158,6 +158,8 @@ def _measured(place: _Place, name: str, text: str) -> QueryError:
         question = parse(text, place.target)
         if not question.aggregates:
             raise DataError("there is no aggregate to compare", hint="add COUNT(*)")
+        if any(one.over is not None or one.groups is not None for one in question.aggregates):
+            raise DataError("what is asked of groups is not compared", hint="ask of records")
         refuse_unanswerable(place.session, question, place.target)
         return _compared(place, QueryError(name, text), question)
     except DataError as error:

@@ -20,6 +20,7 @@ from dbdeid.query.parse.expressions import constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
+_OF_MEANS = exp.Literal.number("1e-10")  # of differences of means, relative to what they differ of
 _OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
 
 
@@ -76,6 +77,11 @@ class Interval:
         return replace(self, lower=lower, upper=upper)
 
     @property
+    def nearly(self) -> Interval:
+        """Itself with ends beyond what the original may have computed them to be."""
+        return self.widened(_ERROR)
+
+    @property
     def clamped(self) -> Interval:
         """Itself with an expected value between the bounds, where they are known."""
         if self.unknown:
@@ -100,6 +106,8 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return of[node.name]
     if not node.find(exp.Column):
         return Interval(node, node, node, whole=_is_whole(node))
+    if isinstance(node, exp.Anonymous):
+        return _correlation([interval(part, of) for part in node.expressions])
     if isinstance(node, exp.Coalesce):
         return _first_known([interval(part, of) for part in (node.this, *node.expressions)])
     if isinstance(node, exp.If):  # a mean where a count is not 0
@@ -250,6 +258,29 @@ def _first_known(parts: Sequence[Interval]) -> Interval:
             either = either.when(certain.copy() > _ZERO, one.copy())
         known = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
         ends.append(either.when(known, _call(pick, [one, two])))
+    return Interval(value, ends[0], ends[1])
+
+
+# -- correlation ---------------------------------------------------------------------------------
+
+
+def _correlation(parts: Sequence[Interval]) -> Interval:
+    """CORR of `parse.outputs.correlated`: from -1 to 1, and itself where all values are known."""
+    number, product_, one, two, *variances = parts
+    away = exp.Sqrt(this=_binary(exp.Mul, *(part.value for part in variances)))
+    together = _binary(exp.Mul, one.value, two.value)
+    over = exp.Nullif(this=away, expression=_ZERO)
+    value = _binary(exp.Div, _binary(exp.Sub, product_.value, together), over)
+    if any(part.unknown for part in parts):
+        return Interval(value, exp.null(), exp.null())
+    size = _binary(exp.Add, exp.Abs(this=product_.value.copy()), exp.Abs(this=together.copy()))
+    error = _binary(exp.Mul, _binary(exp.Add, _ONE, _binary(exp.Div, size, over)), _OF_MEANS)
+    known = exp.and_(*(part.lower.copy().eq(part.upper.copy()) for part in (number, one, two)))
+    ends = []
+    for kind, pick, end in ((exp.Sub, exp.Greatest, "-1"), (exp.Add, exp.Least, "1")):
+        far = _double(exp.Literal.number(end))
+        near = _call(pick, [_binary(kind, value, error), far])
+        ends.append(exp.case().when(known.copy(), near).else_(far.copy()))
     return Interval(value, ends[0], ends[1])
 
 

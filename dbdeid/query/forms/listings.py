@@ -14,8 +14,8 @@ from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import bare, refused
 from dbdeid.query.parse.layers import with_terms
 from dbdeid.query.parse.question import Output, Question, key_name
-from dbdeid.query.parse.reading import number_of_rows, read
-from dbdeid.query.parse.statement import only, within
+from dbdeid.query.parse.reading import read
+from dbdeid.query.parse.statement import number_of_rows, only, within
 
 MOST = 64  # questions
 
