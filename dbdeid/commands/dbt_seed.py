@@ -46,8 +46,21 @@ class Rule:
     """
 
     rule: Literal[
-        *("value", "numbers", "dates", "top", "keep", "prefix", "intervals", "calendar"),
-        *("k", "suppression_limit", "subject", "withheld", "l_diversity", "t_closeness", "column"),
+        "value",
+        "numbers",
+        "dates",
+        "top",
+        "keep",
+        "prefix",
+        "intervals",
+        "calendar",
+        "k",
+        "suppression_limit",
+        "subject",
+        "withheld",
+        "l_diversity",
+        "t_closeness",
+        "column",
     ]
     argument: str | None = None
     label: str | None = None
