@@ -96,7 +96,7 @@ def built_in(place: Warehouse, adapter: str, planned: DbtPlan) -> Gated:
     project.write("models/with_a_hook.sql", hooked.model)
     for name, attempt in attempts(adapter):
         project.write(f"models/{name}.sql", attempt.model)
-    columns = ["ward", "age", "diagnosis", "admitted", "days"]
+    columns = ["ward", "age", "diagnosis", "admitted", "days", "cost"]
     listed = ", ".join(f"{{name: {c}, data_type: text}}" for c in columns)
     project.write("models/schema.yml", f"models: [{{name: contract, columns: [{listed}]}}]\n")
     return Gated(place, project.run("build", code=1))
@@ -134,7 +134,7 @@ def test_there_are_many_attempts_of_each_kind() -> None:
 def test_what_is_planned_passes_with_hooks_that_change_nothing(gated: Gated) -> None:
     assert gated.done.status("as_planned") == "success"
     assert gated.done.status("with_a_hook") == "success"
-    query = "SELECT * FROM {} ORDER BY ward, age, diagnosis, admitted, days"
+    query = "SELECT * FROM {} ORDER BY ward, age, diagnosis, admitted, days, cost"
     found = gated.place.ask(query.format("as_planned"))
     assert found == gated.place.ask(query.format("with_a_hook"))
     assert found == gated.place.ask(query.format("copied"))

@@ -11,7 +11,8 @@ from typing import Any
 
 STAYS = (
     "{{ config(materialized='table') }}\n"
-    "SELECT patient, age, ward, zip, diagnosis, admitted, LENGTH(diagnosis) AS days\n"
+    "SELECT patient, age, ward, zip, diagnosis, admitted, LENGTH(diagnosis) AS days,\n"
+    "  CAST(age * 1.5 AS NUMERIC) AS cost\n"
     "FROM {{ ref('visits') }} WHERE patient < 'P0550'"
 )
 SPEC: dict[str, Any] = {
@@ -31,6 +32,7 @@ SPEC: dict[str, Any] = {
         "diagnosis": "sensitive",
         "admitted": {"role": "insensitive", "reason": "of no one"},
         "days": {"role": "insensitive", "reason": "of no one"},
+        "cost": {"role": "insensitive", "reason": "of no one"},
     },
     "privacy": [
         {"model": "k_anonymity", "k": 10},
@@ -46,7 +48,7 @@ SPEC: dict[str, Any] = {
 GATE = "'policy': 'stays_policy', 'source': 'stays'"
 RULE = "{{ deid.generalize('%s', ref('stays_policy')) }}"
 WARD, AGE = RULE % "ward", RULE % "age"
-AS_IS = "diagnosis, admitted, days"
+AS_IS = "diagnosis, admitted, days, cost"
 ALL = f"ward, age, {AS_IS}"
 # generalized records, with all that is withheld, and those of them that the plan lets go
 SOURCE = f"""
@@ -57,6 +59,7 @@ WITH g AS (
 ),
 kept AS ({{{{ deid.suppress('g', ref('stays_policy')) }}}})
 """
+ODD = "CASE patient WHEN 'P0007' THEN 'FLU' ELSE diagnosis END"
 NOT_ITS = "are not those of stays as the plan generalizes them, or are there more often"
 
 
@@ -113,10 +116,10 @@ COLUMNS = {
         "column deid_size is not in the plan",
     ),
     "missing": Attempt(
-        "SELECT ward, age, diagnosis, admitted FROM kept", "there is no column days"
+        "SELECT ward, age, diagnosis, admitted, cost FROM kept", "there is no column days"
     ),
     "renamed": Attempt(
-        "SELECT ward, age AS years, diagnosis, admitted, days FROM kept",
+        f"SELECT ward, age AS years, {AS_IS} FROM kept",
         "column years is not in the plan: leave it out, or give it a role and plan again. "
         "there is no column age",
     ),
@@ -127,7 +130,7 @@ COLUMNS = {
     "withheld_as_planned": Attempt(replaced("diagnosis", "zip", "g"), NOT_ITS),
     "packed": Attempt(replaced("diagnosis", "diagnosis || patient", "g"), NOT_ITS),
     "hidden_in_a_case": Attempt(
-        replaced("diagnosis", "CASE patient WHEN 'P0007' THEN 'FLU' ELSE diagnosis END", "g"),
+        replaced("diagnosis", ODD, "g"),
         f"1 of 550 records {NOT_ITS}",
     ),
     "raw_in_place": Attempt(replaced("age", "CAST(raw_age AS VARCHAR)", "g"), NOT_ITS),
@@ -135,7 +138,7 @@ COLUMNS = {
         replaced("ward", "CASE WHEN ward = 'surgery' THEN raw_ward ELSE ward END", "g"), NOT_ITS
     ),
     "exchanged": Attempt(
-        "SELECT diagnosis AS ward, age, ward AS diagnosis, admitted, days FROM kept", NOT_ITS
+        "SELECT diagnosis AS ward, age, ward AS diagnosis, admitted, days, cost FROM kept", NOT_ITS
     ),
 }
 TYPES = {
@@ -187,6 +190,21 @@ TYPES = {
         "column diagnosis is text of a loose collation here",
         ("postgres",),
     ),
+    "collation_in_a_file": Attempt(
+        replaced("diagnosis", f"({ODD}) COLLATE NOCASE", "g"),
+        "column diagnosis is text beside one of a loose collation here",
+        ("duckdb",),
+    ),
+    "blanks": Attempt(
+        replaced("diagnosis", f"CAST({ODD} || ' ' AS BPCHAR)", "g"),
+        "column diagnosis is character here",
+        ("postgres",),
+    ),
+    "zeros": Attempt(
+        replaced("cost", "CASE patient WHEN 'P0007' THEN cost + 0.00000 ELSE cost END", "g"),
+        f"1 of 550 records {NOT_ITS}",
+        ("postgres",),
+    ),
     "text_for_number": Attempt(
         replaced("days", "CAST(days AS VARCHAR)"),
         "column days is text here, and integer in the plan",
@@ -212,7 +230,7 @@ RECORDS = {
         f"1 of 543 records {NOT_ITS}",
     ),
     "invented": Attempt(
-        f"SELECT {ALL} FROM g UNION ALL SELECT 'surgery', '[0, 20)', diagnosis, admitted, days "
+        f"SELECT {ALL} FROM g UNION ALL SELECT 'surgery', '[0, 20)', {AS_IS} "
         "FROM g WHERE ward = 'medicine' AND age = '[20, 40)'",
         NOT_ITS,
     ),
@@ -223,7 +241,8 @@ RECORDS = {
         replaced("age", "CASE WHEN age = '[0, 20)' THEN '[20, 40)' ELSE age END", "g"), NOT_ITS
     ),
     "of_others": Attempt(
-        f"SELECT {WARD} AS ward, {AGE} AS age, diagnosis, admitted, LENGTH(diagnosis) AS days "
+        f"SELECT {WARD} AS ward, {AGE} AS age, diagnosis, admitted, LENGTH(diagnosis) AS days, "
+        "CAST(age * 1.5 AS NUMERIC) AS cost "
         "FROM {{ ref('visits') }} -- {{ ref('stays') }}",
         NOT_ITS,
         whole=True,

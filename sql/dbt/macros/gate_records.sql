@@ -90,7 +90,7 @@
     FROM (
       SELECT
         {%- for column in here %}
-        {{ column }} AS deid_c{{ loop.index0 }},
+        {{ deid._exact(column, names[loop.index0], plan) }} AS deid_c{{ loop.index0 }},
         {%- endfor %}
         1 AS deid_released,
         0 AS deid_planned
@@ -112,9 +112,18 @@
 {#- A column of the source as the plan releases it. -#}
 {% macro _as_planned(value, name, plan) %}
   {%- if name in plan.rules -%}
-    {{ return(deid.generalized(value, plan.rules[name])) }}
+    {{ return(deid._exact(deid.generalized(value, plan.rules[name]), name, plan)) }}
   {%- endif -%}
   {{ return(
-    'CAST(' ~ value ~ ' AS ' ~ type_string() ~ ')' if plan.columns.get(name) == 'text' else value
+    'CAST(' ~ value ~ ' AS ' ~ type_string() ~ ')' if plan.columns.get(name) == 'text'
+    else deid._exact(value, name, plan)
+  ) }}
+{% endmacro %}
+
+{#- A value by which equal ones read alike: 5.0 and 5.00 are equal, and their zeros could tell more. -#}
+{% macro _exact(value, name, plan) %}
+  {{ return(
+    'CAST(' ~ value ~ ' AS ' ~ type_string() ~ ')'
+    if plan.columns.get(name) in ['decimal', 'float'] else value
   ) }}
 {% endmacro %}

@@ -1,8 +1,9 @@
 {#- The types that a release may have, by the names that a plan calls them. A type that is none of
-    these is not released: an ENUM lists all original values, a nested type holds what it likes. -#}
+    these is not released: an ENUM lists all original values, a nested type holds what it likes, and
+    char takes texts for equal that end in more or fewer blanks. -#}
 {% macro type_names() %}
   {% set words = {
-    'text': ['text', 'varchar', 'character varying', 'string', 'nvarchar', 'char', 'character'],
+    'text': ['text', 'varchar', 'character varying', 'string', 'nvarchar'],
     'integer': [
       'tinyint', 'smallint', 'integer', 'int', 'bigint', 'hugeint', 'utinyint', 'usmallint',
       'uinteger', 'ubigint', 'uhugeint', 'int2', 'int4', 'int8', 'int64', 'byteint', 'long', 'short'
@@ -50,6 +51,29 @@
   {% for column in adapter.get_columns_in_relation(relation) %}
     {% do found.update({column.name: column.data_type}) %}
   {% endfor %}
+  {{ return(found) }}
+{% endmacro %}
+
+{#- What it describes does not have collations, by which texts that differ are equal; what it would
+    create a table by has. -#}
+{% macro duckdb__types_of(relation) %}
+  {% set query %}
+    SELECT sql
+    FROM duckdb_tables()
+    WHERE LOWER(schema_name) = {{ deid.literal(relation.schema | lower) }}
+      AND LOWER(table_name) = {{ deid.literal(relation.identifier | lower) }}
+  {% endset %}
+  {% set found = deid.default__types_of(relation) %}
+  {% set collated = modules.re.compile(' COLLATE (?!"?(C|POSIX|BINARY)"?[,)])', modules.re.I) %}
+  {% set collating = [] %}
+  {% for row in run_query(query).rows if collated.search(row[0]) %}
+    {% do collating.append(row[0]) %}
+  {% endfor %}
+  {% if collating %}
+    {% for name, kind in found.items() if deid.type_name(kind) == 'text' %}
+      {% do found.update({name: 'text beside one of a loose collation'}) %}
+    {% endfor %}
+  {% endif %}
   {{ return(found) }}
 {% endmacro %}
 
