@@ -123,7 +123,8 @@ def test_increments_are_measured_with_all_that_is_released(project: Project) -> 
 STAYS = """{{ config(materialized='table') }}
 SELECT 'P' || CAST(i % 90 AS VARCHAR) AS patient,
   (i % 90) % 7 + CASE WHEN i % 90 = 13 THEN 10 ELSE 0 END AS age,
-  CASE WHEN i % 4 = 0 THEN 'flu' ELSE 'asthma' END AS diagnosis
+  CASE WHEN (i % 90) % 3 = 0 THEN 'flu' WHEN i % 2 = 0 THEN 'fracture' ELSE 'asthma' END
+    AS diagnosis
 FROM range(300) AS numbers(i)
 """
 PEOPLE = {
