@@ -9,17 +9,16 @@ from decimal import Decimal
 from dbdeid.bind.bound import Bound
 from dbdeid.commands.dbt_seed import Rule
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.relation import Column
-from dbdeid.errors import DataError
 from dbdeid.privacy import LDiversity, TCloseness
-
-# What types are called in a seed: the same in every database that dbt writes to.
-_ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedColumn:
-    """A released column: its name, its type as a seed calls it, and whether it is cast to that."""
+    """A released column: its name, its type as seeds call it, and whether it is cast to that.
+
+    The types are called alike for every database: text, integer, decimal, float, boolean, date,
+    timestamp, timestamptz.
+    """
 
     name: str
     type: str
@@ -92,9 +91,6 @@ def promises_of(bound: Bound, generalized: tuple[str, ...]) -> Promises:
     Args:
         bound: the bound spec, of which dbt can measure everything.
         generalized: the quasi-identifiers that become text.
-
-    Raises:
-        DataError: a released column has a type that no seed tells.
     """
     diverse: list[Diverse] = []
     close: list[Close] = []
@@ -118,18 +114,12 @@ def _columns(bound: Bound, generalized: tuple[str, ...]) -> Iterator[PlannedColu
     for c in bound.released:
         if c.name in generalized:
             yield PlannedColumn(c.name, "text")
-            continue
-        kind = _type(Column(c.name, c.released_type or "VARCHAR"))
-        yield PlannedColumn(c.name, kind, cast=kind == "text" and c.column.family != "text")
-
-
-def _type(column: Column) -> str:
-    if column.family in ("enum", "other"):
-        raise DataError(
-            f"column {column.name!r}: dbt has no release of type {column.shown_type}",
-            hint="cast it in the source, as to VARCHAR, or drop it",
-        )
-    return "timestamptz" if column.type.upper() in _ZONED else column.family
+        elif c.released_type == "VARCHAR":
+            yield PlannedColumn(c.name, "text", cast=c.column.family != "text")
+        else:
+            # a moment keeps its zone: without it, it would depend on that of the session
+            zoned = c.column.type == "TIMESTAMP WITH TIME ZONE"
+            yield PlannedColumn(c.name, "timestamptz" if zoned else c.column.family)
 
 
 def _written(number: float) -> str:
