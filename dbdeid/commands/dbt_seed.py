@@ -39,11 +39,29 @@ class Rule:
         rule: value (a value has a label), numbers or dates (those from `lower` to before `upper`
             have it), top (all have it), keep (values stay), or how a label is computed: prefix
             (`argument` characters), intervals (`argument` is origin and width), calendar (by the
-            unit `argument`).
+            unit `argument`). Of a release: k and suppression_limit (`argument`), subject, withheld,
+            l_diversity and t_closeness (`argument`, and of which kind is the `label`), and column,
+            that is one which is released, of the type `argument`.
         argument, label, lower, upper: as the rule needs them.
     """
 
-    rule: Literal["value", "numbers", "dates", "top", "keep", "prefix", "intervals", "calendar"]
+    rule: Literal[
+        "value",
+        "numbers",
+        "dates",
+        "top",
+        "keep",
+        "prefix",
+        "intervals",
+        "calendar",
+        "k",
+        "suppression_limit",
+        "subject",
+        "withheld",
+        "l_diversity",
+        "t_closeness",
+        "column",
+    ]
     argument: str | None = None
     label: str | None = None
     lower: str | None = None
@@ -123,7 +141,7 @@ def written(release: str, policy: Sequence[tuple[str, Sequence[Rule]]]) -> str:
 
     Args:
         release: its name.
-        policy: the rules of each quasi-identifier.
+        policy: what is promised, and the rules of each quasi-identifier.
 
     Raises:
         DataError: dbt would read a value or label as NULL.

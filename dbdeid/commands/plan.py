@@ -9,10 +9,11 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.histogram import Histogram, on_histogram, records
+from dbdeid.bind.histogram import on_histogram, records
 from dbdeid.bind.histogram import warnings as of_histogram
 from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
+from dbdeid.commands.dbt_promises import Promises, promises_of
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
@@ -40,8 +41,7 @@ class DbtPlan:
         source: the name of the source, without folder and ending.
         policy: the CSV text.
         transformation: the level of each quasi-identifier.
-        columns: the released columns, in order.
-        gate: what a model of materialization deid_release declares to hold the same promises.
+        promises: what the gate of a model measures; the policy says it, too.
         loss: information loss in [0, 1] of the release that was planned.
         source_rows, suppressed_rows: records of the source, and those that the plan leaves out.
         warnings: what a reader should see.
@@ -53,8 +53,7 @@ class DbtPlan:
     source: str
     policy: str
     transformation: Mapping[str, int]
-    columns: tuple[str, ...]
-    gate: JsonObject
+    promises: Promises
     loss: float
     source_rows: int
     suppressed_rows: int
@@ -67,8 +66,7 @@ class DbtPlan:
             "release": self.release,
             "seed": str(self.seed) if self.seed else None,
             "transformation": dict(self.transformation),
-            "columns": list(self.columns),
-            "gate": dict(self.gate),
+            "promises": self.promises.to_dict(),
             "loss": self.loss,
             "source_rows": self.source_rows,
             "suppressed_rows": self.suppressed_rows,
@@ -113,7 +111,7 @@ def plan(
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "is not planned: it is there already", "verify, evaluate, query or report it")
     require_decided(file)
-    gate = _gate(file)
+    _require_possible(file)
     place = _place(file, output, database)
     declared, counted = file, on_histogram(file, histogram) if histogram is not None else None
     file = counted.file if counted else file
@@ -129,7 +127,10 @@ def plan(
             found: full_domain.FullDomainPlan = planned.plan
         with clock.phase("look"):
             _require_releasable(planned, work.session)
-    text = seed.written(file.spec.release, list(_policy(prepared, found)))
+    rules = list(_policy(prepared, found))
+    generalized = tuple(name for name, lines in rules if lines[0].rule != "keep")
+    promises = promises_of(bound, generalized, counted)
+    text = seed.written(file.spec.release, [*promises.lines(), *rules])
     if place is not None:
         with clock.phase("write"):
             _write(place, text)
@@ -140,8 +141,7 @@ def plan(
         source=PurePath(declared.spec.source_name).stem,
         policy=text,
         transformation=dict(zip(names, found.node, strict=True)),
-        columns=counted.released if counted else tuple(c.name for c in bound.released),
-        gate={"quasi_identifiers": names, **gate, **_others(bound, counted)},
+        promises=promises,
         loss=found.metrics["loss"],
         source_rows=prepared.rows,
         suppressed_rows=found.check.suppressed,
@@ -170,18 +170,6 @@ def _require_releasable(planned: Planned[full_domain.FullDomainPlan], session: S
     exposure.require_hidden(prepared, session, written.counted, synthetic=False)
 
 
-def _others(bound: Bound, counted: Histogram | None) -> JsonObject:
-    """The columns that leave as they are, and those that are not to be in the release."""
-    gated = (m for m in bound.spec.privacy if isinstance(m, LDiversity | TCloseness))
-    modelled = {column for model in gated for column in model.columns}
-    as_is = [n for n in bound.names("sensitive", "insensitive") if n not in modelled]
-    others = {
-        "released_as_is": [*as_is, *(counted.unseen if counted else ())],
-        "direct_identifiers": list(counted.withheld if counted else bound.withheld),
-    }
-    return {key: names for key, names in others.items() if names}
-
-
 def _warnings(bound: Bound) -> Iterator[str]:
     if any(isinstance(model, TCloseness) for model in bound.models):
         yield (
@@ -190,30 +178,14 @@ def _warnings(bound: Bound) -> Iterator[str]:
         )
 
 
-def _gate(file: SpecFile) -> JsonObject:
-    """The promises of a spec as the gate of a model declares them.
+def _require_possible(file: SpecFile) -> None:
+    """Refuse what the package for dbt cannot do.
 
     Raises:
-        SpecError: the package for dbt cannot do what the spec says; all of it at once.
+        SpecError: with all of it at once.
     """
-    mistakes = list(_not_in_dbt(file))
-    if mistakes:
+    if mistakes := list(_not_in_dbt(file)):
         raise SpecError(mistakes, source=file.label)
-    gate: JsonObject = {"k": file.spec.smallest_class}
-    diverse: list[JsonObject] = []
-    close: list[JsonObject] = []
-    for model in file.spec.privacy:
-        if isinstance(model, LDiversity):
-            least = int(model.l) if model.l == int(model.l) else model.l
-            diverse += [{"column": c, "l": least, "kind": model.kind} for c in model.columns]
-        elif isinstance(model, TCloseness):
-            ordered: JsonObject = {"ordered": True} if model.distance == "ordered" else {}
-            close += [{"column": c, "t": model.t, **ordered} for c in model.columns]
-    if diverse:
-        gate["l_diversity"] = diverse
-    if close:
-        gate["t_closeness"] = close
-    return gate
 
 
 def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
@@ -227,9 +199,6 @@ def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
     if spec.null_policy != "own_category":
         message = "in dbt a NULL equals a NULL (own_category)"
         yield file.mistake(message, "null_policy", hint=f"leave it out, or {run}")
-    if spec.subject is not None:
-        message = "in dbt the gate counts records: a release does not tell whose they are"
-        yield file.mistake(message, "subject", hint=f"make one row of each subject, or {run}")
     for name, column in spec.columns.items():
         if column.pseudonym:
             message = "dbt has no pseudonyms"

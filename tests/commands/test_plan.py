@@ -47,8 +47,21 @@ def at(
     return small(columns=COLUMNS | (columns or {}), method=method, **more)
 
 
+PROMISES = ("k", "suppression_limit", "subject", "withheld", "l_diversity", "t_closeness", "column")
+
+
+def lines(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))[2:]
+
+
 def rules(text: str, column: str) -> list[tuple[str, ...]]:
-    return [tuple(row[2:]) for row in csv.reader(io.StringIO(text)) if row[1] == column]
+    found = [row for row in lines(text) if row[2] not in PROMISES]
+    return [tuple(row[2:]) for row in found if row[1] == column]
+
+
+def promised(text: str) -> list[tuple[str, ...]]:
+    """Column, promise, and what it says."""
+    return [tuple(row[1:5]) for row in lines(text) if row[2] in PROMISES]
 
 
 def test_a_policy_is_what_was_declared_at_the_levels_found(database: Path) -> None:
@@ -62,12 +75,15 @@ def test_a_policy_is_what_was_declared_at_the_levels_found(database: Path) -> No
     assert rules(found.policy, "zip") == [("prefix", "3", "", "", "")]
     # the whole domain, whatever of it is in the data
     assert rules(found.policy, "sex") == [("value", v, v, "", "") for v in "fmx"]
-    assert found.gate == {
-        "quasi_identifiers": ["age", "zip", "sex"],
-        "k": 2,
-        "released_as_is": ["illness"],
-        "direct_identifiers": ["name"],
-    }
+    assert promised(found.policy) == [
+        ("*", "k", "2", ""),
+        ("*", "suppression_limit", "1", ""),
+        ("name", "withheld", "", ""),
+        ("age", "column", "text", ""),
+        ("zip", "column", "text", ""),
+        ("sex", "column", "text", ""),
+        ("illness", "column", "text", ""),
+    ]
     assert found.seed is None
     assert [
         r[:3] for r in rules(plan(at(LEVELS | {"zip": 3}), database=database).policy, "zip")
@@ -154,7 +170,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "kept": ({"method": {"name": "full_domain", "suppressed": "keep"}}, "leaves records out"),
     "nulls": ({"null_policy": "wildcard"}, "a NULL equals a NULL"),
-    "subject": ({"subject": "name"}, "the gate counts records"),
     "bounds": ({"output": {"bounds": True}}, "a table without bounds"),
     "model": (
         {
@@ -259,11 +274,57 @@ def test_the_model_names_columns_as_sql_and_jinja_do(database: Path) -> None:
     }
     found = plan(spec, database=database)
     assert any("against the table that it releases" in text for text in found.warnings)
+    assert {
+        ("illness", "l_diversity", "2", "distinct"),
+        ("illness", "t_closeness", "0.9", "equal"),
+    } <= {*promised(found.policy)}
     text = model(found)
-    assert '"l_diversity": [{"column": "illness", "l": 2, "kind": "distinct"}]' in text
-    assert '"t_closeness": [{"column": "illness", "t": 0.9}]' in text
+    assert "meta={'deid': {'policy': 'people_public_policy', 'source': 'people'}}" in text
     assert "ref('people')" in text
     assert """{{ deid.generalize("age", ref('people_public_policy')) }} AS age""" in text
+
+
+TYPED = """
+CREATE OR REPLACE TABLE typed AS
+SELECT i % 3 AS age, i AS number, i / 4 AS share, CAST(i AS DECIMAL(9, 2)) AS cost,
+  DATE '2024-01-01' + i AS day, TIMESTAMP '2024-01-01' + to_days(i) AS moment,
+  TIMESTAMPTZ '2024-01-01' AS zoned, i > 3 AS sick,
+  CAST('a' AS ENUM('a', 'b')) AS kind, 'Ann' AS name
+FROM (SELECT CAST(range AS INTEGER) AS i FROM range(30))
+"""
+
+
+def test_types_are_called_alike_in_every_database() -> None:
+    plain = {"role": "insensitive", "reason": "made up", "accept": "looks_like_identifier"}
+    named = ("number", "share", "cost", "day", "moment", "zoned", "sick", "kind")
+    spec = {
+        "release": "typed_public",
+        "source": "typed",
+        "columns": {
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": [10]}},
+            **dict.fromkeys(named, plain),
+            "name": "identifier",
+        },
+        "privacy": [{"model": "k_anonymity", "k": 3}],
+        "accept": "rows",
+        "method": {"name": "full_domain", "transformation": {"age": 0}},
+    }
+    with duckdb.connect() as con:
+        con.execute(TYPED)
+        found = plan(spec, con)
+    assert {name: kind for name, rule, kind, _ in promised(found.policy) if rule == "column"} == {
+        **{"age": "integer", "number": "integer", "share": "float", "cost": "decimal"},
+        **{"day": "date", "moment": "timestamp", "zoned": "timestamptz", "sick": "boolean"},
+        "kind": "text",
+    }
+    # an ENUM lists all values there are, so that it never leaves
+    assert "CAST(kind AS {{ type_string() }}) AS kind" in model(found)
+
+
+def test_subjects_are_counted_and_need_not_be_released(database: Path) -> None:
+    found = plan(at(LEVELS, subject="name"), database=database)
+    assert ("name", "subject", "", "") in promised(found.policy)
+    assert "name  -- counted, and not released\n  FROM" in model(found)
 
 
 def test_the_command_writes_and_prints(database: Path, tmp_path: Path) -> None:

@@ -17,7 +17,12 @@ import tiers
 from hospital import ROOT, Project
 
 # dbt-core wants another pathspec than mypy, so that it gets an environment of its own.
-WANTED = ("dbt-core<1.12", "dbt-duckdb==1.11.1", f"duckdb=={duckdb.__version__}")
+WANTED = (
+    "dbt-core<1.12",
+    "dbt-duckdb==1.11.1",
+    "dbt-postgres==1.11.0",
+    f"duckdb=={duckdb.__version__}",
+)
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from decimal import Decimal
+from math import exp, log
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
+import psycopg
 import pytest
 from hospital import Project
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from postgres_server import programs, running
+from warehouses import NO_SERVER
 
 from dbdeid.engine.duckdb import macros
 
@@ -37,6 +43,26 @@ def declared() -> Iterator[tuple[str, str]]:
                 yield f"equal_{column}_{mark}", f"t_closeness: {{arguments: {{{t}}}"
                 ordered = f"t_closeness: {{arguments: {{{t}, ordered: true}}"
                 yield f"ordered_{column}_{mark}", ordered
+
+
+COLUMNS = list(TYPES)
+
+
+def suppressed() -> Iterator[tuple[str, str, tuple[list[str], str | None, list[dict[str, Any]]]]]:
+    """Models that leave records out, by name: the text, and what they are called with."""
+    distinct = {"column": "s", "l": 2, "kind": "distinct"}
+    entropy = {"column": "n", "l": 1.5, "kind": "entropy"}
+    for qis in (["a"], ["b", "a"]):
+        for subject in (None, "who"):
+            for number, models in enumerate(([], [distinct], [distinct, entropy])):
+                mark = f"{len(qis)}{'_who' if subject else ''}_{number}"
+                whose = f", subject='{subject}'" if subject else ""
+                call = f"'records', {COLUMNS}, {qis}, 2{whose}, l_diversity={models}"
+                yield (
+                    f"kept_{mark}",
+                    f"{{{{ deid.large_classes({call}) }}}}",
+                    (qis, subject, models),
+                )
 
 
 class Queries(dict[str, str]):
@@ -62,13 +88,19 @@ def measures(dbt: Path, tmp_path_factory: pytest.TempPathFactory) -> Queries:
     )
     with duckdb.connect(str(project.database)) as con:
         con.execute(f"CREATE TABLE records AS SELECT {columns}")
-    project.run("compile", "--select", "records")
+    for name, text, _ in suppressed():
+        project.write(f"models/{name}.sql", text)
+    names = [name for name, *_ in suppressed()]
+    project.run("compile", "--select", "records", *names)
     relation = '"hospital"."main"."records"'
     found = {
         name: project.compiled("models", "measures.yml", f"{name}.sql") for name, _ in declared()
     }
     assert all(relation in text for text in found.values())
-    return Queries((name, text.replace(relation, "records")) for name, text in found.items())
+    kept = {name: project.compiled("models", f"{name}.sql") for name in names}
+    return Queries(
+        (name, text.replace(relation, "records")) for name, text in (found | kept).items()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +126,96 @@ RECORDS = st.lists(
 )
 
 
+def fill(con: duckdb.DuckDBPyConnection, records: list[tuple[Any, ...]]) -> None:
+    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    con.execute(f"CREATE OR REPLACE TABLE records ({columns})")
+    if records:
+        con.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", records)
+
+
+def expected(
+    records: list[tuple[Any, ...]],
+    qis: list[str],
+    subject: str | None,
+    models: list[dict[str, Any]],
+) -> list[tuple[Any, ...]]:
+    """The records of large and diverse classes, counted one by one."""
+    place = {name: number for number, name in enumerate(TYPES)}
+    classes: dict[Any, list[tuple[Any, ...]]] = {}
+    for record in records:
+        classes.setdefault(tuple(record[place[q]] for q in qis), []).append(record)
+    kept = []
+    for of in classes.values():
+        who = [record[place[subject]] if subject else i for i, record in enumerate(of)]
+        size = len({w for w in who if w is not None})
+        held = True
+        for model in models:
+            pairs: dict[Any, set[Any]] = {}
+            for record, w in zip(of, who, strict=True):
+                pairs.setdefault(record[place[model["column"]]], set()).add(w)
+            counts = [len(ws - {None}) for ws in pairs.values() if ws - {None}]
+            if size == 0 or max(counts) == size:
+                found = min(size, 1.0)
+            elif model["kind"] == "distinct":
+                found = min(len(counts), size)
+            else:
+                shares = [n / sum(counts) for n in counts]
+                found = min(exp(-sum(share * log(share) for share in shares)), size)
+            held = held and found >= model["l"] - 1e-9
+        if size >= 2 and held:
+            kept += of
+    return kept
+
+
+def as_sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=repr)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(records=RECORDS)
+def test_classes_that_stay_are_those_counted_one_by_one(
+    records: list[tuple[Any, ...]], measures: Queries, con: duckdb.DuckDBPyConnection
+) -> None:
+    fill(con, records)
+    for name, _, (qis, subject, models) in suppressed():
+        found = con.execute(measures[name]).fetchall()
+        assert as_sorted(found) == as_sorted(expected(records, qis, subject, models)), name
+
+
+@pytest.mark.full
+@pytest.mark.skipif(programs() is None, reason=NO_SERVER)
+def test_postgresql_measures_alike(measures: Queries, con: duckdb.DuckDBPyConnection) -> None:
+    found = programs()
+    assert found is not None
+    draw = Random(7)
+    values = (["x", "y", None], [1, 2, None], ["p", "q", None], [1, 5, 7, None], ["i", "j", None])
+    with (
+        running(found) as server,
+        psycopg.connect(f"host={server.folder} user=owner dbname=postgres") as other,
+    ):
+        for size in (0, 1, 3, 8, 14, 40):
+            records = [tuple(draw.choice(of) for of in values) for _ in range(size)]
+            fill(con, records)
+            columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+            other.execute(f"DROP TABLE IF EXISTS records; CREATE TABLE records ({columns})")
+            for record in records:
+                other.execute("INSERT INTO records VALUES (%s, %s, %s, %s, %s)", record)
+            for name, query in measures.items():
+                here, there = con.execute(query).fetchall(), other.execute(query).fetchall()
+                assert rounded(there) == rounded(here), (name, records)
+
+
+def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    numbers = (int, float, Decimal)
+    return as_sorted(
+        [tuple(round(float(v), 8) if isinstance(v, numbers) else v for v in row) for row in rows]
+    )
+
+
 @pytest.mark.full
 @settings(
     max_examples=60,
@@ -104,10 +226,7 @@ RECORDS = st.lists(
 def test_they_measure_what_the_macros_do(
     records: list[tuple[Any, ...]], measures: Queries, con: duckdb.DuckDBPyConnection
 ) -> None:
-    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
-    con.execute(f"CREATE OR REPLACE TABLE records ({columns})")
-    if records:
-        con.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", records)
+    fill(con, records)
     for mark, qis, subject in (
         ("1", "['a']", ""),
         ("1_who", "['a']", ", subject := 'who'"),

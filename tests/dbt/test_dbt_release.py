@@ -14,6 +14,7 @@ from hospital import ROOT, Done, Project
 QIS = ("age", "sex", "ward", "zip", "admitted")
 # A value that no other record has, and which nothing may tell.
 RARE = "2031"
+TABLES = {"visits"} | {f"{n}_public{s}" for n in ("visits", "wards") for s in ("", "_policy")}
 OUTLIER = f"P9999,44,F,A1,03701,{RARE}-05-05,flu"
 
 
@@ -22,7 +23,7 @@ def everything(project: Project, table: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_build_passes_and_releases_sorted_rows_without_identifiers(built: Project) -> None:
-    assert built.tables == {"visits", "visits_public", "visits_public_policy", "wards_public"}
+    assert built.tables == TABLES
     assert everything(built, "visits_public") == built.rows("FROM visits_public ORDER BY ALL")
     columns = [name for name, *_ in built.rows("DESCRIBE visits_public")]
     assert columns == [*QIS, "diagnosis"]
@@ -47,7 +48,7 @@ def test_a_rare_record_closes_the_gate_and_the_table_before_stays(project: Proje
     assert "t-closeness of diagnosis: the worst class has t = 0." in message
     assert RARE not in done.output
     assert everything(project, "wards_public") == before
-    assert project.tables == {"visits", "visits_public", "visits_public_policy", "wards_public"}
+    assert project.tables == TABLES
     # where small classes are left out, the release goes on
     assert done.status("visits_public") == "success"
     assert RARE not in str(everything(project, "visits_public"))
@@ -79,62 +80,78 @@ def test_values_that_the_policy_does_not_map_close_the_gate(project: Project) ->
 
 GATED = "{{ config(materialized='deid_release'%s) }}\n%s\n"
 WARDS = "SELECT ward, diagnosis FROM {{ ref('visits') }}"
-ENUM = "SELECT CAST(ward AS ENUM('A1', 'A2', 'B1', 'B2', 'B3')) AS ward FROM {{ ref('visits') }}"
-GATE = "'quasi_identifiers': ['ward'], 'k': 5"
-WITH_DIAGNOSIS = GATE + ", 'released_as_is': ['diagnosis']"
+GATE = "'policy': 'wards_public_policy', 'source': 'visits'"
+READ = "-- {{ ref('wards_public_policy') }}\n" + WARDS
 
 
 def gate(text: str) -> str:
     return f", meta={{'deid': {{{text}}}}}"
 
 
+def of(policy: str) -> tuple[str, str]:
+    """A gate by some policy, and a query that reads it."""
+    read = f"-- {{{{ ref('{policy}') }}}}\n{WARDS}"
+    return gate(f"'policy': '{policy}', 'source': 'visits'"), read
+
+
 REFUSED = {
-    "no_gate": ("", WARDS, "no gate is declared, and without one nothing is released"),
-    "empty_gate": (gate(""), WARDS, "the gate has no quasi_identifiers"),
-    "no_k": (gate("'quasi_identifiers': ['ward']"), WARDS, "the gate has no k"),
-    "no_number": (
-        gate("'quasi_identifiers': ['ward'], 'k': '5'"),
+    "no_gate": ("", READ, "no gate is declared, and without one nothing is released"),
+    "no_mapping": (", meta={'deid': 'strict'}", READ, "no gate is declared"),
+    "empty_gate": (gate(""), READ, "the gate has no source"),
+    "no_policy": (gate("'source': 'visits'"), READ, "the gate has no policy"),
+    "earlier": (
+        gate("'quasi_identifiers': ['ward'], 'k': 5"),
+        READ,
+        "quasi_identifiers is what the plan says, not the model",
+    ),
+    "weaker": (gate(GATE + ", 'k': 1"), READ, "k is what the plan says, not the model"),
+    "misspelt": (gate(GATE + ", 'polices': {}"), READ, "unknown key polices"),
+    "two_gates": (gate(GATE) + f", deid={{{GATE}}}", READ, "two gates are declared"),
+    "no_boolean": (gate(GATE + ", 'incremental': 'yes'"), READ, "incremental is true or false"),
+    "keyed": (gate(GATE) + ", unique_key='ward'", READ, "unique_key needs records that can be"),
+    "unread_policy": (
+        gate(GATE),
         WARDS,
-        "expects a whole number from 1",
+        "the policy of the gate is wards_public_policy, which the model does not read",
     ),
-    "no_list": (gate("'quasi_identifiers': 'ward', 'k': 5"), WARDS, "expects a list of columns"),
-    "twice": (gate("'quasi_identifiers': ['ward', 'WARD'], 'k': 5"), WARDS, "is listed twice"),
-    "misspelt": (gate(GATE + ", 'l_diverse': {}"), WARDS, "unknown key l_diverse"),
-    "misspelt_model": (
-        gate(GATE + ", 'l_diversity': {'column': 'diagnosis', 'L': 2}"),
-        WARDS,
-        "unknown key L",
+    "unread_source": (
+        gate("'policy': 'wards_public_policy', 'source': 'visitors'"),
+        READ,
+        "the source of the gate is visitors, which the model does not read",
     ),
-    "no_l": (gate(GATE + ", 'l_diversity': {'column': 'diagnosis'}"), WARDS, "l: expects a whole"),
-    "no_t": (
-        gate(GATE + ", 't_closeness': {'column': 'diagnosis', 't': 2}"),
-        WARDS,
-        "t: expects a number from 0 to 1",
+    "ephemeral_source": (
+        gate("'policy': 'wards_public_policy', 'source': 'fleeting'"),
+        READ + " -- {{ ref('fleeting') }}",
+        "fleeting is ephemeral, so that its records cannot be compared with",
     ),
-    "two_gates": (gate(GATE) + f", deid={{{GATE}}}", WARDS, "two gates are declared"),
-    "no_column": (
-        gate("'quasi_identifiers': ['ward', 'Shoe'], 'k': 5"),
-        WARDS,
-        "there is no column Shoe",
+    "of_an_earlier_version": (*of("old_policy"), "does not say how large a class must be"),
+    "of_no_columns": (*of("bare_policy"), "does not say which columns are released"),
+    "of_an_unknown_rule": (*of("odd_policy"), "a policy has a rule that is none"),
+    "of_an_unknown_type": (*of("typed_policy"), "a policy has a rule that is none"),
+    "of_no_number": (*of("worded_policy"), "a policy has a rule that is none"),
+    "of_half_a_record": (*of("half_policy"), "k: expects a whole number from 1"),
+    "of_people_in_increments": (
+        gate("'policy': 'people_policy', 'source': 'visits', 'incremental': true"),
+        "-- {{ ref('people_policy') }}\n" + WARDS,
+        "nobody can count whose records are there already",
     ),
-    "identifier": (
-        gate(GATE + ", 'direct_identifiers': ['PATIENT']"),
-        "SELECT patient, ward FROM {{ ref('visits') }}",
-        "column patient is a direct identifier",
+    "of_another_table": (
+        *of("strange_policy"),
+        "there is no column shoe, which the plan has: select it, or plan again without it",
     ),
-    "unnamed": (
-        gate(WITH_DIAGNOSIS),
-        "SELECT ward, diagnosis, zip, age FROM {{ ref('visits') }}",
-        "the gate does not name column zip: list it in released_as_is, or leave it out. "
-        "the gate does not name column age",
-    ),
-    "as_is_gone": (
-        gate(GATE + ", 'released_as_is': ['Shoe']"),
-        WARDS,
-        "there is no column Shoe",
-    ),
-    "enum": (gate(GATE), ENUM, "column ward is an ENUM, whose type lists all original values"),
-    "empty": (gate(WITH_DIAGNOSIS), WARDS + " WHERE ward = 'none'", "the table is empty"),
+}
+HEAD = "place,column_name,rule,argument,label,lower_end,upper_end\n0,*,policy,a,b,c,d\n"
+PLANS = {
+    "old": "1,ward,keep,,,,",
+    "bare": "1,*,k,5,,,\n2,*,suppression_limit,0,,,\n3,ward,keep,,,,",
+    "odd": "1,*,k,5,,,\n2,ward,lenient,,,,",
+    "typed": "1,*,k,5,,,\n2,*,suppression_limit,0,,,\n3,ward,column,ENUM,,,\n4,ward,keep,,,,",
+    "worded": "1,*,k,few,,,",
+    "half": "1,*,k,0.5,,,",
+    "people": "1,*,k,5,,,\n2,*,suppression_limit,0,,,\n3,patient,subject,,,,\n"
+    "4,ward,column,text,,,\n5,ward,keep,,,,",
+    "strange": "1,*,k,5,,,\n2,*,suppression_limit,0,,,\n3,ward,column,text,,,\n"
+    "4,shoe,column,text,,,\n5,diagnosis,column,text,,,\n6,ward,keep,,,,",
 }
 
 
@@ -147,6 +164,9 @@ def ran(built: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Proje
     project.write("profiles.yml", profile + "      plugins: [{module: dbdeid.dbt}]\n")
     for name, (config, query, _) in REFUSED.items():
         project.write(f"models/{name}.sql", GATED % (config, query))
+    for name, lines in PLANS.items():
+        project.write(f"seeds/{name}_policy.csv", f"{HEAD}{lines}\n")
+    project.write("models/fleeting.sql", f"{{{{ config(materialized='ephemeral') }}}}\n{WARDS}")
     project.write(
         "models/measured.sql",
         "{{ config(materialized='table') }}\n"
@@ -156,7 +176,9 @@ def ran(built: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Proje
     project.plant(OUTLIER)
     with duckdb.connect(str(project.database)) as con:
         con.execute("DROP TABLE wards_public")
-    return project, project.run("build", "--select", "+wards_public", "measured", *REFUSED, code=1)
+    seeds = [f"{name}_policy" for name in PLANS]
+    chosen = ("+wards_public", "measured", *seeds, *REFUSED)
+    return project, project.run("build", "--select", *chosen, code=1)
 
 
 @pytest.mark.full
@@ -168,7 +190,8 @@ def test_a_first_release_that_fails_leaves_nothing(ran: tuple[Project, Done]) ->
     assert "entropy l-diversity of diagnosis: the worst class has l = 1, not 2" in message
     assert "t-closeness of diagnosis: the worst class has t = 0." in message
     assert RARE not in done.output
-    assert not {name for name in project.tables if name.startswith("wards_public")}
+    left = {name for name in project.tables if name.startswith("wards_public")}
+    assert left == {"wards_public_policy"}
 
 
 def test_what_declares_no_sound_gate_is_refused(ran: tuple[Project, Done], built: Project) -> None:
@@ -178,7 +201,9 @@ def test_what_declares_no_sound_gate_is_refused(ran: tuple[Project, Done], built
         assert told in done.message(name), (name, done.message(name))
         assert "Hint: " in done.message(name)
     tables = project.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")
-    assert {name for (name,) in tables} == built.tables - {"wards_public"} | {"measured"}
+    assert {name for (name,) in tables} == (
+        built.tables - {"wards_public"} | {"measured"} | {f"{name}_policy" for name in PLANS}
+    )
 
 
 def test_the_plugin_gives_models_the_macros_and_functions(ran: tuple[Project, Done]) -> None:
@@ -188,31 +213,37 @@ def test_the_plugin_gives_models_the_macros_and_functions(ran: tuple[Project, Do
     assert (k >= 5, diverse) == (True, 2)
 
 
+ODD = f"""{HEAD}1,*,k,5,,,
+2,*,suppression_limit,1,,,
+3,Who,subject,,,,
+4,WARD,column,text,,,
+5,class size,column,text,,,
+6,WARD,keep,,,,
+7,class size,keep,,,,
+"""
+
+
 @pytest.mark.full
 def test_a_gate_in_the_config_and_any_spelling_of_columns_hold(project: Project) -> None:
-    gate = "{'quasi_identifiers': ['WARD', 'class size'], 'k': 5, 'subject': 'Who'}"
+    project.write("seeds/odd_policy.csv", ODD)
     project.write(
-        "models/odd.sql",
-        GATED
-        % (
-            f", deid={gate}",
-            'SELECT ward, sex AS "class size", age AS who '
-            "FROM {{ ref('visits') }} WHERE sex IS NOT NULL",
-        ),
+        "models/people.sql",
+        "{{ config(materialized='table') }}\n"
+        """SELECT ward, sex AS "class size", age {{ var('fewer', '') }} AS who """
+        "FROM {{ ref('visits') }} WHERE sex IS NOT NULL",
     )
-    project.run("run", "--select", "odd")
-    assert project.rows("SELECT count(DISTINCT who) > 5 FROM odd") == [(True,)]
-    project.write(
-        "models/odd.sql",
-        GATED
-        % (
-            f", deid={gate}",
-            'SELECT ward, sex AS "class size", age % 4 AS who '
-            "FROM {{ ref('visits') }} WHERE sex IS NOT NULL",
-        ),
-    )
-    done = project.run("run", "--select", "odd", code=1)
+    config = ", deid={'policy': 'odd_policy', 'source': 'people'}"
+    query = "SELECT * FROM {{ ref('people') }} -- {{ ref('odd_policy') }}"
+    project.write("models/odd.sql", GATED % (config, query))
+    project.run("build", "--select", "odd_policy", "people", "odd")
+    # whose they are was counted, and is not released
+    assert [name for name, *_ in project.rows("DESCRIBE odd")] == ["ward", "class size"]
+    before = everything(project, "odd")
+    fewer = ("--vars", "{fewer: '% 4'}")
+    done = project.run("build", "--select", "people", "odd", *fewer, code=1)
     assert "the smallest class has 4 of 5 subjects" in done.message("odd")
+    assert everything(project, "odd") == before
+    assert not {name for name in project.tables if "__" in name}
 
 
 TESTS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dbdeid.commands.plan import DbtPlan
@@ -28,30 +28,33 @@ def _lines(plan: DbtPlan) -> Iterator[str]:
 def model(plan: DbtPlan) -> str:
     """A model for dbt that makes the planned release of its source."""
     policy = plan.seed.stem if plan.seed else f"{plan.release}_policy"
-    gate, names = plan.gate, list(plan.transformation)
-    columns = ",\n".join(f"    {_column(c, names, policy)}" for c in plan.columns)
-    diverse = f", l_diversity={_python(gate['l_diversity'])}" if "l_diversity" in gate else ""
-    declared = ",\n".join(f"  {json.dumps(k)}: {_python(v)}" for k, v in gate.items())
+    columns = ",\n".join(f"    {column}" for column in _columns(plan, policy))
+    gate = f"{{'policy': '{policy}', 'source': '{plan.source}'}}"
     return (
-        "{{ config(materialized='deid_release', meta={'deid': {\n"
-        f"{declared}\n"
-        "}}) }}\n\n"
+        f"{{{{ config(materialized='deid_release', meta={{'deid': {gate}}}) }}}}\n\n"
         "WITH generalized AS (\n"
         f"  SELECT\n{columns}\n"
         f"  FROM {{{{ ref('{plan.source}') }}}}\n"
         ")\n\n"
-        f"{{{{ deid.suppress('generalized', {_python(names)}, k={gate['k']}{diverse}) }}}}"
+        f"{{{{ deid.suppress('generalized', ref('{policy}')) }}}}"
     )
 
 
-def _column(name: str, quasi_identifiers: list[str], policy: str) -> str:
-    quoted = '"' + name.replace('"', '""') + '"'
-    shown = name if name.isidentifier() and name.isascii() else quoted
-    if name not in quasi_identifiers:
-        return shown
-    return f"{{{{ deid.generalize({json.dumps(name)}, ref('{policy}')) }}}} AS {shown}"
+def _columns(plan: DbtPlan, policy: str) -> Iterator[str]:
+    promises = plan.promises
+    for column in promises.columns:
+        shown = _quoted(column.name)
+        if column.name in plan.transformation:
+            call = f"deid.generalize({json.dumps(column.name)}, ref('{policy}'))"
+            yield f"{{{{ {call} }}}} AS {shown}"
+        elif column.cast:
+            yield f"CAST({shown} AS {{{{ type_string() }}}}) AS {shown}"
+        else:
+            yield shown
+    if promises.subject is not None and promises.subject not in (c.name for c in promises.columns):
+        yield f"{_quoted(promises.subject)}  -- counted, and not released"
 
 
-def _python(value: Any) -> str:
-    """A value as Jinja reads it: as JSON, but for true and false, which both know."""
-    return json.dumps(value, ensure_ascii=False)
+def _quoted(name: str) -> str:
+    """A name as SQL has it, quoted where it must be."""
+    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'

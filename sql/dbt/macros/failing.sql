@@ -38,3 +38,17 @@
   LIMIT {{ deid.number(sample_limit, 1, none, 'sample_limit', true) }}
   {%- endif %}
 {% endmacro %}
+
+{#- The columns that have one of some names, or match one of some patterns, in any case. -#}
+{% macro matching(columns, names, patterns) %}
+  {% set wanted = names | map('lower') | list %}
+  {% set found = [] %}
+  {% for name in columns %}
+    {% set hits = [] %}
+    {% for pattern in patterns if modules.re.fullmatch(pattern | lower, name | lower) %}
+      {% do hits.append(pattern) %}
+    {% endfor %}
+    {% if hits or name | lower in wanted %}{% do found.append(name) %}{% endif %}
+  {% endfor %}
+  {{ return(found) }}
+{% endmacro %}

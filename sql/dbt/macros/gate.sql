@@ -1,195 +1,169 @@
-{#- The gate of a release: what a model must declare, and what is measured of the table that was
-    built before it may take its place. -#}
+{#- The gate of a release as a model declares it. -#}
 
-{#- The gate that a model declares, in `config(deid={…})` or in `config: {meta: {deid: {…}}}`.
-    Stops where there is none, or where it promises nothing. -#}
+{#- The gate that a model declares, in `config(deid={…})` or in `config: {meta: {deid: {…}}}`: which
+    seed has the plan, and which relation has the records that the plan is for. Stops where the
+    model does not read both, and where its materialization would let something by. -#}
 {% macro declared_gate(model) %}
   {% set where = 'deid_release, model ' ~ model.name %}
+  {% set gate = deid.gate_of(model, where) %}
+  {% if gate is none or gate is not mapping %}
+    {% do deid.stop(
+      where ~ ': no gate is declared, and without one nothing is released',
+      "config(meta={'deid': {'policy': 'visits_policy', 'source': 'visits'}}), which `dbdeid plan` prints"
+    ) %}
+  {% endif %}
+  {% for key in gate if key in ['quasi_identifiers', 'k', 'subject', 'l_diversity', 't_closeness',
+    'released_as_is', 'direct_identifiers'] %}
+    {% do deid.stop(
+      where ~ ': ' ~ key ~ ' is what the plan says, not the model',
+      'write the plan anew with `dbdeid plan`, and take the model that it prints'
+    ) %}
+  {% endfor %}
+  {% do deid.known_keys(gate, ['policy', 'source', 'incremental'], where) %}
+  {% if gate.get('incremental', false) is not boolean %}
+    {% do deid.stop(where ~ ': incremental is true or false', 'leave it out for false') %}
+  {% endif %}
+  {% do deid._require_measurable(model, where) %}
+  {% set source = deid._read_by(model, gate.get('source'), 'source', where) %}
+  {% set policy = deid._read_by(model, gate.get('policy'), 'policy', where) %}
+  {% if policy.resource_type != 'seed' %}
+    {% do deid.stop(
+      where ~ ': ' ~ gate.policy ~ ' is no seed, and only a seed is a plan that is reviewed',
+      'write it with `dbdeid plan`'
+    ) %}
+  {% endif %}
+  {% if source.config.materialized == 'ephemeral' %}
+    {% do deid.stop(
+      where ~ ': ' ~ gate.source ~ ' is ephemeral, so that its records cannot be compared with',
+      'materialize it as a view or a table'
+    ) %}
+  {% endif %}
+  {{ return({
+    'where': where,
+    'policy': deid.relation_of(policy),
+    'source': deid.whole(deid.relation_of(source)),
+    'incremental': gate.get('incremental', false),
+  }) }}
+{% endmacro %}
+
+{#- What a model declares; none where it declares nothing. -#}
+{% macro gate_of(model, where) %}
   {% set own = model.config.get('deid') %}
   {% set meta = (model.config.get('meta') or {}).get('deid') %}
   {% if own is not none and meta is not none %}
     {% do deid.stop(where ~ ': two gates are declared', 'keep `deid` or `meta: {deid: …}`') %}
   {% endif %}
-  {% set gate = meta if own is none else own %}
-  {% if gate is none or gate is not mapping %}
+  {{ return(meta if own is none else own) }}
+{% endmacro %}
+
+{#- Stops where what dbt does beside the query would not be measured. -#}
+{% macro _require_measurable(model, where) %}
+  {% set config = model.config %}
+  {% if (config.get('contract') or {}).get('enforced') %}
     {% do deid.stop(
-      where ~ ': no gate is declared, and without one nothing is released',
-      "config(meta={'deid': {'quasi_identifiers': ['age', 'zip'], 'k': 5}})"
+      where ~ ': a contract writes constraints into the table, which nothing measures',
+      'drop the contract: the plan says the columns and their types, and the gate checks them'
     ) %}
   {% endif %}
-  {% do deid.known_keys(gate, [
-    'quasi_identifiers', 'k', 'subject', 'l_diversity', 't_closeness', 'released_as_is',
-    'direct_identifiers'
-  ], where) %}
-  {% for key in ['quasi_identifiers', 'k'] if gate.get(key) is none %}
+  {% for hook in config.get('post-hook') or [] if not hook.get('transaction', true) %}
     {% do deid.stop(
-      where ~ ': the gate has no ' ~ key, "as in {'quasi_identifiers': ['age', 'zip'], 'k': 5}"
+      where ~ ': a post-hook outside of the transaction runs when the gate has closed behind it',
+      'leave out `transaction: false`, or do it in `on-run-end`'
     ) %}
   {% endfor %}
-  {% set direct = gate.get('direct_identifiers') or [] %}
-  {% set as_is = gate.get('released_as_is') or [] %}
-  {% set subject = gate.get('subject') %}
-  {{ return({
-    'where': where,
-    'quasi_identifiers': deid.listed(gate.quasi_identifiers, where ~ ', quasi_identifiers'),
-    'k': deid.number(gate.k, 1, none, 'k', true),
-    'subject': none if subject is none else deid.listed([subject], where ~ ', subject')[0],
-    'l_diversity': deid.diversities(gate.get('l_diversity')),
-    't_closeness': deid.closenesses(gate.get('t_closeness')),
-    'released_as_is': deid.listed(as_is, where ~ ', released_as_is') if as_is else [],
-    'direct_identifiers': deid.listed(direct, where ~ ', direct_identifiers') if direct else [],
-  }) }}
+  {% for key in ['unique_key', 'incremental_strategy'] if config.get(key) %}
+    {% do deid.stop(
+      where ~ ': ' ~ key ~ ' needs records that can be told apart, and a release has none',
+      "drop it; meta={'deid': {…, 'incremental': true}} adds records"
+    ) %}
+  {% endfor %}
 {% endmacro %}
 
-{#- What a built relation does not keep of a gate, in sentences of numbers and names of columns;
-    none where it may be released. -#}
-{% macro gate_failures(relation, gate) %}
-  {% set columns = deid.columns_of(relation) %}
-  {% set known = columns | map('lower') | list %}
-  {% set failures = [] %}
-  {% set named = gate.quasi_identifiers + [gate.subject]
-    + gate.l_diversity | map(attribute='column') | list
-    + gate.t_closeness | map(attribute='column') | list + gate.released_as_is %}
-  {% for name in named if name is not none and name | lower not in known %}
-    {% do failures.append('there is no column ' ~ name) %}
-  {% endfor %}
-  {% set judged = deid.matching(columns, named | select | list + gate.direct_identifiers, []) %}
-  {% for name in columns if name not in judged %}
-    {% do failures.append(
-      'the gate does not name column ' ~ name ~ ': list it in released_as_is, or leave it out'
+{#- The node of a name that a model reads. -#}
+{% macro _read_by(model, name, key, where) %}
+  {% if name is not string %}
+    {% do deid.stop(
+      where ~ ': the gate has no ' ~ key,
+      "as in {'policy': 'visits_policy', 'source': 'visits'}, which `dbdeid plan` prints"
     ) %}
-  {% endfor %}
-  {% for name in deid.matching(columns, gate.direct_identifiers, []) %}
-    {% do failures.append('column ' ~ name ~ ' is a direct identifier') %}
-  {% endfor %}
-  {% for name in deid.telling_types(relation) %}
-    {% do failures.append(
-      'column ' ~ name ~ ' is an ENUM, whose type lists all original values; cast it to text'
-    ) %}
-  {% endfor %}
-  {% if failures %}{{ return(failures) }}{% endif %}
-  {% set qis = deid.found(relation, gate.quasi_identifiers, gate.where) %}
-  {% set subject = deid.found_one(relation, gate.subject, gate.where) %}
-  {% do failures.extend(deid._of_sizes(relation, qis, subject, gate)) %}
-  {% for model in gate.l_diversity %}
-    {% set sensitive = deid.found_one(relation, model.column, gate.where) %}
-    {% set classes = deid.class_diversity(relation, qis, sensitive, model.kind, subject) %}
-    {% set kept = deid.diverse('deid_l', model) %}
-    {% do failures.extend(deid._of_model(
-      classes, kept, 'MIN(deid_l)', model.kind ~ ' l-diversity of ' ~ model.column, 'l', model.l
-    )) %}
-  {% endfor %}
-  {% for model in gate.t_closeness %}
-    {% set sensitive = deid.found_one(relation, model.column, gate.where) %}
-    {% set classes = deid.class_closeness(relation, qis, sensitive, model.ordered, subject) %}
-    {% set kept = deid.close('deid_t', model) %}
-    {% do failures.extend(deid._of_model(
-      classes, kept, 'MAX(deid_t)', 't-closeness of ' ~ model.column, 't', model.t
-    )) %}
-  {% endfor %}
-  {% do failures.extend(deid._of_values(relation, columns)) %}
-  {{ return(failures) }}
-{% endmacro %}
-
-{% macro _of_sizes(relation, qis, subject, gate) %}
-  {% set found = run_query(deid._sizes_query(relation, qis, subject, gate.k)).rows[0].values() %}
-  {% set classes, smallest, records, small, inside = found[0], found[1], found[2], found[3], found[4] %}
-  {% if not classes %}
-    {{ return(['the table is empty, so that nothing was checked']) }}
   {% endif %}
-  {% if not small %}{{ return([]) }}{% endif %}
-  {{ return([
-    'k-anonymity: the smallest class has ' ~ smallest | int ~ ' of ' ~ gate.k
-    ~ (' records; ' if subject is none else ' subjects; ')
-    ~ inside | int ~ ' of ' ~ records | int ~ ' records are in ' ~ small | int ~ ' of '
-    ~ classes | int ~ ' classes that are too small'
-  ]) }}
-{% endmacro %}
-
-{% macro _sizes_query(relation, qis, subject, k) %}
-  SELECT
-    COUNT(*) AS deid_classes,
-    MIN(deid_size) AS deid_smallest,
-    SUM(deid_records) AS deid_all,
-    SUM(CASE WHEN deid_size >= {{ k }} THEN 0 ELSE 1 END) AS deid_small,
-    SUM(CASE WHEN deid_size >= {{ k }} THEN 0 ELSE deid_records END) AS deid_inside
-  FROM (
-    {{ deid.class_sizes(relation, qis, subject) }}
-  ) AS classes
-{% endmacro %}
-
-{% macro _of_model(classes, kept, worst, name, sign, promised) %}
-  {% set query %}
-    SELECT
-      {{ worst }} AS deid_worst,
-      COUNT(*) AS deid_classes,
-      -- the condition is what must hold, so that NULL fails
-      SUM(CASE WHEN {{ kept }} THEN 0 ELSE 1 END) AS deid_failing
-    FROM (
-      {{ classes }}
-    ) AS classes
-  {% endset %}
-  {% set found = run_query(query).rows[0].values() %}
-  {% if not found[2] %}{{ return([]) }}{% endif %}
-  {{ return([
-    name ~ ': the worst class has ' ~ sign ~ ' = ' ~ '%.4g' | format(found[0] | float) ~ ', not '
-    ~ promised ~ '; ' ~ found[2] | int ~ ' of ' ~ found[1] | int ~ ' classes fail'
-  ]) }}
-{% endmacro %}
-
-{#- Values that a policy did not map, in any column. -#}
-{% macro _of_values(relation, columns) %}
-  {% set query %}
-    SELECT
-      {%- for name in columns %}
-      SUM(CASE
-        WHEN CAST({{ deid.quoted(name) }} AS {{ type_string() }})
-          = {{ deid.literal(deid.unmapped()) }} THEN 1
-        ELSE 0
-      END) AS deid_c{{ loop.index0 }}{{ ',' if not loop.last }}
-      {%- endfor %}
-    FROM {{ relation }}
-  {% endset %}
-  {% set failures = [] %}
-  {% set found = run_query(query).rows[0].values() %}
-  {% for name in columns %}
-    {% set count = found[loop.index0] | int %}
-    {% if count %}
-      {% do failures.append(
-        'column ' ~ name ~ ': ' ~ count ~ ' records have a value that the policy does not map'
-      ) %}
+  {% set found, read = [], [] %}
+  {% for id in model.depends_on.nodes %}
+    {% set node = graph.nodes.get(id) or graph.sources.get(id) %}
+    {% if node %}
+      {% do read.append(node.name) %}
+      {% if node.name == name %}{% do found.append(node) %}{% endif %}
     {% endif %}
   {% endfor %}
-  {{ return(failures) }}
+  {% if found | length != 1 %}
+    {% do deid.stop(
+      where ~ ': the ' ~ key ~ ' of the gate is ' ~ name ~ ', which the model does not read'
+        if not found else where ~ ': the model reads several relations of the name ' ~ name,
+      'it reads ' ~ read | unique | join(', ') if read else 'it reads nothing by ref() or source()'
+    ) %}
+  {% endif %}
+  {{ return(found[0]) }}
 {% endmacro %}
 
-{#- Columns whose type tells original values. -#}
-{% macro telling_types(relation) %}
-  {{ return(adapter.dispatch('telling_types', 'deid')(relation)) }}
+{% macro relation_of(node) %}
+  {{ return(
+    source(node.source_name, node.name) if node.resource_type == 'source'
+    else ref(node.package_name, node.name, v=node.get('version'))
+  ) }}
 {% endmacro %}
 
-{% macro default__telling_types(relation) %}{{ return([]) }}{% endmacro %}
+{#- Whether a build adds records to a release that is there. Models that are declared `incremental`
+    select the new ones where it is so. -#}
+{% macro is_incremental() %}
+  {% if not execute %}{{ return(false) }}{% endif %}
+  {% set gate = deid.gate_of(model, 'model ' ~ model.name) or {} %}
+  {% set existing = load_cached_relation(this) %}
+  {{ return(
+    gate.get('incremental', false) is sameas true and existing is not none
+    and existing.type == 'table' and not should_full_refresh()
+  ) }}
+{% endmacro %}
 
-{% macro duckdb__telling_types(relation) %}
-  {% set found = [] %}
-  {% for column in adapter.get_columns_in_relation(relation) %}
-    {% if 'ENUM(' in column.data_type | upper or column.data_type | upper == 'ENUM' %}
-      {% do found.append(column.name) %}
+{#- Stops where the records of a release could not be counted together with new ones. -#}
+{% macro require_countable(gate, plan) %}
+  {% if gate.incremental and plan.subject is not none and plan.subject not in plan.columns %}
+    {% do deid.stop(
+      gate.where ~ ', incremental: the release does not have ' ~ plan.subject
+        ~ ', so that nobody can count whose records are there already',
+      'leave out `incremental`, so that it is built whole'
+    ) %}
+  {% endif %}
+{% endmacro %}
+
+{#- Stops where a release that is there is not of the columns and types of a plan. -#}
+{% macro require_addable(existing, gate, plan) %}
+  {% set failures = deid._of_columns(deid.types_of(existing), plan) %}
+  {% if failures %}
+    {% do deid.stop(
+      gate.where ~ ', incremental: the release that is there is not of this plan. '
+        ~ failures | join('. '),
+      'build it whole, with --full-refresh'
+    ) %}
+  {% endif %}
+{% endmacro %}
+
+{#- Stops a run of models that declare a gate and are materialized as something that has none. -#}
+{% macro require_gates() %}
+  {% set open = [] %}
+  {% for id in (selected_resources if execute else []) %}
+    {% set node = graph.nodes.get(id) %}
+    {% if node and node.resource_type in ['model', 'snapshot']
+      and node.config.materialized != 'deid_release'
+      and deid.gate_of(node, 'model ' ~ node.name) is not none %}
+      {% do open.append(node.name ~ ' (' ~ node.config.materialized ~ ')') %}
     {% endif %}
   {% endfor %}
-  {{ return(found) }}
-{% endmacro %}
-
-{#- The columns that have one of some names, or match one of some patterns, in any case. -#}
-{% macro matching(columns, names, patterns) %}
-  {% set wanted = names | map('lower') | list %}
-  {% set found = [] %}
-  {% for name in columns %}
-    {% set hits = [] %}
-    {% for pattern in patterns if modules.re.fullmatch(pattern | lower, name | lower) %}
-      {% do hits.append(pattern) %}
-    {% endfor %}
-    {% if hits or name | lower in wanted %}{% do found.append(name) %}{% endif %}
-  {% endfor %}
-  {{ return(found) }}
+  {% if open %}
+    {% do deid.stop(
+      'nothing was run: these declare a gate of dbdeid and are materialized as something that has '
+        ~ 'none: ' ~ open | sort | join(', '),
+      "materialized='deid_release', and for increments meta={'deid': {…, 'incremental': true}}; "
+        ~ 'or drop the declaration'
+    ) %}
+  {% endif %}
 {% endmacro %}

@@ -7,54 +7,17 @@
 {% macro generalize(column, policy) %}
   {%- if not execute %}{{ return(deid.named(column)) }}{% endif -%}
   {%- set rules = deid.rules(policy, column) -%}
-  {%- set value = deid.named(column) -%}
+  {{ return(deid.generalized(deid.named(column), rules)) }}
+{% endmacro %}
+
+{#- A value as SQL has it, generalized by the rules of its column. -#}
+{% macro generalized(value, rules) %}
   {%- set rule = rules[-1].rule -%}
   {%- if rule == 'keep' -%}{{ return(value) }}{%- endif -%}
-  {%- if rule == 'top' -%}{{ return(deid.literal(rules[-1].label)) }}{%- endif -%}
+  {%- if rule == 'top' -%}
+    {{ return('CAST(' ~ deid.literal(rules[-1].label) ~ ' AS ' ~ type_string() ~ ')') }}
+  {%- endif -%}
   {{ return(deid._mapped(value, rules)) }}
-{% endmacro %}
-
-{#- The rules of a policy for one column, in their order: mappings of rule, argument, label, lower,
-    upper. Stops where there are none. -#}
-{% macro rules(policy, column) %}
-  {% if load_relation(policy) is none %}
-    {% do deid.stop('the policy ' ~ policy ~ ' is not there', 'run `dbt seed` first') %}
-  {% endif %}
-  {% set query %}
-    SELECT
-      rule,
-      argument,
-      label,
-      lower_end,
-      upper_end
-    FROM {{ policy }}
-    WHERE LOWER(column_name) = {{ deid.literal(column | lower) }}
-    ORDER BY CAST(place AS INTEGER)
-  {% endset %}
-  {% set found = [] %}
-  {% for row in run_query(query).rows %}
-    {% do found.append(
-      {'rule': row[0], 'argument': row[1], 'label': row[2], 'lower': row[3], 'upper': row[4]}
-    ) %}
-  {% endfor %}
-  {% if not found %}
-    {% do deid.stop(
-      'the policy ' ~ policy ~ ' says nothing of column ' ~ column,
-      'plan it again with that column as a quasi-identifier'
-    ) %}
-  {% endif %}
-  {{ return(found) }}
-{% endmacro %}
-
-{#- The columns that a policy is about. -#}
-{% macro planned_columns(policy) %}
-  {% set query %}
-    SELECT DISTINCT column_name
-    FROM {{ policy }}
-    WHERE rule <> 'policy'
-    ORDER BY column_name
-  {% endset %}
-  {{ return(run_query(query).columns[0].values() | list) }}
 {% endmacro %}
 
 {#- One CASE over all rules of a column: values by their labels, then ranges, then what is computed.
@@ -116,10 +79,6 @@
     {{ return(deid.date_label(value, rule.argument)) }}
   {%- endif -%}
   {%- do deid._broken() -%}
-{% endmacro %}
-
-{% macro _broken() %}
-  {% do deid.stop('a policy has a rule that is none', 'write it anew with `dbdeid plan`') %}
 {% endmacro %}
 
 {#- The first characters of a text, the rest replaced by one * a character. -#}

@@ -31,48 +31,51 @@
   SELECT
     {{ deid._carried(qis) }},
     deid_size,
-    CASE
-      WHEN deid_size = 0 THEN 0
-      WHEN deid_most = deid_size THEN 1
-      {%- if kind == 'entropy' %}
-      -- exact, which EXP(LN(3)) is not
-      WHEN deid_most = deid_least THEN CASE
-        WHEN deid_values < deid_size THEN deid_values
-        ELSE deid_size
-      END
-      WHEN EXP(LN(NULLIF(deid_pairs, 0)) - deid_weighted / NULLIF(deid_pairs, 0)) < deid_size
-        THEN EXP(LN(NULLIF(deid_pairs, 0)) - deid_weighted / NULLIF(deid_pairs, 0))
-      {%- else %}
-      WHEN deid_values < deid_size THEN deid_values
-      {%- endif %}
-      ELSE deid_size
-    END AS deid_l
+    {{ deid.diversity(kind) }} AS deid_l
   FROM (
     SELECT
-      {{ deid._carried(qis, 'pairs.') }},
-      {{ 'SUM(pairs.deid_n)' if subject is none else 'MAX(sizes.deid_size)' }} AS deid_size,
-      MAX(pairs.deid_n) AS deid_most,
-      MIN(CASE WHEN pairs.deid_n > 0 THEN pairs.deid_n END) AS deid_least,
-      SUM(CASE WHEN pairs.deid_n > 0 THEN 1 ELSE 0 END) AS deid_values
-      {%- if kind == 'entropy' %},
-      CAST(SUM(pairs.deid_n) AS {{ deid.double() }}) AS deid_pairs,
-      SUM(CASE
-        WHEN pairs.deid_n > 1 THEN pairs.deid_n * LN(CAST(pairs.deid_n AS {{ deid.double() }}))
-        ELSE 0
-      END) AS deid_weighted
-      {%- endif %}
+      {{ deid._carried(qis) }},
+      SUM(deid_in_class) AS deid_size,
+      MAX(deid_n) AS deid_most,
+      MIN(CASE WHEN deid_n > 0 THEN deid_n END) AS deid_least,
+      SUM(CASE WHEN deid_n > 0 THEN 1 ELSE 0 END) AS deid_values,
+      CAST(SUM(deid_n) AS {{ deid.double() }}) AS deid_pairs,
+      SUM({{ deid.weighted() }}) AS deid_weighted
     FROM (
       {{ deid._pairs(relation, qis, sensitive, subject) }}
     ) AS pairs
-    {%- if subject is not none %}
-    JOIN (
-      {{ deid.class_sizes(relation, qis, subject) }}
-    ) AS sizes
-      ON {{ deid._matched(qis, 'pairs', 'sizes') }}
-    {%- endif %}
-    GROUP BY {{ deid._carried(qis, 'pairs.') }}
+    GROUP BY {{ deid._carried(qis) }}
   ) AS measured
 {% endmacro %}
+
+{#- l of a class: of deid_values values, the most frequent is held by deid_most, the least by
+    deid_least of its deid_size records or subjects, and all of them by deid_pairs. mark: what these
+    names end with, but that of the size. -#}
+{% macro diversity(kind, mark='') %}
+  {%- set pairs = 'NULLIF(deid_pairs' ~ mark ~ ', 0)' -%}
+  {%- set l = 'EXP(LN(' ~ pairs ~ ') - deid_weighted' ~ mark ~ ' / ' ~ pairs ~ ')' -%}
+  CASE
+      WHEN deid_size = 0 THEN 0
+      WHEN deid_most{{ mark }} = deid_size THEN 1
+      {%- if kind == 'entropy' %}
+      -- exact, which EXP(LN(3)) is not
+      WHEN deid_most{{ mark }} = deid_least{{ mark }} THEN CASE
+        WHEN deid_values{{ mark }} < deid_size THEN deid_values{{ mark }}
+        ELSE deid_size
+      END
+      WHEN {{ l }} < deid_size THEN {{ l }}
+      {%- else %}
+      WHEN deid_values{{ mark }} < deid_size THEN deid_values{{ mark }}
+      {%- endif %}
+      ELSE deid_size
+    END
+{%- endmacro %}
+
+{#- What a value adds to the sum that an entropy is computed from. -#}
+{% macro weighted(mark='') -%}
+  {%- set n = 'deid_n' ~ mark -%}
+  CASE WHEN {{ n }} > 1 THEN {{ n }} * LN(CAST({{ n }} AS {{ deid.double() }})) ELSE 0 END
+{%- endmacro %}
 
 {#- deid_size and deid_t, from 0 to 1: how far the sensitive values of the class are from those of
     the relation. ordered: values are as far apart as their places in the order of their type, NULL
@@ -88,36 +91,51 @@
 
 {% macro default__class_closeness_equal(relation, qis, sensitive, subject) %}
   SELECT
-    {{ deid._carried(qis, 'pairs.') }},
-    SUM(pairs.deid_n) AS deid_size,
+    {{ deid._carried(qis) }},
+    SUM(deid_n) AS deid_size,
     CASE
-      WHEN SUM(pairs.deid_n) = 0 THEN 1
+      WHEN SUM(deid_n) = 0 THEN 1
       -- what the class has too much of is what it has too little of others
-      ELSE SUM(CASE
-        WHEN pairs.deid_share > overall.deid_share THEN pairs.deid_share - overall.deid_share
-        ELSE 0
-      END)
+      ELSE SUM(CASE WHEN deid_share > deid_overall THEN deid_share - deid_overall ELSE 0 END)
     END AS deid_t
   FROM (
     SELECT
       {{ deid._carried(qis) }},
-      deid_value,
       deid_n,
       CAST(deid_n AS {{ deid.double() }})
-        / NULLIF(SUM(deid_n) OVER (PARTITION BY {{ deid._carried(qis) }}), 0) AS deid_share
+        / NULLIF(SUM(deid_n) OVER (PARTITION BY {{ deid._carried(qis) }}), 0) AS deid_share,
+      CAST(SUM(deid_in_value) OVER (PARTITION BY deid_value) AS {{ deid.double() }})
+        / NULLIF(SUM(deid_in_value) OVER (), 0) AS deid_overall
     FROM (
       {{ deid._pairs(relation, qis, sensitive, subject) }}
     ) AS counted
   ) AS pairs
-  JOIN (
-    {{ deid._overall(relation, sensitive, subject) }}
-  ) AS overall
-    ON {{ deid.same('pairs.deid_value', 'overall.deid_value') }}
-  GROUP BY {{ deid._carried(qis, 'pairs.') }}
+  GROUP BY {{ deid._carried(qis) }}
 {% endmacro %}
 
 {#- Every class meets every value: the work is classes times values. -#}
 {% macro default__class_closeness_ordered(relation, qis, sensitive, subject) %}
+  {%- set order = 'ORDER BY CASE WHEN deid_value IS NULL THEN 1 ELSE 0 END, deid_value' -%}
+  WITH deid_pairs AS (
+    {{ deid._pairs(relation, qis, sensitive, subject) }}
+  ),
+  deid_scale AS (
+    SELECT
+      deid_value,
+      ROW_NUMBER() OVER ({{ order }}) AS deid_place,
+      CAST(SUM(deid_held) OVER (
+        {{ order }} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+      ) AS {{ deid.double() }}) / SUM(deid_held) OVER () AS deid_upto
+    FROM (
+      SELECT
+        deid_value,
+        SUM(deid_in_value) AS deid_held
+      FROM deid_pairs
+      GROUP BY deid_value
+    ) AS held
+    -- a value that nobody has takes no place
+    WHERE deid_held > 0
+  )
   SELECT
     {{ deid._carried(qis) }},
     MAX(deid_size) AS deid_size,
@@ -128,73 +146,90 @@
     END AS deid_t
   FROM (
     SELECT
-      {{ deid._carried(qis, 'sizes.') }},
-      overall.deid_place,
-      overall.deid_upto AS deid_overall,
-      CAST(SUM(COALESCE(pairs.deid_n, 0)) OVER (
-        PARTITION BY {{ deid._carried(qis, 'sizes.') }}
-        ORDER BY overall.deid_place
+      {{ deid._carried(qis) }},
+      deid_place,
+      deid_overall,
+      CAST(SUM(deid_n) OVER (
+        PARTITION BY {{ deid._carried(qis) }}
+        ORDER BY deid_place
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
       ) AS {{ deid.double() }}) AS deid_upto,
-      sizes.deid_size
+      SUM(deid_n) OVER (PARTITION BY {{ deid._carried(qis) }}) AS deid_size
     FROM (
+      -- joined by grouping, where NULL equals NULL, which few databases join by in linear time
       SELECT
         {{ deid._carried(qis) }},
-        SUM(deid_n) AS deid_size
+        MAX(deid_place) AS deid_place,
+        MAX(deid_upto) AS deid_overall,
+        SUM(deid_n) AS deid_n
       FROM (
-        {{ deid._pairs(relation, qis, sensitive, subject) }}
-      ) AS counted
-      GROUP BY {{ deid._carried(qis) }}
-    ) AS sizes
-    -- not a cross join, which would lose the classes where nobody has a value
-    LEFT JOIN (
-      SELECT
-        deid_value,
-        ROW_NUMBER() OVER (
-          ORDER BY CASE WHEN deid_value IS NULL THEN 1 ELSE 0 END, deid_value
-        ) AS deid_place,
-        SUM(deid_share) OVER (
-          ORDER BY CASE WHEN deid_value IS NULL THEN 1 ELSE 0 END, deid_value
-          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS deid_upto
-      FROM (
-        {{ deid._overall(relation, sensitive, subject) }}
-      ) AS held
-      -- a value that nobody has takes no place
-      WHERE deid_share > 0
-    ) AS overall
-      ON 1 = 1
-    LEFT JOIN (
-      {{ deid._pairs(relation, qis, sensitive, subject) }}
-    ) AS pairs
-      ON {{ deid._matched(qis, 'sizes', 'pairs') }}
-      AND {{ deid.same('overall.deid_value', 'pairs.deid_value') }}
+        SELECT
+          {{ deid._carried(qis, 'classes.') }},
+          deid_scale.deid_value,
+          0 AS deid_n,
+          deid_scale.deid_place,
+          deid_scale.deid_upto
+        FROM (
+          SELECT DISTINCT {{ deid._carried(qis) }}
+          FROM deid_pairs
+        ) AS classes
+        CROSS JOIN deid_scale
+        UNION ALL
+        SELECT
+          {{ deid._carried(qis) }},
+          deid_value,
+          deid_n,
+          NULL,
+          NULL
+        FROM deid_pairs
+      ) AS met
+      GROUP BY {{ deid._carried(qis) }}, deid_value
+    ) AS summed
   ) AS running
   GROUP BY {{ deid._carried(qis) }}
 {% endmacro %}
 
-{#- The values of each class, and how many records or subjects have one. -#}
+{#- The values of each class: deid_n, how many records or subjects have one; deid_in_class and
+    deid_in_value, those of them that no other pair of the class, or of the value, counts, so that
+    their sums count each subject once. -#}
 {% macro _pairs(relation, qis, sensitive, subject) %}
+  {%- if subject is none %}
   SELECT
     {{ deid._keys(qis) }},
     {{ sensitive }} AS deid_value,
-    COUNT({{ '*' if subject is none else 'DISTINCT ' ~ subject }}) AS deid_n
+    COUNT(*) AS deid_n,
+    COUNT(*) AS deid_in_class,
+    COUNT(*) AS deid_in_value
   FROM {{ relation }}
   GROUP BY {{ deid._listed(qis) }}, {{ sensitive }}
-{% endmacro %}
-
-{#- The values of the relation, and their shares. -#}
-{% macro _overall(relation, sensitive, subject) %}
+  {%- else %}
   SELECT
+    {{ deid._carried(qis) }},
     deid_value,
-    CAST(deid_n AS {{ deid.double() }}) / NULLIF(SUM(deid_n) OVER (), 0) AS deid_share
+    COUNT(deid_who) AS deid_n,
+    SUM(CASE WHEN deid_who IS NOT NULL AND deid_of_class = 1 THEN 1 ELSE 0 END) AS deid_in_class,
+    SUM(CASE WHEN deid_who IS NOT NULL AND deid_of_value = 1 THEN 1 ELSE 0 END) AS deid_in_value
   FROM (
     SELECT
-      {{ sensitive }} AS deid_value,
-      COUNT({{ '*' if subject is none else 'DISTINCT ' ~ subject }}) AS deid_n
-    FROM {{ relation }}
-    GROUP BY {{ sensitive }}
+      {{ deid._carried(qis) }},
+      deid_value,
+      deid_who,
+      ROW_NUMBER() OVER (
+        PARTITION BY {{ deid._carried(qis) }}, deid_who ORDER BY deid_value
+      ) AS deid_of_class,
+      ROW_NUMBER() OVER (
+        PARTITION BY deid_value, deid_who ORDER BY {{ deid._carried(qis) }}
+      ) AS deid_of_value
+    FROM (
+      SELECT DISTINCT
+        {{ deid._keys(qis) }},
+        {{ sensitive }} AS deid_value,
+        {{ subject }} AS deid_who
+      FROM {{ relation }}
+    ) AS held
   ) AS counted
+  GROUP BY {{ deid._carried(qis) }}, deid_value
+  {%- endif %}
 {% endmacro %}
 
 {% macro _listed(qis) %}
@@ -209,11 +244,4 @@
 
 {% macro _carried(qis, alias='') %}
   {%- for name in qis %}{{ alias }}deid_q{{ loop.index0 }}{{ ', ' if not loop.last }}{% endfor -%}
-{% endmacro %}
-
-{% macro _matched(qis, one, other) %}
-  {%- for name in qis -%}
-    {%- set key = '.deid_q' ~ loop.index0 -%}
-    {{ deid.same(one ~ key, other ~ key) }}{{ ' AND ' if not loop.last }}
-  {%- endfor -%}
 {% endmacro %}

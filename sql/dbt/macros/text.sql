@@ -56,24 +56,16 @@
 
 {% macro spark__double() %}{{ return('DOUBLE') }}{% endmacro %}
 
-{#- Whether two values are equal, NULL being equal to itself. -#}
-{% macro same(one, other) %}
-  {{ return(adapter.dispatch('same', 'deid')(one, other)) }}
-{% endmacro %}
-
-{% macro default__same(one, other) %}
-  {{ return(one ~ ' IS NOT DISTINCT FROM ' ~ other) }}
-{% endmacro %}
-
-{% macro redshift__same(one, other) %}
-  {{ return('(' ~ one ~ ' = ' ~ other ~ ' OR (' ~ one ~ ' IS NULL AND ' ~ other ~ ' IS NULL))') }}
-{% endmacro %}
-
-{% macro spark__same(one, other) %}{{ return(one ~ ' <=> ' ~ other) }}{% endmacro %}
-
 {#- Stop: what, where, and what to do. Never a value. -#}
 {% macro stop(message, hint) %}
   {% do exceptions.raise_compiler_error(message ~ '\n  Hint: ' ~ hint) %}
+{% endmacro %}
+
+{#- A relation with all its rows, of which `dbt --empty` reads none. -#}
+{% macro whole(relation) %}
+  {{ return(api.Relation.create(
+    database=relation.database, schema=relation.schema, identifier=relation.identifier
+  )) }}
 {% endmacro %}
 
 {#- The columns of a relation as they are spelled there; none while dbt only parses. A relation

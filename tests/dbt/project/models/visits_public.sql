@@ -1,9 +1,4 @@
-{{ config(materialized='deid_release', meta={'deid': {
-  "quasi_identifiers": ["age", "sex", "ward", "zip", "admitted"],
-  "k": 5,
-  "l_diversity": [{"column": "diagnosis", "l": 2, "kind": "distinct"}],
-  "direct_identifiers": ["patient"]
-}}) }}
+{{ config(materialized='deid_release', meta={'deid': {'policy': 'visits_public_policy', 'source': 'visits'}}) }}
 
 WITH generalized AS (
   SELECT
@@ -16,4 +11,4 @@ WITH generalized AS (
   FROM {{ ref('visits') }}
 )
 
-{{ deid.suppress('generalized', ["age", "sex", "ward", "zip", "admitted"], k=5, l_diversity=[{"column": "diagnosis", "l": 2, "kind": "distinct"}]) }}
+{{ deid.suppress('generalized', ref('visits_public_policy')) }}

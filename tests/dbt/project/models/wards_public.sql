@@ -2,7 +2,7 @@
 {{ config(materialized='deid_release') }}
 
 SELECT
-  {{ deid.generalize('ward', ref('visits_public_policy')) }} AS ward,
-  {{ deid.generalize('admitted', ref('visits_public_policy')) }} AS admitted,
+  {{ deid.generalize('ward', ref('wards_public_policy')) }} AS ward,
+  {{ deid.generalize('admitted', ref('wards_public_policy')) }} AS admitted,
   diagnosis
 FROM {{ ref('visits') }}
