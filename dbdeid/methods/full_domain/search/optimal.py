@@ -304,7 +304,7 @@ class _Search:
         if checked.hopeless:
             region.keep(~below)
         else:
-            if self._objective.below is not None:
+            if self._objective.below is not None and check.below.records:
                 charged = self._objective.charged(check.below, self._records)
                 bounds = self._objective.below(
                     region.known[below], check.below.records, charged, self._records
