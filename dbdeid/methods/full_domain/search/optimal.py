@@ -42,8 +42,9 @@ def optimal(exploration: Exploration) -> None:
 
     Where there are too many nodes to list, it works on samples of the open ones, until few enough
     are left. Where a node does not even fit 64 bits (more than twenty quasi-identifiers of three
-    levels), nothing is proven: from the greedily best it looks for the best that differs in some
-    quasi-identifiers, time and again in others, until none of them helps.
+    levels), no result is proven: from the greedily best it looks for the best that differs in some
+    quasi-identifiers, time and again in others, until none of them helps. What is then known of the
+    optimum are bounds by blocks.
     """
     problem = exploration.problem
     if not _is_begun(exploration) and exploration.check(problem.lattice.top).hopeless:
