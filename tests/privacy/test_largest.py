@@ -13,6 +13,7 @@ from tiers import examples
 from dbdeid.lattice.sensitive_counts import Entries
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MODELS, SensitiveModel
+from dbdeid.privacy.common import largest
 from dbdeid.privacy.common.histogram import Histogram, Whole
 
 DECLARED: dict[str, list[dict[str, object]]] = {
@@ -131,6 +132,21 @@ def test_by_hand(name, declared, counts, most):
     model = MODELS[name](model=name, column="illness", **declared)
     condition = Sensitive(("illness",), (model,), whole)
     assert condition.most(*entries_of(np.array([counts]))).tolist() == [most]
+
+
+@pytest.mark.parametrize("values", [9, 70])
+def test_values_in_order_are_counted_in_a_table_or_not(values, monkeypatch):
+    rng = np.random.default_rng(values)
+    table = rng.integers(0, 3, (20, values)) * (rng.random((20, values)) < 0.2)
+    table[:, 0] += 1
+    counts = table.sum(axis=0) + 5
+    whole = Whole(counts, int(counts.sum()), tuple(map(str, range(values))))
+    model = MODELS["t_closeness"](model="t_closeness", column="illness", t=0.1, distance="ordered")
+    condition = Sensitive(("illness",), (model,), whole)
+    found = condition.most(*entries_of(table))
+    assert found.min() < table.sum(axis=1).max()
+    monkeypatch.setattr(largest, "TABLE", 0)
+    assert condition.most(*entries_of(table)).tolist() == found.tolist()
 
 
 def test_classes_are_bounded_each_alone():

@@ -8,13 +8,18 @@ subjects of each value v; it is written s, with n subjects.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from dbdeid.privacy.common.histogram import CLOSE, Floats, Histogram, Ints
 
 STEPS = 32  # of an iteration of which every step is a bound
 HALVED = 10  # times that the range of a level is halved
-RAMPS = 24  # places that ramps begin at
+SHORT = 64  # values in order up to which many functions of their places are tried
+PLACES, FEWER = 16, 4  # that these functions begin at
+HEIGHTS = (1 / 2, 1 / 4, 1 / 8)  # of functions, as parts of the places
+TABLE = 1 << 20  # cells of a table of classes and values, at most
 
 
 def filled(
@@ -92,22 +97,45 @@ def in_order(classes: Histogram, shares: Floats, moved: float) -> Floats:
     """The most subjects of a part whose values, in their order, are moved by few places.
 
     A part with Σ_j |S_j / n - Q_j| ≤ d (cumulative) has E_q f - Σ s_v f(v) / n ≤ d for every f that
-    grows by at most 1 a place. Where f ≥ 0 it follows that n ≤ Σ c_v f(v) / (E_q f - d).
+    changes by at most 1 a place. Where f ≥ 0 it follows that n ≤ Σ c_v f(v) / (E_q f - d).
 
     Args:
         classes: the classes.
         shares: q_v of each value.
         moved: d, in places.
     """
-    found = classes.sizes.astype(np.float64)
-    places = np.arange(len(shares))
-    for at in np.unique(np.linspace(0, len(shares) - 1, RAMPS).round().astype(np.int64)):
-        for ramp in (np.maximum(at - places, 0), np.maximum(places - at, 0)):
-            left = float(shares @ ramp) - moved
-            if left > CLOSE * len(shares):
-                held = classes.summed(classes.count * ramp[classes.value])
-                found = np.minimum(found, held / (left - CLOSE * len(shares) / 2))
-    return found
+    found, values = classes.sizes.astype(np.float64), len(shares)
+    slack = CLOSE * values
+    gentle = _gentle(values)
+    left = shares @ gentle - moved - slack
+    gentle, left = gentle[:, left > slack], left[left > slack]
+    if not len(left):
+        return found
+    if classes.classes * values > TABLE:  # then most of a table is empty
+        for one, by in zip(gentle.T, left, strict=True):
+            held = classes.summed(classes.count * one[classes.value])
+            found = np.minimum(found, held / by)
+        return found
+    key = classes.of_class * values + classes.value
+    table = np.bincount(key, classes.count, classes.classes * values).reshape(-1, values)
+    return np.minimum(found, (table @ gentle / left).min(axis=1))
+
+
+@lru_cache(maxsize=8)
+def _gentle(values: int) -> Floats:
+    """Functions of a place that are not negative and change by at most 1 a place (places, them).
+
+    Ramps to either side of some places, whole and up to a height; valleys and peaks.
+    """
+    number = PLACES if values <= SHORT else FEWER
+    places = np.unique(np.linspace(0, values - 1, number).round())
+    distance = np.arange(values, dtype=np.float64)[:, None] - places
+    up, down, away = np.maximum(distance, 0), np.maximum(-distance, 0), np.abs(distance)
+    found = [up, down, away]
+    for part in HEIGHTS:
+        height = max(round(values * part), 1)
+        found += [np.minimum(up, height), np.minimum(down, height), np.maximum(height - away, 0)]
+    return np.asarray(np.unique(np.hstack(found), axis=1), np.float64)
 
 
 def levelled(of_class: Ints, counts: Ints, levels: Floats) -> Floats:
