@@ -10,7 +10,7 @@ from random_problems import random_problem, ruled_problems
 from tiers import examples
 
 from dbdeid.lattice.checker import NumpyChecker
-from dbdeid.lattice.exploration import Exploration, Problem, exhaustive, explore
+from dbdeid.lattice.exploration import Exploration, Interrupted, Problem, exhaustive, explore
 from dbdeid.lattice.objectives import LOSS, OBJECTIVES, under
 from dbdeid.lattice.rule import Rule
 from dbdeid.methods.full_domain.search import blocks
@@ -82,6 +82,23 @@ def test_a_lattice_that_fits_no_64_bits_has_a_bound(monkeypatch):
     assert 0 < found.lower_bound <= found.score
     assert found.gap < 1
     assert explore(optimal, problem) == found
+
+
+def test_an_interrupt_within_a_block_brings_the_best_of_all_attributes(monkeypatch):
+    monkeypatch.setattr(Packing, "fits", lambda lattice: lattice.size < 5_000)
+    problem = large(4)
+
+    def interrupted(search, part, **options):
+        raise Interrupted(explore(search, part, most_checks=3))
+
+    monkeypatch.setattr(blocks, "SIZES", (60, 400))
+    monkeypatch.setattr(blocks, "explore", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        explore(optimal, problem)
+    found = caught.value.found
+    assert found.lattice_size == problem.lattice.size
+    assert found.check == problem.checker.check(found.node)
+    assert found.check.suppressed <= problem.limit
 
 
 @pytest.mark.parametrize("seed", [3, 4])
