@@ -222,6 +222,16 @@ class Exploration:
         self._deadline = None if seconds is None else monotonic() + seconds
 
     @property
+    def time_left(self) -> float | None:
+        """The seconds that are left; None: as many as it takes."""
+        return None if self._deadline is None else max(self._deadline - monotonic(), 0.0)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether only so many checks may be made, and nothing is to be proven."""
+        return self._most_checks is not None
+
+    @property
     def best_score(self) -> float:
         """The score of the best, infinite when there is none."""
         return self.best.score if self.best else inf

@@ -24,7 +24,7 @@ from dbdeid.lattice.tuples import Tuples, Values
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ROLLED_UP = 20_000  # rows from which on a finer class table is worth having
+ROLLED_UP = 8_000  # rows from which on a finer class table is worth having
 TABLES = 100  # class tables kept, while they take up at most the bytes below
 TABLE_BYTES = 128 << 20
 

@@ -84,8 +84,8 @@ def metrics(lattice: Lattice, data: Data, check: Check) -> dict[str, float]:
     """The score of a checked node under every objective that needs no tally, by name.
 
     `loss` is in [0, 1], `discernibility` in records squared, `average_class_size` in records,
-    `precision` the mean of level/height as ARX reports it (0 unchanged, 1 all at the top),
-    `height` the total level. The last two ignore suppression.
+    `precision` the mean of level/height over the cells (0 unchanged, 1 all at the top, where the
+    suppressed ones are), `height` the total level, which ignores suppression.
     """
     marginals = marginals_of(lattice, data)
     return {
@@ -233,13 +233,19 @@ AVERAGE_CLASS_SIZE = Objective(
     above=_average_class_size_above,
 )
 
-# Mean of level/height, suppression ignored: 1 - Prec (Sweeney 2002), as ARX.
+# Mean of level/height over all cells, a suppressed one at the top: 1 - Prec (Sweeney 2002), as ARX
+# has it where records are suppressed. Below u more of them are suppressed, and each adds more.
 PRECISION = Objective(
     "precision",
     terms=_relative_levels,
     known=lambda total, records: total,
-    score=lambda total, check, records: total,
-    estimate=lambda known, share: known,
+    score=lambda total, check, records: (
+        total + check.suppressed / max(records, 1) * max(1 - total, 0.0)
+    ),
+    estimate=lambda known, share: known + share * (1 - known),
+    below=lambda known, suppressed, loss, records: (
+        known + suppressed / max(records, 1) * np.maximum(1 - known, 0)
+    ),
 )
 
 HEIGHT = Objective(

@@ -4,8 +4,9 @@ A rule keeps a class whole or not at all, except where rows of a subject are lin
 is kept with all its rows or not at all. Under a rule of sizes alone a more general transformation
 keeps all that a less general one keeps, so that suppressed subjects only become fewer. Conditions
 on sensitive values are not like that: a class that holds may meet one that does not. They name what
-is necessary and does stay true as classes meet, and that says what every less general
-transformation suppresses too. So do comparisons with a population, where the people who fit a class
+is necessary and does stay true as classes meet, and, where every record is a subject, how many of a
+class are in the largest part of it that may hold. That says what every less general transformation
+suppresses too. So do comparisons with a population, where the people who fit a class
 become more even if it meets no other class.
 """
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from dbdeid.lattice.lattice import Node
 from dbdeid.lattice.sensitive_counts import Entries, counted, counted_subjects, distinct
 from dbdeid.lattice.tuples import Tuples, Values
+from dbdeid.lattice.wildcards import Frequencies
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,6 +71,13 @@ class Condition(Protocol):
         Args:
             sizes: subjects of each class.
             entries: the values of each class.
+        """
+        ...
+
+    def most(self, sizes: Ints, entries: Entries) -> Ints:
+        """How many subjects of each class the classes that it is made of can keep together.
+
+        It is asked where every record is a subject, of classes that do not hold; as above.
         """
         ...
 
@@ -212,15 +221,15 @@ class Suppression:
         enough = seen.counts >= self._rule.k
         if self._rule.null_policy == "exclude":
             enough = enough & ~self._excluded(seen)
-        keep, possible = self._judged(enough, seen.counts, seen)
+        keep, most = self._judged(enough, seen.counts, seen)
         lost = int(seen.counts[~keep].sum())
         records = seen.counts * keep
         return Kept(
             records,
-            records if possible is keep else seen.counts * possible,
+            records if most is None else most,
             _least(seen.counts[keep]),
             lost,
-            lost if possible is keep else int(seen.counts[~possible].sum()),
+            lost if most is None else int((seen.counts - most).sum()),
             None,
             float(np.count_nonzero(keep)),
             self._rest_holds(seen, ~keep, lost),
@@ -240,7 +249,8 @@ class Suppression:
             return self._by_linked_subject(seen, people, row_class)
         subjects = people.in_classes(row_class, len(seen.counts))
         enough = (subjects >= self._rule.k) & ~self._excluded(seen)
-        keep, possible = self._judged(enough, subjects, seen)
+        keep, most = self._judged(enough, subjects, seen)
+        possible = keep if most is None else most > 0
         lost = people.among(~keep[row_class])
         return Kept(
             seen.counts * keep,
@@ -264,11 +274,12 @@ class Suppression:
                 return_inverse=True,
             )
             sizes = alike[people.codes[first]]
-            held = self._holding(
+            keep, most = self._holding(
                 sizes >= self._rule.k, sizes, lambda of_pair: of_pair[pair], seen.values
             )
+            may = keep if most is None else most > 0
             # a subject is kept in all its classes or in none
-            stays, possible = (people.none(~pair_holds[pair]) for pair_holds in held)
+            stays, possible = (people.none(~pair_holds[pair]) for pair_holds in (keep, may))
         kept, could = (
             np.rint(np.bincount(row_class, self._weights * s[people.codes], len(seen.counts)))
             for s in (stays, possible)
@@ -292,10 +303,10 @@ class Suppression:
             return np.zeros(len(seen.counts), np.bool_)
         return np.asarray(seen.nulls().any(axis=0))
 
-    def _judged(self, enough: Mask, sizes: Ints, seen: Seen) -> tuple[Mask, Mask]:
-        """Which of the classes that have enough subjects hold, and which have what is necessary.
+    def _judged(self, enough: Mask, sizes: Ints, seen: Seen) -> tuple[Mask, Ints | None]:
+        """Which of the classes that have enough subjects hold, and how many of each can hold below.
 
-        The same array twice where these are the same.
+        The latter is None where it is all of those that hold.
         """
         if not self._rule.populations:
             return self._holding(enough, sizes, seen.spread, seen.values)
@@ -304,9 +315,11 @@ class Suppression:
         for population in self._rule.populations:
             held, could = population(seen.node, codes, sizes)
             keep, possible = keep & held, possible & could
-        held, could = self._holding(possible, sizes, seen.spread, seen.values)
+        held, most = self._holding(possible, sizes, seen.spread, seen.values)
         keep = keep & held
-        return (keep, keep) if np.array_equal(keep, could) else (keep, could)
+        if most is None and not np.array_equal(keep, held):
+            most = sizes * held
+        return keep, most
 
     def _holding(
         self,
@@ -314,33 +327,27 @@ class Suppression:
         sizes: Ints,
         spread: Callable[[Ints], Ints],
         values: tuple[Values, ...],
-    ) -> tuple[Mask, Mask]:
-        """Which of the classes that have enough subjects hold, and which have what is necessary.
-
-        The same array twice where these are the same.
-        """
+    ) -> tuple[Mask, Ints | None]:
+        """As `_judged`, by the conditions alone."""
         if not self._rule.conditions or not enough.any():
-            return enough, enough
+            return enough, None
         chosen = np.flatnonzero(enough)
         place = np.full(len(enough), len(chosen))
         place[chosen] = np.arange(len(chosen))
         place = spread(place)
-        holds, possible = (np.ones(len(chosen), np.bool_) for _ in range(2))
+        judged = Judged(sizes[chosen], self._rule.k, parts=self._people is None)
         for condition, of_rows in zip(self._rule.conditions, values, strict=True):
             if self._people is None and condition.enough is not None:
-                held = could = distinct(of_rows, place, len(chosen)) >= condition.enough
+                judged.demand(distinct(of_rows, place, len(chosen)) >= condition.enough)
             else:
-                entries = self._entries(of_rows, place, len(chosen))
-                held, could = condition(sizes[chosen], entries)
-            holds &= held
-            possible &= could
+                judged.judge(condition, self._entries(of_rows, place, len(chosen)))
         keep = np.zeros(len(enough), np.bool_)
-        keep[chosen[holds]] = True
-        if np.array_equal(holds, possible):
-            return keep, keep
-        may = np.zeros(len(enough), np.bool_)
-        may[chosen[possible]] = True
-        return keep, may
+        keep[chosen[judged.holds]] = True
+        if judged.all_hold:
+            return keep, None
+        most = np.zeros(len(enough), np.int64)
+        most[chosen] = judged.most
+        return keep, most
 
     def _entries(self, values: Values, place: Ints, classes: int) -> Entries:
         """The values in some classes; a row in none of them has their number as its place."""
@@ -377,7 +384,7 @@ class Suppression:
     def _by_wildcard(self, seen: Seen) -> Kept:
         """Suppress what meets too few until none does: the suppressed do not count for others."""
         nulls = seen.nulls()
-        frequencies = _Frequencies(seen.groups(), nulls) if nulls.any() else None
+        frequencies = Frequencies(seen.groups(), nulls) if nulls.any() else None
         kept = seen.counts.copy()
         while True:
             found = frequencies.of(kept) if frequencies else kept
@@ -388,6 +395,48 @@ class Suppression:
                 rest = not self._rule.rest or not lost or lost >= self._rule.k
                 return Kept(kept, kept, _least(found[kept > 0]), lost, lost, None, chance, rest)
             kept[small] = 0
+
+
+class Judged:
+    """Classes under conditions, one after the other.
+
+    Args:
+        sizes: subjects of each class.
+        k: how many a class needs.
+        parts: whether every record is a subject, so that what finer classes keep of one is a part
+            of it that holds.
+
+    Attributes:
+        holds: which classes hold all conditions so far.
+        most: how many subjects of each class finer classes can keep.
+    """
+
+    def __init__(self, sizes: Ints, k: int, *, parts: bool) -> None:
+        self._sizes, self._k, self._parts = sizes, k, parts
+        self.holds = np.ones(len(sizes), np.bool_)
+        self.most = sizes.copy()
+
+    def demand(self, held: Mask) -> None:
+        """Ask for what stays true as classes meet."""
+        self.holds &= held
+        self.most[~held] = 0
+
+    def judge(self, condition: Condition, entries: Entries) -> None:
+        """Ask for a condition on the values of the classes."""
+        held, could = condition(self._sizes, entries)
+        self.demand(could)
+        self.holds &= held
+        asked = np.flatnonzero((self.most > 0) & ~held)
+        if not self._parts or not len(asked):
+            return
+        most = condition.most(self._sizes[asked], entries.of_classes(asked))
+        found = np.minimum(self.most[asked], most)
+        self.most[asked] = np.where(found < self._k, 0, found)
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether no class that does not hold has a part that can."""
+        return not np.any(self.most[~self.holds])
 
 
 def _least(values: Ints) -> int:
@@ -446,44 +495,3 @@ class _People:
         shared: Ints = np.asarray(alike[set_], np.int64)
         shared[subject[excluded[class_]]] = 0
         return np.asarray(set_, np.int64), shared
-
-
-class _Frequencies:
-    """How many records agree with each class where neither is NULL (Benedetti & Franconi 1998).
-
-    Classes are taken together by which attributes are NULL in them: between two such patterns it
-    is the attributes present in both that must agree.
-    """
-
-    def __init__(self, groups: Ints, nulls: Mask) -> None:
-        patterns, which = np.unique(nulls, axis=1, return_inverse=True)
-        members = [np.flatnonzero(which.ravel() == i) for i in range(patterns.shape[1])]
-        self._size = groups.shape[1]
-        self._pairs: list[tuple[Ints, Ints, Ints, Ints]] = []
-        for i, own in enumerate(members):
-            for j, others in enumerate(members[: i + 1]):
-                both = ~(patterns[:, i] | patterns[:, j])
-                together = np.concatenate([own, others])
-                key = _numbered(groups[both][:, together])
-                keys = key[: len(own)], key[len(own) :]
-                self._pairs.append((own, others, *keys))
-                if i != j:
-                    self._pairs.append((others, own, *keys[::-1]))
-
-    def of(self, counts: Ints) -> Ints:
-        """The frequency of each class when the classes have these counts."""
-        found = np.zeros(self._size, np.int64)
-        for own, others, own_key, other_key in self._pairs:
-            size = max(own_key.max(initial=0), other_key.max(initial=0)) + 1
-            sums = np.zeros(size, np.int64)
-            np.add.at(sums, other_key, counts[others])
-            found[own] += sums[own_key]
-        return found
-
-
-def _numbered(columns: Ints) -> Ints:
-    """A number for each distinct column of an array."""
-    number = np.zeros(columns.shape[1], np.int64)
-    for row in columns:
-        _, number = np.unique(number * (row.max(initial=0) + 1) + row, return_inverse=True)
-    return number

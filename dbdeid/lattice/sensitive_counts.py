@@ -31,6 +31,12 @@ class Entries:
     value: Ints
     count: Ints
 
+    def of_classes(self, chosen: Ints) -> Entries:
+        """The values of some of the classes, which are numbered anew in this order, ascending."""
+        place = np.searchsorted(chosen, self.of_class)
+        meant = np.append(chosen, -1)[place] == self.of_class
+        return Entries(place[meant], self.value[meant], self.count[meant])
+
 
 def counted(values: Values, place: Ints, classes: int) -> Entries:
     """The records of each class by value.

@@ -11,7 +11,7 @@ from dbdeid.lattice.check import Check
 from dbdeid.lattice.rule import Rule
 from dbdeid.prepare.population_rule import Population
 from dbdeid.prepare.sensitive_conditions import Sensitive
-from dbdeid.privacy import DeltaPresence, MaxRisk, Model, OfSensitive, population_of
+from dbdeid.privacy import DeltaPresence, EmAnonymity, MaxRisk, Model, OfSensitive, population_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +96,13 @@ class Parameters(Generic[Options]):
 
         Subjects with records in several parts count once in the whole, which then is no mixture.
         Nor is it one in a population, where people may fit the whole and none of the parts: those
-        make a share of it smaller.
+        make a share of it smaller. Nor under (ε, m)-anonymity, where a value of one part may be
+        near two of another that are not near each other.
         """
-        shares = any(isinstance(m, DeltaPresence) and m.min > 0 for m in self.models)
-        return self.subject is None and not shares
+        return self.subject is None and not any(
+            isinstance(m, EmAnonymity) or (isinstance(m, DeltaPresence) and m.min > 0)
+            for m in self.models
+        )
 
 
 def floor_share(share: float, number: int) -> int:

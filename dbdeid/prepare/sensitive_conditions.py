@@ -13,7 +13,7 @@ from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.rule import Portions
 from dbdeid.lattice.sensitive_counts import Entries
 from dbdeid.privacy import LDiversity, SensitiveModel
-from dbdeid.privacy.common.histogram import Histogram, Whole
+from dbdeid.privacy.common.histogram import CLOSE, Histogram, Whole
 from dbdeid.privacy.common.sensitive import Target
 
 Ints = NDArray[np.int64]
@@ -42,6 +42,14 @@ class Sensitive:
             possible &= model.necessary(seen)
             holds &= model.satisfied(seen)
         return holds & possible, possible
+
+    def most(self, sizes: Ints, entries: Entries) -> Ints:
+        """The most subjects of each class, who have one value each, that finer classes can keep."""
+        seen = Histogram(sizes, entries.of_class, entries.value, entries.count, self.whole)
+        found = sizes.astype(np.float64)
+        for model in self.models:
+            found = np.minimum(found, model.most(seen))
+        return np.asarray(np.floor(found * (1 + CLOSE) + CLOSE), np.int64)
 
     @property
     def enough(self) -> int | None:

@@ -16,7 +16,8 @@ from dbdeid.data.problem import problem
 from dbdeid.engine.expressions import Expr, Query, aliased, any_of, literal, same_value, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole
+from dbdeid.privacy.common.histogram import CLOSE, Floats, Histogram, Mask, Whole
+from dbdeid.privacy.common.largest import capped
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, Refusal, sizes, target
 from dbdeid.privacy.common.shares import Shares, as_label, within
@@ -112,13 +113,17 @@ class AlphaK(OfSensitive):
     def _within(self, classes: Histogram) -> Mask:
         too_many = classes.confidence > self.alpha
         if self.values is not None:
-            meant = np.array([label in self.values for label in classes.whole.labels], np.bool_)
-            too_many &= meant[classes.value]
+            too_many &= self._listed(classes.whole)[classes.value]
         return ~classes.any(too_many)
+
+    def _listed(self, whole: Whole) -> Mask:
+        """Whether each value is meant."""
+        meant = (self.values is None or label in self.values for label in whole.labels)
+        return np.fromiter(meant, np.bool_, len(whole.labels))
 
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """A share alpha of each value that is meant."""
-        meant = np.array([self.values is None or label in self.values for label in whole.labels])
+        meant = self._listed(whole)
         for own in sizes(max(size, self.k), whole):
             yield Makeup(own, 1, np.where(meant, int(own * self.alpha + CLOSE), whole.people))
 
@@ -128,6 +133,11 @@ class AlphaK(OfSensitive):
         if self.values is None:
             enough = classes.distinct >= 1 / self.alpha - CLOSE
         return np.asarray(enough)
+
+    def most(self, classes: Histogram) -> Floats:
+        """Of each value that is meant the share alpha, of others any."""
+        caps = np.where(self._listed(classes.whole), self.alpha, 1.0)
+        return capped(classes, caps[classes.value])
 
     def measure(self, shares: Shares) -> Query:
         """The smallest class as k, and the greatest share of a value that is meant as alpha."""

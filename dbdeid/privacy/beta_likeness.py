@@ -25,6 +25,7 @@ from dbdeid.privacy.common.histogram import (
     at_most,
     meant,
 )
+from dbdeid.privacy.common.largest import capped
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes, target
 from dbdeid.privacy.common.shares import Shares, within
@@ -60,6 +61,10 @@ class BasicBeta(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
+
+    def most(self, classes: Histogram) -> Floats:
+        """1 + β times the share of each value in the source."""
+        return capped(classes, _shares(classes.whole)[classes.value] * (1 + self.beta))
 
     def measure(self, shares: Shares) -> Query:
         """The greatest (p - q) / q."""
@@ -97,13 +102,20 @@ class EnhancedBeta(OfSensitive):
 
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """1 + min(β, -ln q) times the share q of each value in the source."""
-        gain = np.minimum(self.beta, -np.log(whole.counts / whole.people))
         for own in sizes(size, whole):
-            yield Makeup(own, 1, _part(own, whole, 1 + gain))
+            yield Makeup(own, 1, _part(own, whole, 1 + self._gain(whole)))
 
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges."""
         return _could_gain(classes, self.beta)
+
+    def most(self, classes: Histogram) -> Floats:
+        """1 + min(β, -ln q) times the share q of each value in the source."""
+        share = _shares(classes.whole)
+        return capped(classes, (share * (1 + self._gain(classes.whole)))[classes.value])
+
+    def _gain(self, whole: Whole) -> Floats:
+        return np.minimum(self.beta, -np.log(_shares(whole)))
 
     def measure(self, shares: Shares) -> Query:
         """The least β for which the table is so; infinite where a value exceeds -ln q · q."""
@@ -122,6 +134,11 @@ def _gains_at_most(classes: Histogram, beta: float) -> Mask:
     )
 
 
+def _shares(whole: Whole) -> Floats:
+    """The share of the source's subjects who have each value."""
+    return np.asarray(whole.counts / whole.people, np.float64)
+
+
 def _part(size: int, whole: Whole, times: Floats | float) -> Ints:
     """So many times the share of each value in the source, of a class of a size."""
     part = np.floor(size * whole.counts / whole.people * times + CLOSE)
@@ -134,5 +151,5 @@ def _could_gain(classes: Histogram, beta: float) -> Mask:
     Every subject has a value, so that the shares of a class add up to 1 or more; each is at most
     (1 + β) times that of the source, and values only become present as classes merge.
     """
-    share = classes.whole.counts / classes.whole.people
+    share = _shares(classes.whole)
     return np.asarray(classes.summed(share[classes.value]) * (1 + beta) >= 1 - CLOSE)

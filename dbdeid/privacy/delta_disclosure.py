@@ -15,7 +15,8 @@ from pydantic import Field
 from dbdeid.data.figures import number
 from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.common.histogram import CLOSE, Histogram, Mask, Whole, meant
+from dbdeid.privacy.common.histogram import CLOSE, Floats, Histogram, Mask, Whole, meant
+from dbdeid.privacy.common.largest import capped
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, sizes, target
 from dbdeid.privacy.common.shares import Shares, finite
@@ -61,6 +62,17 @@ class DeltaDisclosure(OfSensitive):
     def necessary(self, classes: Histogram) -> Mask:
         """What a class needs to hold, and keeps as it merges: every value."""
         return np.asarray(classes.distinct == len(classes.whole.counts))
+
+    def most(self, classes: Histogram) -> Floats:
+        """Less than 2^δ times the share of each value, and more than 2^-δ times.
+
+        The latter is n < 2^δ · s_v / q_v ≤ 2^δ · c_v / q_v of every value.
+        """
+        times = 2**self.delta
+        share = (classes.whole.counts / classes.whole.people)[classes.value]
+        fewest = np.full(classes.classes, np.inf)
+        np.minimum.at(fewest, classes.of_class, classes.count * times / share)
+        return np.minimum(fewest, capped(classes, share * times))
 
     def measure(self, shares: Shares) -> Query:
         """The greatest of p/q and q/p, whose logarithm is exact where it is a whole number."""

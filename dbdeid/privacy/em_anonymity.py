@@ -21,6 +21,7 @@ from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import NUMBERS
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Mask, Whole
+from dbdeid.privacy.common.largest import capped
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import (
     Makeup,
@@ -154,6 +155,16 @@ class EmAnonymity(OfSensitive):
         found[class_] = True
         return found
 
+    def most(self, classes: Histogram) -> Floats:
+        """1/m of the values of any interval of length ε: all of them are near the least of these.
+
+        Unlike the model itself that is convex. A class of classes that hold may have a value
+        between two that are not near each other, and near to both.
+        """
+        groups = _intervals(classes.whole, self.epsilon)
+        grouped = classes.grouped(groups)
+        return capped(grouped, np.full(len(grouped.count), 1 / self.m))
+
     def portions(self, size: int, whole: Whole) -> Iterator[Makeup]:
         """1/m of each value; whether near ones are too many is only known of a block."""
         for own in sizes(max(size, self.m), whole):
@@ -199,6 +210,19 @@ def _windows(whole: Whole, epsilon: float) -> _Near:
     low[finite] = np.searchsorted(ordered, least)
     high[finite] = np.searchsorted(ordered, most, side="right")
     return _Near(rank, low, high)
+
+
+@lru_cache(maxsize=8)
+def _intervals(whole: Whole, epsilon: float) -> Ints:
+    """Of each value an interval of length ε that it is in; they are numbered from the least on."""
+    near = _windows(whole, epsilon)
+    value = np.argsort(near.rank)
+    groups, place, number = np.zeros(len(value), np.int64), 0, 0
+    while place < len(value):
+        end = int(near.high[value[place]])
+        groups[value[place:end]] = number
+        place, number = end, number + 1
+    return groups
 
 
 def _places(classes: Histogram, near: _Near) -> tuple[Ints, Ints]:

@@ -22,7 +22,8 @@ from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.expressions import Query
 from dbdeid.engine.sqltext import step
-from dbdeid.privacy.common.histogram import Histogram, Mask, Whole, at_most, meant
+from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Mask, Whole, at_most, meant
+from dbdeid.privacy.common.largest import even, filled, levelled
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import Makeup, OfSensitive, target
 from dbdeid.privacy.common.shares import CLOSE, Shares
@@ -176,6 +177,22 @@ class LDiversity(OfSensitive):
         values = np.maximum(classes.real, 1)  # nothing is promised by l = 1
         return np.asarray((values >= self.l) & (classes.sizes >= self.l))
 
+    def most(self, classes: Histogram) -> Floats:
+        """What is left where no value is more frequent than others allow.
+
+        Of kind recursive: a part with r_1 = ρ is within min(c_v, ρ), whose tail is no smaller. So
+        this holds too, ρ < c · Σ min(c_v, ρ) over the values but the l - 1 most frequent ones.
+        """
+        if self.kind == "entropy":
+            return even(classes, float(np.log(self.l)))
+        if self.kind == "recursive":
+            count, rank = _ranked(classes)
+            rest, times = rank >= self.l - 1, float(self.c or 1)
+            tail, amounts = classes.of_class[rest], times * count[rest]
+            level = filled(tail, amounts, times, 1.0, np.maximum(count[rank == 0], 1.0))
+            return levelled(classes.of_class, count, np.floor(level * (1 + CLOSE) + CLOSE))
+        return super().most(classes)
+
     def measure(self, shares: Shares) -> Query:
         """The least l of the table; of kind recursive with the greatest r_1 / (r_l + …) as c."""
         if self.kind == "recursive":
@@ -204,14 +221,18 @@ class LDiversity(OfSensitive):
 
     def _by_counts(self, classes: Histogram) -> Mask:
         assert self.c is not None
-        order = np.lexsort((-classes.count, classes.of_class))
-        count, of_class = classes.count[order], classes.of_class[order]
-        starts = np.searchsorted(of_class, np.arange(classes.classes))
-        rank = np.arange(len(order)) - starts[of_class]
-        tail = np.bincount(of_class, count * (rank >= self.l - 1), classes.classes)
-        most = np.maximum.reduceat(count, starts) if classes.classes else tail
+        count, rank = _ranked(classes)
+        tail = classes.summed(count * (rank >= self.l - 1))
+        most = count[rank == 0]
         # both sides are rounded once, so that equal numbers stay equal
         return np.asarray(most / np.maximum(tail, 1) < np.where(tail > 0, self.c, 0))
+
+
+def _ranked(classes: Histogram) -> tuple[Ints, Ints]:
+    """The counts of each class from the greatest on, and the place of each in it."""
+    order = np.lexsort((-classes.count, classes.of_class))
+    starts = np.searchsorted(classes.of_class, np.arange(classes.classes))
+    return classes.count[order], np.arange(len(order)) - starts[classes.of_class]
 
 
 @cache

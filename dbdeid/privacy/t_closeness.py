@@ -28,6 +28,7 @@ from dbdeid.privacy.common.histogram import (
     at_most,
     meant,
 )
+from dbdeid.privacy.common.largest import in_order, near_to
 from dbdeid.privacy.common.promise import Words
 from dbdeid.privacy.common.sensitive import (
     Makeup,
@@ -145,6 +146,25 @@ class TCloseness(OfSensitive):
         }
         lacking = (1 - classes.present()) / farthest[self.distance]
         return np.asarray(lacking <= self.t + CLOSE)
+
+    def most(self, classes: Histogram) -> Floats:
+        """What is left of values of which there are too many.
+
+        Hierarchical: values whose groups on a level of height h differ are (h + 1) / H apart, at
+        least. So the distance is at least that of the groups, all equally far apart, times it.
+        """
+        shares = classes.whole.counts / max(int(classes.whole.counts.sum()), 1)
+        if self.distance == "equal":
+            return near_to(classes, shares, self.t)
+        if self.distance == "ordered":
+            return in_order(classes, shares, self.t * (len(shares) - 1))
+        found, levels = classes.sizes.astype(np.float64), classes.whole.groups
+        for height, groups in enumerate((np.arange(len(shares)), *levels[:-1])):
+            grouped = classes.grouped(groups)
+            of_groups = _sums(groups, shares, int(groups.max()) + 1)
+            distance = self.t * len(levels) / (height + 1)
+            found = np.minimum(found, near_to(grouped, of_groups, distance))
+        return found
 
     def measure(self, shares: Shares) -> Query:
         """The greatest distance."""

@@ -2,10 +2,12 @@
 
 With the level l_a of each of M quasi-identifiers, and the height h_a of its hierarchy,
 
-    precision = (1/M) Σ_a l_a / h_a,  height = Σ_a l_a
+    precision = (1/M) Σ_a l_a / h_a · (1 - s) + s,  height = Σ_a l_a
 
-Sweeney 2002 takes precision from 1, here it is a loss; height is that of Samarati 2001. The search
-counts both on its lattice. Age on level 1 of 4 and sex on 1 of 1: precision 0.625, height 2.
+where s is the share of suppressed records, whose cells are at the top. Sweeney 2002 takes precision
+from 1, here it is a loss; height is that of Samarati 2001, and says nothing of suppression. The
+search counts both on its lattice. Age on level 1 of 4 and sex on 1 of 1: precision 0.625, height 2;
+where a fifth of the records is suppressed, precision is 0.7.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ PRECISION = Metric(
     "precision",
     Words(
         "Precision",
-        "Mean over the quasi-identifiers of level divided by height; suppression is not counted. "
-        "One minus the precision of Sweeney 2002, as ARX reports it.",
+        "Mean over the cells of level divided by height; a suppressed cell counts as fully "
+        "generalized. One minus the precision of Sweeney 2002, as in ARX with suppression.",
         "0 (unchanged) to 1 (all at the top)",
         "lower",
     ),

@@ -4,9 +4,9 @@
 
 Each dataset runs in a process of its own, so that the peak memory is its own. For comparison,
 a plain best-first search (nodes by generalization loss; infeasible and bounded nodes skipped) uses
-the same checker, until it is done or has made the most checks. The datasets `acs_12`, `acs_15` and
-`acs_15_large` have so many nodes that only `optimal` is run on them; their records are made by the
-recipe of the synthetic tables from the hierarchies of the American Community Survey.
+the same checker, until it is done or has made the most checks. The datasets `acs_…` have so many
+nodes that only `optimal` is run on them; their records are made by the recipe of the synthetic
+tables from the hierarchies of the American Community Survey.
 """
 
 from __future__ import annotations
@@ -50,7 +50,17 @@ CASES = {  # file, quasi-identifiers, k, share that may be suppressed
 }
 ACS_TEXT = [*ACS, "Race", "Vision", "Hearing"]  # more levels than in ss13_like
 ACS_LARGE = [*ACS, "Race", "Married", "Childbirth"]
-WIDE = {"acs_12": ACS, "acs_15": ACS_TEXT, "acs_15_large": ACS_LARGE}
+ACS_HUGE = [
+    *(*ACS_TEXT, "Ambulatory", "Childbirth", "Cognitive", "Divorced", "Independent living"),
+    *("Indian Health Service", "Insurance Medicaid", "Insurance Medicare", "Insurance Tricare"),
+]
+WIDE = {
+    "acs_12": ACS,
+    "acs_15": ACS_TEXT,
+    "acs_15_large": ACS_LARGE,
+    "acs_16": ACS_HUGE[:16],
+    "acs_24": ACS_HUGE,
+}
 WIDE_RECORDS, LATENT_CLASSES, SEED = 68_725, 12, 20260103
 
 

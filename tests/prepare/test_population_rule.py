@@ -269,3 +269,8 @@ def test_a_release_is_the_best_that_its_population_allows(
         loss, suppressed = expected[tuple(found.transformation[name] for name in "ncx")]
         assert (found.loss, found.suppressed_rows) == (pytest.approx(loss), suppressed)
         assert dbdeid.verify(case.spec(), con).verified
+
+
+def test_near_values_of_parts_that_hold_may_meet() -> None:
+    near = MODELS["em_anonymity"](model="em_anonymity", column="cost", epsilon=1, m=2)
+    assert not Parameters(Rule(1), (near,), None, None).convex

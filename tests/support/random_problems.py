@@ -38,6 +38,23 @@ class Mixed:
         necessary = found >= self.distinct
         return necessary & (most <= self.share * sizes), necessary
 
+    def most(self, sizes: np.ndarray, entries: Entries) -> np.ndarray:
+        """By trying every size: n subjects have Σ min(count, ⌊share · n⌋) of them at most."""
+        return np.array(
+            [
+                self.largest(int(size), entries.count[entries.of_class == i])
+                for i, size in enumerate(sizes)
+            ],
+            np.int64,
+        )
+
+    def largest(self, size: int, counts: np.ndarray) -> int:
+        allowed = (n for n in range(size, 0, -1) if self._fits(n, counts))
+        return next(allowed, 0)
+
+    def _fits(self, size: int, counts: np.ndarray) -> bool:
+        return bool(np.minimum(counts, int(self.share * size + 1e-9)).sum() >= size)
+
     def holds(self, members: list[Record]) -> bool:
         """The same of the records of one class, one by one."""
         who = {r.subject for r in members}
@@ -278,6 +295,8 @@ class RecordChecker:
         staying = [r for r, stays in zip(records, kept, strict=True) if stays]
         lost = [r for r, stays in zip(records, kept, strict=True) if not stays]
         always = [r for r, stays in zip(records, could, strict=True) if not stays]
+        if self.tuples.subjects is None:
+            always += self._too_many([r for r, stays in zip(records, could, strict=True) if stays])
         before, after = Counter(r.key for r in records), Counter(r.key for r in staying)
         hidden = [self._hidden(r, staying, records) for r in staying]
         return Check(
@@ -294,6 +313,17 @@ class RecordChecker:
             rest_holds=not self.rule.rest or not lost or self._rest_holds(lost),
             below=Lost(len(always), len({r.subject for r in always}), sum(r.loss for r in always)),
         )
+
+    def _too_many(self, possible: list[Record]) -> list[Record]:
+        """So many of each class as are in no part of it that holds the conditions."""
+        found = []
+        for key in {r.key for r in possible}:
+            members = [r for r in possible if r.key == key]
+            counts = np.array([*Counter(r.value for r in members).values()])
+            most = [c.largest(len(members), counts) for c in self._conditions]
+            stay = min(most, default=len(members))
+            found += members[stay if stay >= self.rule.k else 0 :] if self._conditions else []
+        return found
 
     def _rest_holds(self, lost: list[Record]) -> bool:
         enough = len({r.subject for r in lost}) >= self.rule.k

@@ -18,7 +18,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.check import Check, Lost
 from dbdeid.lattice.lattice import Node
-from dbdeid.lattice.rule import Rule
+from dbdeid.lattice.rule import Judged, Rule
 from dbdeid.lattice.sensitive_counts import Entries
 
 Ints = NDArray[np.int64]
@@ -53,16 +53,16 @@ class _Units:
     def check(self, node: Node) -> Check:
         """Count and judge the units."""
         enough = (self._subjects >= self._rule.k) & ~self._blank
-        holds, could = enough.copy(), enough.copy()
+        judged = Judged(self._subjects[enough], self._rule.k, parts=not self._by_subject)
         found = self._entries(enough, self._table)
         for condition, entries in zip(self._rule.conditions, found, strict=True):
-            held, possible = condition(self._subjects[enough], entries)
-            holds[enough] &= held
-            could[enough] &= possible
-        kept, possible = self._together(holds), self._together(could)
+            judged.judge(condition, entries)
+        holds, most = np.zeros(len(enough), np.bool_), np.zeros(len(enough), np.int64)
+        holds[enough], most[enough] = judged.holds, judged.most
+        kept = self._together(holds)
         lost = below = self._lost(kept)
-        if not np.array_equal(kept, possible):
-            below = self._lost(possible)
+        if not judged.all_hold:
+            below = self._lost_below(most)
         kept_records = np.bincount(self._class, self._records * kept).astype(np.int64)
         all_records = np.bincount(self._class, self._records).astype(np.int64)
         return Check(
@@ -105,6 +105,14 @@ class _Units:
         if not self._by_subject:
             return Lost(records, records, loss)
         return Lost(records, self._subjects_outside(kept), loss)
+
+    def _lost_below(self, most: Ints) -> Lost:
+        """What is lost where no more than so many subjects of each unit can stay."""
+        if self._by_subject:
+            return self._lost(self._together(most > 0))
+        dropped = self._records - most
+        loss = float((self._loss * dropped / self._records).sum())
+        return Lost(int(dropped.sum()), int(dropped.sum()), loss)
 
     def _subjects_outside(self, kept: Mask) -> int:
         if kept.all():

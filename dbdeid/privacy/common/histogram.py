@@ -149,6 +149,18 @@ class Histogram:
         share = self.whole.counts / max(int(self.whole.counts.sum()), 1)
         return self.summed(share[self.value])
 
+    def grouped(self, groups: Ints) -> Histogram:
+        """The classes with groups in place of values; each subject has one value.
+
+        Args:
+            groups: of each value.
+        """
+        size = int(groups.max(initial=-1)) + 1
+        key = self.of_class * size + groups[self.value]
+        found, place = np.unique(key, return_inverse=True)
+        count = np.bincount(place, self.count).astype(np.int64)
+        return Histogram(self.sizes, found // size, found % size, count, self.whole)
+
     def summed(self, amounts: Ints | Floats) -> Floats:
         """The sum of the entries' amounts in each class."""
         found = np.bincount(self.of_class, amounts, self.classes)

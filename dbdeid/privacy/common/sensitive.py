@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from dbdeid.data.json import JsonObject
 from dbdeid.data.problem import problem
 from dbdeid.engine.expressions import Query
-from dbdeid.privacy.common.histogram import Histogram, Ints, Whole
+from dbdeid.privacy.common.histogram import Floats, Histogram, Ints, Whole
 from dbdeid.privacy.common.promise import Promise
 from dbdeid.privacy.common.shares import Shares, finite
 
@@ -116,6 +117,13 @@ class OfSensitive(Promise):
     def diversifies(self) -> bool:
         """Whether it keeps the values of a class from being all the same."""
         return True
+
+    def most(self, classes: Histogram) -> Floats:
+        """No part of a class that holds has more subjects, each of whom has one value.
+
+        What finer classes keep is such a part, where classes that hold make one that holds.
+        """
+        return classes.sizes.astype(np.float64)
 
     @property
     def declared(self) -> JsonObject:

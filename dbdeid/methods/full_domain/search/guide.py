@@ -151,7 +151,7 @@ class Guide:
         below = self._packing.at_most(packed, nodes[:, None])
         ratings = infeasible * below.sum(axis=1)
         closed = self._is_open(listed, region, best) * _count_at_least(bound, outlook.score, step)
-        if self._objective.below is not None:
+        if self._objective.below is not None and self._limit >= 1:  # else nothing is suppressed
             records: Floats = (outlook.share * self._records)[:, None]
             bounds = self._objective.below(
                 region.known[::step], records, records * own[:, None], self._records

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from dbdeid.lattice.exploration import SAME, Checked, Exploration, OutOfTime, Problem
 from dbdeid.lattice.lattice import Lattice, Node
+from dbdeid.methods.full_domain.search.blocks import Blocks
 from dbdeid.methods.full_domain.search.boxes import Boxes
 from dbdeid.methods.full_domain.search.datafly import path
+from dbdeid.methods.full_domain.search.exchange import Exchange
 from dbdeid.methods.full_domain.search.guide import Guide
 from dbdeid.methods.full_domain.search.region import Packed, Packing, Region, may_win
 
@@ -40,8 +42,9 @@ def optimal(exploration: Exploration) -> None:
 
     Where there are too many nodes to list, it works on samples of the open ones, until few enough
     are left. Where a node does not even fit 64 bits (more than twenty quasi-identifiers of three
-    levels), nothing is proven: from the greedily best it looks for the best that differs in some
-    quasi-identifiers, time and again in others, until none of them helps.
+    levels), no result is proven: from the greedily best it looks for the best that differs in some
+    quasi-identifiers, time and again in others, until none of them helps. What is then known of the
+    optimum are bounds by blocks.
     """
     problem = exploration.problem
     if not _is_begun(exploration) and exploration.check(problem.lattice.top).hopeless:
@@ -110,11 +113,16 @@ def _known_infeasible(exploration: Exploration, node: Node) -> bool:
 
 
 def _improve(exploration: Exploration) -> None:
-    """Search the nodes that differ from the best in some attributes, until no choice helps."""
+    """Search the nodes that differ from the best in some attributes, until no choice helps.
+
+    Between two such searches the bound is raised.
+    """
     problem = exploration.problem
     attributes = problem.lattice.attributes
     random, failed = np.random.default_rng(0), 0
+    exchange, blocks = Exchange(exploration, exploration.check), Blocks(exploration, optimal)
     while failed < PATIENCE * len(attributes):
+        blocks.step()
         best = exploration.best
         at = best.node if best else problem.lattice.top
         free: set[int] = set()
@@ -130,7 +138,11 @@ def _improve(exploration: Exploration) -> None:
         )
         part = replace(problem, lattice=Lattice(near), data=problem.marginals)
         _Search(exploration, part).run()
+        if exploration.best is best:
+            exchange.run()
         failed = 0 if exploration.best is not best else failed + 1
+    while blocks.step():
+        exploration.require_time()
 
 
 class _Search:
@@ -150,6 +162,7 @@ class _Search:
         self._packing = Packing(problem.lattice)
         self._guide = Guide(problem, self._packing)
         self._region: Region | None = None
+        self._exchange = Exchange(exploration, self._check)
         self._aim = np.inf  # what the guide measures against without an incumbent
         for checked in exploration.checks:
             if checked.node in problem.lattice:
@@ -168,6 +181,12 @@ class _Search:
             self._work_on_samples()
 
     @property
+    def _exchanges(self) -> bool:
+        """Whether there are so many nodes that the best may be far from the optimum for long."""
+        large = self._lattice.size > LISTED and not self._exploration.is_short
+        return large and not self._partial
+
+    @property
     def _partial(self) -> bool:
         return self._problem is not self._exploration.problem
 
@@ -181,7 +200,7 @@ class _Search:
         while len(region) > until:
             if region.whole and not self._partial:
                 self._exploration.open = len(region)
-                self._exploration.bound = float(region.bound.min())
+                self._exploration.bound = float(max(self._exploration.bound, region.bound.min()))
             best = self._exploration.best
             self.check(self._guide.choose(region, best.score if best else self._aim))
         self._region = None
@@ -189,8 +208,12 @@ class _Search:
     def _work_on_samples(self) -> None:
         boxes, most = Boxes(self._problem, self._packing), BOXES
         random = np.random.default_rng(0)
+        limited = self._exploration.time_left is not None and not self._partial
+        blocks = Blocks(self._exploration, optimal) if limited else None
         try:
             while True:
+                if blocks is not None:
+                    blocks.step()
                 boxes.learn(self._exploration.checks, self._exploration.best)
                 boxes.split(most)
                 if not len(boxes):
@@ -206,6 +229,8 @@ class _Search:
                 before = len(self._exploration.checks)
                 region = self._region_of(boxes, [sample], whole=False)
                 self._work(region, until=len(region) * WORKED_OFF)
+                if self._exchanges:
+                    self._exchange.run()
                 if len(self._exploration.checks) == before:
                     most *= 2  # what is left is too rare to be drawn from such boxes
                 elif most < MOST_BOXES:
@@ -280,7 +305,7 @@ class _Search:
         if checked.hopeless:
             region.keep(~below)
         else:
-            if self._objective.below is not None:
+            if self._objective.below is not None and check.below.records:
                 charged = self._objective.charged(check.below, self._records)
                 bounds = self._objective.below(
                     region.known[below], check.below.records, charged, self._records

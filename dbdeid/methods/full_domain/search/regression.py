@@ -44,6 +44,11 @@ class Features:
             for entropies in self._entropies
         ]
 
+    @property
+    def least_general(self) -> list[float]:
+        """The entropy of each attribute at its least general level."""
+        return [float(entropies[0]) for entropies in self._entropies]
+
     def row(self, node: Node) -> Floats:
         """The features of one node."""
         offsets = [level - low for level, low in zip(node, self._bottom, strict=True)]
