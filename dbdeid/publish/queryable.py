@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.bind.source import find_table
-from dbdeid.data.source_files import FILES
+from dbdeid.bind.source import table_in_database
+from dbdeid.data.location.file_formats import ending_of
 from dbdeid.engine.catalog import SCHEMA, Book
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -104,9 +104,9 @@ def source_names(source: str) -> tuple[str, ...]:
     >>> source_names("../visits.csv.gz")
     ('../visits.csv.gz', 'visits.csv.gz', 'visits')
     """
-    ending = max((end for end in FILES if source.lower().endswith(end)), key=len, default="")
+    ending = ending_of(source)
     if not ending:
-        return (source,)
+        return tuple(dict.fromkeys((source, source.rstrip("/").rpartition("/")[2])))
     file = Path(source).name
     return tuple(dict.fromkeys((source, file, file[: -len(ending)] or file)))
 
@@ -161,8 +161,7 @@ def tables_of(session: Session, catalog: str) -> tuple[Relation, ...]:
 def _of_source(bound: Bound, session: Session) -> Iterator[Place]:
     name = bound.spec.source_name
     yield "main", name.lower()
-    if isinstance(bound.spec.source, str) and not bound.on_file:
-        table = find_table(session, name, "source")
+    if bound.file.source_kind == "table" and (table := table_in_database(session, name)):
         yield str(table.schema).lower(), table.name.lower()
 
 

@@ -1,0 +1,274 @@
+"""Tables of PostgreSQL and SQLite, read by a driver where the engine has no extension for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbdeid.data.location.address import Resolved
+from dbdeid.engine.expressions import select, table_named
+from dbdeid.engine.sqltext import sql
+from dbdeid.errors import DataError, did_you_mean
+from dbdeid.sources.rows import Rows, library
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_AT_ONCE = 20_000  # rows of SQLite in one batch
+# What PostgreSQL says of the statement and the login, never of a cell: classes of SQLSTATE.
+_TOLD = ("28", "3D", "42")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The table that is to be read.
+
+    Attributes:
+        alias: under which its database is attached.
+        schema: its own; None for the usual one.
+        name: its name, in any case of letters.
+    """
+
+    alias: str
+    schema: str | None
+    name: str
+
+    def missing(self, known: Sequence[str]) -> DataError:
+        """The error that there is no such table."""
+        what = f"{self.schema}.{self.name}" if self.schema else self.name
+        hint = did_you_mean(what, known) or "the database holds no tables, or none you may see"
+        return DataError(f"{self.alias} has no table or view {what!r}", hint=hint)
+
+
+# -- PostgreSQL ------------------------------------------------------------------------------------
+
+_TABLES = (
+    "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c "
+    "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT LIKE 'pg_%' "
+    "AND n.nspname <> 'information_schema' ORDER BY 1, 2"
+)
+
+
+def postgres_tables(address: Resolved, alias: str) -> list[str]:
+    """The tables and views of a database, with their schema.
+
+    Raises:
+        DataError: the database cannot be read.
+        MissingExtra: the driver is not installed.
+    """
+    with _Postgres(address, alias) as server:
+        return [f"{schema}.{name}" for schema, name in server.tables()]
+
+
+def postgres_rows(address: Resolved, wanted: Wanted) -> Rows:
+    """The rows of a table or view of PostgreSQL, as one statement sees them.
+
+    Raises:
+        DataError: the server cannot be reached, lets nobody in, or has no such table.
+        MissingExtra: the driver is not installed.
+    """
+    server = _Postgres(address, wanted.alias)
+    try:
+        tables = server.tables()
+        schema = (wanted.schema or "public").lower()
+        found = [t for t in tables if (t[0].lower(), t[1].lower()) == (schema, wanted.name.lower())]
+        if not found:
+            raise wanted.missing([".".join(table) for table in tables])
+        exact = [t for t in found if t == (wanted.schema or "public", wanted.name)]
+        place = (exact or found)[0]
+        query = select("*").from_(table_named(place[1], place[0]))
+        reader = server.read(sql(query))
+    except BaseException:
+        server.close()
+        raise
+    kinds = {field.name: kind for field in reader.schema if (kind := _numeric(field))}
+    return Rows(reader.schema, server.batches(reader), kinds, refused=server.refused)
+
+
+def _numeric(field: pa.Field) -> str | None:
+    """The type of a NUMERIC, which comes as text; one without a scale is a DOUBLE."""
+    told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    if told.get("POSTGRESQL:type") != "numeric":
+        return None
+    given = int(told.get("POSTGRESQL:typmod", "-1")) - 4
+    digits, places = given >> 16, given & 0x7FF
+    return f"DECIMAL({digits},{places})" if given >= 0 and places <= digits <= 38 else "DOUBLE"
+
+
+class _Postgres:
+    """A connection that only reads."""
+
+    def __init__(self, address: Resolved, alias: str) -> None:
+        driver = library("adbc_driver_postgresql.dbapi", "adbc-driver-postgresql")
+        self._errors = (driver.Error, OSError)
+        self._address, self._alias = address, alias
+        try:
+            self._connection = driver.connect(address.text)
+            self._cursor = self._connection.cursor()
+            self._cursor.execute("SET TRANSACTION READ ONLY")
+        except self._errors as error:
+            raise DataError(
+                f"{alias}: no connection to PostgreSQL: {self._words(error)}",
+                hint="check address, user and password; a password comes from PGPASSWORD, "
+                "~/.pgpass, or a variable in the address",
+            ) from None
+
+    def __enter__(self) -> _Postgres:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the server."""
+        for part in (self._cursor, self._connection):
+            try:
+                part.close()
+            except self._errors:  # it is gone
+                continue
+
+    def tables(self) -> list[tuple[str, str]]:
+        """Schema and name of each table and view."""
+        return [(str(row[0]), str(row[1])) for row in self._asked(_TABLES).fetchall()]
+
+    def read(self, query: str) -> Any:
+        """The batches of a query."""
+        return self._asked(query).fetch_record_batch()
+
+    def _asked(self, query: str) -> Any:
+        try:
+            self._cursor.execute(query)
+        except self._errors as error:
+            raise self.refused(error) from None
+        return self._cursor
+
+    def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        """The batches of a reader; the connection is closed after the last one."""
+        with self:
+            yield from reader
+
+    def refused(self, error: BaseException) -> DataError:
+        """The error of a server that did not give all rows."""
+        state = str(getattr(error, "sqlstate", None) or "")
+        if state == "42501":
+            return DataError(
+                f"{self._alias}: the user may not read this table",
+                hint="ask for the right: GRANT SELECT ON … (and USAGE on its schema)",
+            )
+        if state.startswith(_TOLD):
+            return DataError(
+                f"{self._alias}: PostgreSQL refused the query: {self._words(error)}",
+                hint="check the names in the spec, and the view if it is one",
+            )
+        told = f"PostgreSQL error {state}" if state else "the connection ended"
+        return DataError(
+            f"{self._alias}: not all rows could be read ({told}; text withheld: it may quote data)",
+            hint="see the log of the server; nothing was written, so run it again",
+        )
+
+    def _words(self, error: BaseException) -> str:
+        """The first line of what the driver says, without what came from the environment."""
+        lines = self._address.hidden(str(error)).strip().splitlines() or [type(error).__name__]
+        return lines[0].partition("failed: ")[2] or lines[0]
+
+
+# -- SQLite ----------------------------------------------------------------------------------------
+
+_SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+# Types as SQLite's extension for the engine reads them: by a part of what the column declares.
+_DECLARED = (
+    *(("int", "BIGINT"), ("bool", "BIGINT"), ("char", "VARCHAR"), ("clob", "VARCHAR")),
+    *(("text", "VARCHAR"), ("blob", "BLOB"), ("real", "DOUBLE"), ("floa", "DOUBLE")),
+    *(("doub", "DOUBLE"), ("dec", "DOUBLE"), ("num", "DOUBLE"), ("datetime", "TIMESTAMP")),
+    *(("date", "DATE"), ("time", "TIMESTAMP")),
+)
+
+
+def sqlite_tables(path: Path, alias: str) -> list[str]:
+    """The tables and views of a file of SQLite.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        with closing(_sqlite(path)) as connection:
+            return _names(connection)
+    except sqlite3.Error as error:
+        raise _no_sqlite(alias, path)(error) from None
+
+
+def _names(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute(_SQLITE_TABLES).fetchall()
+    return [str(name) for (name,) in found if not str(name).startswith("sqlite_")]
+
+
+def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
+    """The rows of a table or view of SQLite, each column in the type that it declares.
+
+    Raises:
+        DataError: it cannot be read, or has no such table.
+    """
+    import pyarrow as pa
+
+    refused = _no_sqlite(wanted.alias, path)
+    try:
+        connection = _sqlite(path)
+        known = _names(connection)
+        name = next((one for one in known if one.lower() == wanted.name.lower()), None)
+        if name is None or (wanted.schema or "main").lower() != "main":
+            connection.close()
+            raise wanted.missing(known)
+        declared = connection.execute(
+            "SELECT name, type FROM pragma_table_info(?)", [name]
+        ).fetchall()
+        found = connection.execute(sql(select("*").from_(table_named(name))))
+    except sqlite3.Error as error:
+        raise refused(error) from None
+    kinds = {str(column): _kind(str(kind)) for column, kind in declared}
+    schema = pa.schema([(column, _arrow(kind)) for column, kind in kinds.items()])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with closing(connection):
+            while rows := found.fetchmany(_AT_ONCE):
+                columns = zip(*rows, strict=True)
+                arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+                yield pa.record_batch(arrays, schema=schema)
+
+    days = {name: kind for name, kind in kinds.items() if kind in ("DATE", "TIMESTAMP")}
+    return Rows(schema, batches(), days, refused=refused)
+
+
+def _kind(declared: str) -> str:
+    return next((kind for part, kind in _DECLARED if part in declared.lower()), "VARCHAR")
+
+
+def _arrow(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    known = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BLOB": pa.binary()}
+    return known.get(kind, pa.string())
+
+
+def _sqlite(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False
+    )  # the engine asks for rows from threads of its own, one after another
+    connection.execute("BEGIN")  # tables, columns and rows of one moment
+    return connection
+
+
+def _no_sqlite(alias: str, path: Path) -> Callable[[BaseException], DataError]:
+    def refused(error: BaseException) -> DataError:
+        if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError):
+            why, hint = type(error).__name__, "see whether it is whole, and who may read it"
+        else:
+            why = "a value is not of the type that its column declares"
+            hint = "mend the value, or make a view in which a CAST gives all of them one type"
+        return DataError(f"{alias}: {path.name} cannot be read ({why})", hint=hint)
+
+    return refused
