@@ -212,12 +212,16 @@ def _broken(path: Path) -> DataError | None:
                 hint="one object on each line, or one list of objects",
             )
         return None
-    except (gzip.BadGzipFile, EOFError, zlib.error):
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        kind = _PACKED.get(path.suffix.lower())
+        if kind is None or getattr(error, "errno", None) is not None:
+            return None
         return DataError(
-            f"{path.name} is no whole gzip file", hint="compress it again, or give the CSV itself"
+            f"{path.name} is no whole {kind} file", hint="compress it again, or give the CSV itself"
         )
-    except OSError:
-        return None
+
+
+_PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 
 
 def _no_parquet(path: Path) -> DataError | None:

@@ -13,7 +13,7 @@ from dbdeid.data.location.address import Resolved
 from dbdeid.engine.expressions import select, table_named
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, did_you_mean
-from dbdeid.sources.rows import Rows, library
+from dbdeid.sources.rows import Rows, library, without_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,11 +112,12 @@ class _Postgres:
             self._cursor = self._connection.cursor()
             self._cursor.execute("SET TRANSACTION READ ONLY")
         except self._errors as error:
-            raise DataError(
+            told = DataError(
                 f"{alias}: no connection to PostgreSQL: {self._words(error)}",
                 hint="check address, user and password; a password comes from PGPASSWORD, "
                 "~/.pgpass, or a variable in the address",
-            ) from None
+            )
+            raise without_cells(error, told) from None
 
     def __enter__(self) -> _Postgres:
         return self
@@ -144,7 +145,7 @@ class _Postgres:
         try:
             self._cursor.execute(query)
         except self._errors as error:
-            raise self.refused(error) from None
+            raise without_cells(error, self.refused(error)) from None
         return self._cursor
 
     def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
@@ -199,7 +200,7 @@ def sqlite_tables(path: Path, alias: str) -> list[str]:
         with closing(_sqlite(path)) as connection:
             return _names(connection)
     except sqlite3.Error as error:
-        raise _no_sqlite(alias, path)(error) from None
+        raise without_cells(error, _no_sqlite(alias, path)(error)) from None
 
 
 def _names(connection: sqlite3.Connection) -> list[str]:
@@ -228,7 +229,7 @@ def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
         ).fetchall()
         found = connection.execute(sql(select("*").from_(table_named(name))))
     except sqlite3.Error as error:
-        raise refused(error) from None
+        raise without_cells(error, refused(error)) from None
     kinds = {str(column): _kind(str(kind)) for column, kind in declared}
     schema = pa.schema([(column, _arrow(kind)) for column, kind in kinds.items()])
 

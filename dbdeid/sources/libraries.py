@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.errors import DataError, did_you_mean
-from dbdeid.sources.rows import Rows, library
+from dbdeid.sources.rows import Rows, library, without_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ def arrow_rows(files: Sequence[Path]) -> Rows:
     try:
         schemas = [_opened(file).schema for file in files]
     except (OSError, pa.ArrowException) as error:
-        raise refused(error) from None
+        raise without_cells(error, refused(error)) from None
     for file, schema in zip(files, schemas, strict=True):
         if not schema.equals(schemas[0]):
             raise DataError(
@@ -80,7 +80,7 @@ def sheet_names(path: Path) -> list[str]:
         some = {"n_rows": 1, "dtypes": "string"}
         return [name for name in book.sheet_names if book.load_sheet(name, **some).height]
     except (excel.FastExcelError, OSError) as error:
-        raise _no_sheet(path, error) from None
+        raise without_cells(error, _no_sheet(path, error)) from None
 
 
 def sheet_rows(path: Path, sheet: str | None) -> Rows:
@@ -115,7 +115,7 @@ def sheet_rows(path: Path, sheet: str | None) -> Rows:
         loaded = excel.read_excel(path).load_sheet(name, schema_sample_rows=None)
         table = pa.Table.from_batches([loaded.to_arrow()])
     except (excel.FastExcelError, pa.ArrowException, OSError) as error:
-        raise refused(error) from None
+        raise without_cells(error, refused(error)) from None
     table = pa.table([_narrowed(column) for column in table.columns], names=table.column_names)
     return Rows(table.schema, iter(table.to_batches()), refused=refused)
 
@@ -180,5 +180,5 @@ def delta_rows(path: Path) -> Rows:
     try:
         reader = delta.DeltaTable(str(path)).to_pyarrow_dataset().scanner().to_reader()
     except (errors.DeltaError, pa.ArrowException, OSError) as error:
-        raise refused(error) from None
+        raise without_cells(error, refused(error)) from None
     return Rows(reader.schema, iter(reader), refused=refused)

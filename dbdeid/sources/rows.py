@@ -77,7 +77,13 @@ def staged(session: Session, place: Relation, rows: Rows) -> Relation:
     except EngineError as error:
         if error.of_memory or not failed:
             raise
-        raise rows.refused(failed[0]) from None
+        raise without_cells(failed[0], rows.refused(failed[0])) from None
+
+
+def without_cells(error: BaseException, told: DataError) -> DataError:
+    """The error that is told; that of a library loses its text, for Python carries it along."""
+    error.args = (type(error).__name__,)
+    return told
 
 
 def temporary(name: str) -> Relation:
@@ -102,5 +108,5 @@ def of_python(given: Any, name: str) -> Rows:
     try:
         reader = pa.RecordBatchReader.from_stream(given)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise refused(error) from None
+        raise without_cells(error, refused(error)) from None
     return Rows(reader.schema, iter(reader), refused=refused)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine_cases import Rows, Table
+if TYPE_CHECKING:
+    from engine_cases import Rows, Table
 
 PROGRAMS = ("initdb", "postgres", "psql")
 
