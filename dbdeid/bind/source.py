@@ -91,7 +91,7 @@ def open_source(file: SpecFile, session: Session, *, again: bool = False) -> Ope
         if not _provided(file, session, query):
             return Opened(query, passing=False)
         return Opened(query) if again else kept(session, query, SOURCE)
-    return open_table(file, session, source, "source", name_kept=SOURCE, again=again)
+    return open_table(file, session, source, "source", as_table=SOURCE, again=again)
 
 
 def open_table(
@@ -99,12 +99,12 @@ def open_table(
     session: Session,
     name: str,
     *place: str | int,
-    name_kept: str = "",
+    as_table: str = "",
     again: bool = False,
 ) -> Opened:
     """All rows of what the spec names at a place: a table or view, files, or an attached table."""
     kind = file.spec.kind_of(name)
-    as_table = name_kept or "_".join(("deid_read", *map(str, place)))
+    as_table = as_table or "_".join(("deid_read", *map(str, place)))
     if kind == "attached":
         relation = attached_table(file, session, name)
         query = select("*").from_(relation.table)

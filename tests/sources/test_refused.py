@@ -353,3 +353,19 @@ def test_nothing_that_is_kept_or_shown_holds_the_password(
     assert b"CLINIC_PASSWORD" in held  # the private book keeps the spec
     assert not any(secret in held + shown for secret in secrets)
     assert dbdeid.verify(spec("c.kept", attach=attach, target=target)).verified
+
+
+def test_an_extension_that_a_query_needs_is_named(tmp_path: Path) -> None:
+    query = {"sql": f"SELECT * FROM read_xlsx('{tmp_path}/x.xlsx')", "name": "visits"}
+    told = refused(query)
+    assert "DuckDB needs its extension 'excel' for this, which is not installed" in told
+    assert "INSTALL '/path/to/excel.duckdb_extension'" in told
+
+
+def test_a_database_of_sqlite_is_told_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+    connection.close()
+    told = message(lambda: check(spec("t", database=str(path))))
+    assert "a database of SQLite, not of DuckDB" in told

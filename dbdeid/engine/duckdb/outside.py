@@ -15,8 +15,6 @@ from dbdeid.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FILES = "https://extensions.duckdb.org"
-
 
 def loaded(cursor: duckdb.DuckDBPyConnection, extension: str) -> bool:
     """Whether an extension is built in or installed, and now loaded; none is ever downloaded."""
@@ -33,19 +31,6 @@ def loaded(cursor: duckdb.DuckDBPyConnection, extension: str) -> bool:
     except duckdb.Error:  # of another version, or not to be read
         return False
     return True
-
-
-def install_hint(cursor: duckdb.DuckDBPyConnection, extension: str) -> str:
-    """How an extension is installed, with a network and without."""
-    with no_cells():
-        version = cursor.execute("SELECT system.main.version()").fetchall()[0][0]
-        platform = cursor.execute("PRAGMA platform").fetchall()[0][0]
-    file = f"{extension}.duckdb_extension"
-    return (
-        f"with a network: `INSTALL {extension}` in DuckDB {version}; without: fetch "
-        f"{_FILES}/{version}/{platform}/{file}.gz on another machine, unpack it, and "
-        f"`INSTALL '/path/to/{file}'`"
-    )
 
 
 def require_free(cursor: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -18,7 +18,13 @@ import duckdb
 
 from dbdeid.engine.apart import most_spilled
 from dbdeid.engine.duckdb import outside
-from dbdeid.engine.duckdb.failure import no_cells, require_open, require_unshadowed, require_usual
+from dbdeid.engine.duckdb.failure import (
+    install_hint,
+    no_cells,
+    require_open,
+    require_unshadowed,
+    require_usual,
+)
 from dbdeid.engine.duckdb.opening import (
     MEMORY,
     NO_EXTENSIONS,
@@ -313,7 +319,7 @@ class Session(Statements):
 
     def install_hint(self, extension: str) -> str:
         """How an extension is installed, with a network and without."""
-        return outside.install_hint(self._cursor, extension)
+        return install_hint(extension)
 
     def is_foreign(self, catalog: str) -> bool:
         """Whether an attached database is of another program, and may change at any time."""
