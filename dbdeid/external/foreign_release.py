@@ -39,7 +39,7 @@ from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.external import dictionary as external_dictionary
 from dbdeid.external.values import Explained, explained
-from dbdeid.publish.queryable import asked_as, source_names, tables_of
+from dbdeid.publish.queryable import asked_as, names_of_source, tables_of
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.sources.files import Opened
 from dbdeid.spec.file import SpecFile
@@ -120,7 +120,7 @@ class Foreign:
         """The release as a place to ask questions that were written for its original."""
         spread = [c for c in self.columns if c.column.name in self.compared and self._spread(c)]
         return Answerable(
-            source_names=source_names(self.file.spec.source_name),
+            source_names=names_of_source(self.file.spec),
             columns=tuple(
                 asked_as(c.column) for c in self.bound.released if c.name in self.compared
             ),
