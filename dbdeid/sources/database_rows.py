@@ -265,8 +265,9 @@ def _sqlite(path: Path) -> sqlite3.Connection:
 
 def _no_sqlite(alias: str, path: Path) -> Callable[[BaseException], DataError]:
     def refused(error: BaseException) -> DataError:
-        if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError):
-            why, hint = type(error).__name__, "see whether it is whole, and who may read it"
+        if isinstance(error, sqlite3.Error):
+            why = f"SQLite tells {getattr(error, 'sqlite_errorname', 'no more')}"
+            hint = "see whether it is whole, and who may read it"
         else:
             why = "a value is not of the type that its column declares"
             hint = "mend the value, or make a view in which a CAST gives all of them one type"

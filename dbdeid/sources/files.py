@@ -7,6 +7,7 @@ from codecs import getreader
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from lzma import LZMAError
 from pathlib import Path
 
 from dbdeid.data.location.file_formats import (
@@ -211,7 +212,7 @@ def _may_be_text(file: Path) -> bool:
     try:
         with lines_of(file) as lines:
             start = lines.read(_LOOKED_AT)
-    except (OSError, EOFError):
+    except (OSError, EOFError, LZMAError):
         return False
     return start.startswith(_UTF16) or (b"\0" not in start and start[:4] != b"PK\x03\x04")
 
@@ -223,7 +224,7 @@ def _is_utf8(file: Path) -> bool:
                 pass
     except UnicodeDecodeError:
         return False
-    except (OSError, EOFError):
+    except (OSError, EOFError, LZMAError):
         return True  # of another kind of fault, reading it tells
     return True
 
@@ -296,9 +297,9 @@ def _write_plain(file: Path, encoding: str | None, place: Path) -> None:
             else:
                 for text in getreader(encoding)(lines):
                     plain.write(text.encode())
-    except (UnicodeError, EOFError, OSError) as error:
+    except (UnicodeError, EOFError, OSError, LZMAError):
         raise DataError(
-            f"{file.name} cannot be read to its end ({type(error).__name__})",
+            f"{file.name} cannot be read to its end",
             hint="save it as UTF-8, and compress it again",
         ) from None
 

@@ -80,7 +80,7 @@ def sheet_names(path: Path) -> list[str]:
         some = {"n_rows": 1, "dtypes": "string"}
         return [name for name in book.sheet_names if book.load_sheet(name, **some).height]
     except (excel.FastExcelError, OSError) as error:
-        raise without_cells(error, _no_sheet(path, error)) from None
+        raise without_cells(error, _no_sheet(path)) from None
 
 
 def sheet_rows(path: Path, sheet: str | None) -> Rows:
@@ -108,8 +108,8 @@ def sheet_rows(path: Path, sheet: str | None) -> Rows:
     excel = _excel()
     import pyarrow as pa
 
-    def refused(error: BaseException) -> DataError:
-        return _no_sheet(path, error)
+    def refused(_: BaseException) -> DataError:
+        return _no_sheet(path)
 
     try:
         loaded = excel.read_excel(path).load_sheet(name, schema_sample_rows=None)
@@ -132,9 +132,9 @@ def _named(name: str, known: Sequence[str], path: Path) -> str:
     return found
 
 
-def _no_sheet(path: Path, error: BaseException) -> DataError:
+def _no_sheet(path: Path) -> DataError:
     return DataError(
-        f"{path.name} cannot be read as a spreadsheet ({type(error).__name__})",
+        f"{path.name} cannot be read as a spreadsheet",
         hint="open it and save it again, without a password, as .xlsx or as CSV in UTF-8",
     )
 
@@ -171,9 +171,9 @@ def delta_rows(path: Path) -> Rows:
     errors = library("deltalake.exceptions", "deltalake")
     import pyarrow as pa
 
-    def refused(error: BaseException) -> DataError:
+    def refused(_: BaseException) -> DataError:
         return DataError(
-            f"{path} cannot be read as a table of Delta Lake ({type(error).__name__})",
+            f"{path} cannot be read as a table of Delta Lake",
             hint="see whether its log is whole; features that the library lacks need the extension",
         )
 

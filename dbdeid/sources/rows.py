@@ -99,9 +99,9 @@ def of_python(given: Any, name: str) -> Rows:
     """
     import pyarrow as pa
 
-    def refused(error: BaseException) -> DataError:
+    def refused(_: BaseException) -> DataError:
         return DataError(
-            f"{name}: its rows do not become an Arrow table ({type(error).__name__})",
+            f"{name}: its rows do not become an Arrow table",
             hint="give each column values of one type, and look at those of type object",
         )
 

@@ -14,6 +14,8 @@ import pytest
 from kept_patients import TABLE, copied, plain_rows, released, statements
 from postgres_server import Server, programs, running
 
+from dbdeid.engine.duckdb import outside
+
 DATES = {"id": "INTEGER", "age": "INTEGER", "born": "DATE", "dose": "REAL", "town": "TEXT"}
 KINDS = {**DATES, "diag": "VARCHAR(20)"}
 
@@ -233,3 +235,28 @@ def test_queries_join_databases(tmp_path: Path, wanted: bytes, server: Server) -
         "JOIN old.patients o USING (id)"
     )
     assert released(tmp_path, {"sql": sql, "name": "patients"}, attach=attach) == wanted
+
+
+def test_an_extension_that_is_installed_comes_first(
+    tmp_path: Path, wanted: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No extension can be had where tests run: a file of DuckDB stands for what one attaches.
+    inside = duckdb_file(tmp_path)
+    told: list[tuple[str, str]] = []
+
+    def attach(cursor: Any, kind: str, address: str, name: str) -> None:
+        told.append((kind, address))
+        cursor.execute(f"ATTACH '{inside}' AS {name} (READ_ONLY)")
+
+    kind_of = outside.kind_of
+    monkeypatch.setattr(outside, "loaded", lambda *_: True)
+    monkeypatch.setattr(outside, "attach_server", attach)
+    monkeypatch.setattr(
+        outside, "kind_of", lambda c, name: kind_of(c, name) and ("mysql" if name == "shop" else "")
+    )
+    monkeypatch.setenv("SHOP_PASSWORD", "a b@c")
+    attached = {"shop": "mysql://reader:${SHOP_PASSWORD}@db.example.org/shop"}
+    assert released(tmp_path / "a", "shop.patients", attach=attached) == wanted
+    query = {"sql": "FROM shop.main.patients", "name": "patients"}
+    assert released(tmp_path / "b", query, attach=attached) == wanted
+    assert told == [("mysql", "mysql://reader:a%20b%40c@db.example.org/shop")] * 2
