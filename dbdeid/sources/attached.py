@@ -26,9 +26,8 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
-from dbdeid.sources import database_rows, libraries
-from dbdeid.sources.database_rows import Wanted
-from dbdeid.sources.rows import Rows, staged
+from dbdeid.sources import libraries, plain_drivers, postgres
+from dbdeid.sources.rows import Rows, Wanted, staged
 
 # Extensions of the engine, and the kind of database as each names it.
 _EXTENSIONS: Mapping[str, tuple[str, str]] = {
@@ -121,9 +120,11 @@ def tables(session: Session, database: Database) -> list[str]:
     """
     kind = database.kind
     if kind == "postgres":
-        return database_rows.postgres_tables(_secret(database), database.alias)
+        return postgres.postgres_tables(_secret(database), database.alias)
+    if kind == "mysql":
+        return plain_drivers.mysql_tables(_secret(database), database.alias)
     if kind == "sqlite" and database.path is not None:
-        return database_rows.sqlite_tables(database.path, database.alias)
+        return plain_drivers.sqlite_tables(database.path, database.alias)
     if kind == "workbook" and database.path is not None:
         return libraries.sheet_names(database.path)
     raise DataError(f"{database.alias}: its tables are not listed", hint="name one of them")
@@ -167,9 +168,11 @@ def _read(session: Session, database: Database, kind: str, wanted: Wanted) -> Re
 def _rows(session: Session, database: Database, kind: str, wanted: Wanted) -> Rows:
     path = database.path
     if kind == "postgres":
-        return database_rows.postgres_rows(_secret(database), wanted)
+        return postgres.postgres_rows(_secret(database), wanted)
+    if kind == "mysql":
+        return plain_drivers.mysql_rows(_secret(database), wanted)
     if kind == "sqlite" and path is not None:
-        return database_rows.sqlite_rows(path, wanted)
+        return plain_drivers.sqlite_rows(path, wanted)
     if kind == "workbook" and path is not None:
         return libraries.sheet_rows(path, wanted.name)
     extension = _EXTENSIONS[kind][0]

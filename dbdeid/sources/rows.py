@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
-from dbdeid.errors import DataError, MissingExtra
+from dbdeid.errors import DataError, MissingExtra, did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +34,27 @@ class Rows:
     batches: Iterator[pa.RecordBatch]
     kinds: Mapping[str, str] = field(default_factory=dict)
     refused: Callable[[BaseException], DataError] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The table that is to be read.
+
+    Attributes:
+        alias: under which its database is attached.
+        schema: its own; None for the usual one.
+        name: its name, in any case of letters.
+    """
+
+    alias: str
+    schema: str | None
+    name: str
+
+    def missing(self, known: Sequence[str]) -> DataError:
+        """The error that there is no such table."""
+        what = f"{self.schema}.{self.name}" if self.schema else self.name
+        hint = did_you_mean(what, known) or "the database holds no tables, or none you may see"
+        return DataError(f"{self.alias} has no table or view {what!r}", hint=hint)
 
 
 def library(module: str, package: str) -> ModuleType:

@@ -18,7 +18,7 @@ from dbdeid.commands.check import check
 from dbdeid.commands.init import drafted
 from dbdeid.data.location.address import Resolved, holds_secret
 from dbdeid.errors import DbdeidError
-from dbdeid.sources import attached, database_rows
+from dbdeid.sources import postgres
 from dbdeid.sources.rows import Rows
 
 SECRET = "hu5h/h@sh"
@@ -243,7 +243,7 @@ def test_a_variable_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no variable CLINIC_PASSWORD" in refused("c.t", attach=attach)
 
 
-@pytest.mark.parametrize("address", ["mysql://db/clinic", "md:clinic", "ducklake:lake.db"])
+@pytest.mark.parametrize("address", ["md:clinic", "ducklake:lake.db"])
 def test_extensions_that_are_missing(address: str) -> None:
     told = refused("c.t", attach={"c": address})
     assert "needs DuckDB's extension" in told
@@ -298,7 +298,7 @@ def test_a_server_that_goes_away_in_the_middle(
         "CREATE TABLE many AS SELECT i AS id, repeat('x', 999) AS note "
         "FROM generate_series(1, 99999) i"
     )
-    read = database_rows.postgres_rows
+    read = postgres.postgres_rows
 
     def ending(address: Resolved, wanted: Any) -> Rows:
         rows = read(address, wanted)
@@ -313,7 +313,7 @@ def test_a_server_that_goes_away_in_the_middle(
 
         return Rows(rows.schema, batches(), rows.kinds, refused=rows.refused)
 
-    monkeypatch.setattr(attached.database_rows, "postgres_rows", ending)
+    monkeypatch.setattr(postgres, "postgres_rows", ending)
     attach = {"c": f"postgresql://owner@/postgres?host={server.folder}"}
     assert "not all rows could be read" in message(
         lambda: released(tmp_path, "c.many", attach=attach)

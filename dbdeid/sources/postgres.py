@@ -1,50 +1,22 @@
-"""Tables of PostgreSQL and SQLite, read by a driver where the engine has no extension for it."""
+"""Tables of PostgreSQL, read by a driver where the engine has no extension for it."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.data.location.address import Resolved
 from dbdeid.engine.expressions import select, table_named
 from dbdeid.engine.sqltext import sql
-from dbdeid.errors import DataError, did_you_mean
-from dbdeid.sources.rows import Rows, library, without_cells
+from dbdeid.errors import DataError
+from dbdeid.sources.rows import Rows, Wanted, library, without_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AT_ONCE = 20_000  # rows of SQLite in one batch
 # What PostgreSQL says of the statement and the login, never of a cell: classes of SQLSTATE.
 _TOLD = ("28", "3D", "42")
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The table that is to be read.
-
-    Attributes:
-        alias: under which its database is attached.
-        schema: its own; None for the usual one.
-        name: its name, in any case of letters.
-    """
-
-    alias: str
-    schema: str | None
-    name: str
-
-    def missing(self, known: Sequence[str]) -> DataError:
-        """The error that there is no such table."""
-        what = f"{self.schema}.{self.name}" if self.schema else self.name
-        hint = did_you_mean(what, known) or "the database holds no tables, or none you may see"
-        return DataError(f"{self.alias} has no table or view {what!r}", hint=hint)
-
-
-# -- PostgreSQL ------------------------------------------------------------------------------------
 
 _TABLES = (
     "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c "
@@ -176,101 +148,3 @@ class _Postgres:
         """The first line of what the driver says, without what came from the environment."""
         lines = self._address.hidden(str(error)).strip().splitlines() or [type(error).__name__]
         return lines[0].partition("failed: ")[2] or lines[0]
-
-
-# -- SQLite ----------------------------------------------------------------------------------------
-
-_SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
-# Types as SQLite's extension for the engine reads them: by a part of what the column declares.
-_DECLARED = (
-    *(("int", "BIGINT"), ("bool", "BIGINT"), ("char", "VARCHAR"), ("clob", "VARCHAR")),
-    *(("text", "VARCHAR"), ("blob", "BLOB"), ("real", "DOUBLE"), ("floa", "DOUBLE")),
-    *(("doub", "DOUBLE"), ("dec", "DOUBLE"), ("num", "DOUBLE"), ("datetime", "TIMESTAMP")),
-    *(("date", "DATE"), ("time", "TIMESTAMP")),
-)
-
-
-def sqlite_tables(path: Path, alias: str) -> list[str]:
-    """The tables and views of a file of SQLite.
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    try:
-        with closing(_sqlite(path)) as connection:
-            return _names(connection)
-    except sqlite3.Error as error:
-        raise without_cells(error, _no_sqlite(alias, path)(error)) from None
-
-
-def _names(connection: sqlite3.Connection) -> list[str]:
-    found = connection.execute(_SQLITE_TABLES).fetchall()
-    return [str(name) for (name,) in found if not str(name).startswith("sqlite_")]
-
-
-def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
-    """The rows of a table or view of SQLite, each column in the type that it declares.
-
-    Raises:
-        DataError: it cannot be read, or has no such table.
-    """
-    import pyarrow as pa
-
-    refused = _no_sqlite(wanted.alias, path)
-    try:
-        connection = _sqlite(path)
-        known = _names(connection)
-        name = next((one for one in known if one.lower() == wanted.name.lower()), None)
-        if name is None or (wanted.schema or "main").lower() != "main":
-            connection.close()
-            raise wanted.missing(known)
-        declared = connection.execute(
-            "SELECT name, type FROM pragma_table_info(?)", [name]
-        ).fetchall()
-        found = connection.execute(sql(select("*").from_(table_named(name))))
-    except sqlite3.Error as error:
-        raise without_cells(error, refused(error)) from None
-    kinds = {str(column): _kind(str(kind)) for column, kind in declared}
-    schema = pa.schema([(column, _arrow(kind)) for column, kind in kinds.items()])
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        with closing(connection):
-            while rows := found.fetchmany(_AT_ONCE):
-                columns = zip(*rows, strict=True)
-                arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-                yield pa.record_batch(arrays, schema=schema)
-
-    days = {name: kind for name, kind in kinds.items() if kind in ("DATE", "TIMESTAMP")}
-    return Rows(schema, batches(), days, refused=refused)
-
-
-def _kind(declared: str) -> str:
-    return next((kind for part, kind in _DECLARED if part in declared.lower()), "VARCHAR")
-
-
-def _arrow(kind: str) -> pa.DataType:
-    import pyarrow as pa
-
-    known = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BLOB": pa.binary()}
-    return known.get(kind, pa.string())
-
-
-def _sqlite(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False
-    )  # the engine asks for rows from threads of its own, one after another
-    connection.execute("BEGIN")  # tables, columns and rows of one moment
-    return connection
-
-
-def _no_sqlite(alias: str, path: Path) -> Callable[[BaseException], DataError]:
-    def refused(error: BaseException) -> DataError:
-        if isinstance(error, sqlite3.Error):
-            why = f"SQLite tells {getattr(error, 'sqlite_errorname', 'no more')}"
-            hint = "see whether it is whole, and who may read it"
-        else:
-            why = "a value is not of the type that its column declares"
-            hint = "mend the value, or make a view in which a CAST gives all of them one type"
-        return DataError(f"{alias}: {path.name} cannot be read ({why})", hint=hint)
-
-    return refused
