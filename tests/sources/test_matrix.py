@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import json
 import lzma
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -11,9 +12,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from kept_patients import TABLE, copied, plain_rows, released, statements
+from kept_patients import TABLE, copied, plain_rows, released, spec, statements
 from postgres_server import Server, programs, running
 
+import dbdeid
+from dbdeid.commands.check import check
 from dbdeid.engine.duckdb import outside
 
 DATES = {"id": "INTEGER", "age": "INTEGER", "born": "DATE", "dose": "REAL", "town": "TEXT"}
@@ -260,3 +263,21 @@ def test_an_extension_that_is_installed_comes_first(
     query = {"sql": "FROM shop.main.patients", "name": "patients"}
     assert released(tmp_path / "b", query, attach=attached) == wanted
     assert told == [("mysql", "mysql://reader:a%20b%40c@db.example.org/shop")] * 2
+
+
+def test_a_project_attaches_for_its_releases(tmp_path: Path, wanted: bytes) -> None:
+    sqlite_file(tmp_path)
+    (tmp_path / "releases").mkdir()
+    (tmp_path / "dbdeid.yml").write_text("defaults: {attach: {clinic: clinic.sqlite}}\n")
+    path = tmp_path / "releases" / "patients.yml"
+    exported = {"export": [str(tmp_path / "out.parquet")]}
+    path.write_text(json.dumps(spec("clinic.patients", output=exported)), encoding="utf-8")
+    dbdeid.run(path)
+    assert (tmp_path / "out.parquet").read_bytes() == wanted
+
+
+def test_a_check_tells_of_a_guessed_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(copied(tmp_path / "utf8.csv").read_bytes().decode().encode("cp1250"))
+    found = check(spec(str(path)))
+    assert any("p.csv is not UTF-8 text: it was read as cp125" in w for w in found["warnings"])
