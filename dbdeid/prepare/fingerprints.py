@@ -36,7 +36,9 @@ def fingerprints_of(bound: Bound, session: Session) -> dict[str, str]:
         if path is not None and path.is_file():
             found[f"population {name}"] = _of_file(path)
         else:
-            found[f"population {name}"] = of_rows(session, open_table(file, session, name).query)
+            found[f"population {name}"] = of_rows(
+                session, open_table(file, session, name, "privacy").query
+            )
     for path in query_files(file):
         found[f"query {path.name}"] = _of_file(path)
     return found
