@@ -281,3 +281,17 @@ def test_a_check_tells_of_a_guessed_encoding(tmp_path: Path) -> None:
     path.write_bytes(copied(tmp_path / "utf8.csv").read_bytes().decode().encode("cp1250"))
     found = check(spec(str(path)))
     assert any("p.csv is not UTF-8 text: it was read as cp125" in w for w in found["warnings"])
+
+
+def test_populations_lie_where_sources_do(tmp_path: Path) -> None:
+    attach = {"clinic": str(sqlite_file(tmp_path))}
+    others = (FILES["ndjson"](tmp_path), FILES["parquet pattern"](tmp_path), "clinic.patients")
+
+    def made(place: str, population: str) -> bytes:
+        models = [{"model": "k_map", "k": 3, "population": population}]
+        source = FILES["parquet"](tmp_path)
+        return released(tmp_path / place, source, attach=attach, privacy=models)
+
+    plain = made("plain", FILES["csv"](tmp_path))
+    for number, population in enumerate(others):
+        assert made(str(number), population) == plain
