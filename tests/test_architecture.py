@@ -30,8 +30,12 @@ ROOMS: dict[str, set[str]] = {
     "query": {"utility", "data", "engine"},
     "profiling": {"data", "engine"},
     "verify": {"privacy", "data", "engine"},
+    "sources": {"data", "engine"},
     "spec": {"utility", "privacy", "data", "engine"},
-    "bind": {"spec", "verify", "profiling", "query", "utility", "privacy", "data", "engine"},
+    "bind": {
+        *("sources", "spec", "verify", "profiling", "query", "utility", "privacy", "data"),
+        "engine",
+    },
     "analyses": {"bind", "query", "utility", "engine"},
     "prepare": {
         *("analyses", "bind", "spec", "verify", "profiling", "query"),
@@ -63,6 +67,7 @@ ROOMS: dict[str, set[str]] = {
     "external": {
         *("review", "evaluation", "publish", "workspace", "prepare", "bind", "spec", "verify"),
         *("query", "report", "record", "utility", "privacy", "data", "engine", "version"),
+        "sources",
     },
     "release": {
         *("external", "review", "evaluation", "rerelease", "publish", "workspace", "methods"),

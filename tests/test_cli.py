@@ -841,7 +841,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 def test_help_says_what_arguments_are() -> None:
-    assert "A DuckDB, Parquet or CSV file." in process("init", "--help").stdout
+    assert "A file, folder or database." in process("init", "--help").stdout
 
 
 def test_an_interrupt_in_a_callback_that_may_not_raise_is_not_lost() -> None:

@@ -11,31 +11,23 @@ from pathlib import Path
 from dbdeid.bind import analyses
 from dbdeid.bind import privacy_models as models
 from dbdeid.bind.bound import WITHHELD, Bound, BoundColumn, bounds_of
-from dbdeid.bind.source import plain_values, resolve_source
-from dbdeid.data.source_files import (
-    FILES,
-    NO_HEADER,
-    TEXT_FILES,
-    is_text,
-    reading_source,
-    require_table,
-    told_names,
-)
-from dbdeid.engine.expressions import Query, select
+from dbdeid.bind.source import open_source, plain_values
+from dbdeid.data.location.file_formats import is_remote, is_text_source
+from dbdeid.data.source_files import NO_HEADER, reading_source, require_table, told_names
 from dbdeid.engine.relation import NUMBERS, Column
-from dbdeid.engine.session import Session, Step
-from dbdeid.errors import Mistake, SpecError, did_you_mean
+from dbdeid.engine.session import Session
+from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
+from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
 from dbdeid.spec.release_spec import SourceQuery
 
-PARSED = "deid_parsed"
 # Columns without a role that a message names.
 MOST_LISTED = 40
 
 
-def bind(file: SpecFile, session: Session, source: Query | None = None) -> Bound:
+def bind(file: SpecFile, session: Session, source: Opened | None = None) -> Bound:
     """Find the source and its columns.
 
     Args:
@@ -47,9 +39,16 @@ def bind(file: SpecFile, session: Session, source: Query | None = None) -> Bound
         SpecError: columns missing in the source or in the spec, types that cannot be released.
         DataError: the source cannot be read.
     """
+    view = file.spec.output.kind == "view"
     with reading_source(_path(file)):
-        source = _at_hand(file, session) if source is None else source
-        found = session.describe(source)
+        if source is None:
+            source = open_source(file, session, again=view)
+        found = session.describe(source.query)
+    if view and source.passing:
+        raise DataError(
+            "a view reads its source each time, and this one is read once, into a table of the run",
+            hint="release it as a table, or make a table of it in the database first",
+        )
     named = _may_be_told(file, found)
     mistakes = list(_repeated(file, found))
     given = _spread(file, found, mistakes, named)
@@ -70,27 +69,15 @@ def bind(file: SpecFile, session: Session, source: Query | None = None) -> Bound
         file.mistake(message, *place, hint=hint)
         for place, message, hint in file.spec.method.source_mistakes(by_name)
     )
-    recipients, wrong = analyses.bound(file, by_name, source, session)
+    recipients, wrong = analyses.bound(file, by_name, source.query, session)
     mistakes.extend(wrong)
     if mistakes:
         raise SpecError(mistakes, source=file.label)
     released = [c.column for c in columns if c.spec.released and not c.spec.pseudonym]
     subject = _named(file.spec.subject, columns)
     declared = models.named(file.spec.privacy, by_name)
-    plain = plain_values(source, released, nan=file.spec.method.can.values != "drawn")
-    return Bound(file, plain, tuple(columns), subject, declared, recipients)
-
-
-def _at_hand(file: SpecFile, session: Session) -> Query:
-    """The source; a text file as a temporary table, for to parse it takes longer than to read it.
-
-    A view shows the file as it then is, so it reads the file itself.
-    """
-    query, name = resolve_source(file, session), file.spec.source
-    text = isinstance(name, str) and name.lower().endswith(TEXT_FILES)
-    if not text or file.spec.output.kind == "view":
-        return query
-    return select("*").from_(session.run(Step(PARSED, query)).table)
+    plain = plain_values(source.query, released, nan=file.spec.method.can.values != "drawn")
+    return Bound(file, plain, tuple(columns), subject, declared, recipients, source)
 
 
 def _named(name: str | None, columns: list[BoundColumn]) -> Column | None:
@@ -117,10 +104,10 @@ def _subject_mistakes(
 
 
 def _path(file: SpecFile) -> Path | None:
-    """The file that is the source; None where it is a table or a query."""
+    """The file, folder or pattern that is the source; None where it is none of these."""
     source = file.spec.source
-    named = isinstance(source, str) and source.lower().endswith(tuple(FILES))
-    return located(file, str(source), "source") if named else None
+    on_file = file.source_kind == "file" and not is_remote(str(source))
+    return located(file, str(source), "source") if on_file else None
 
 
 def _may_be_told(file: SpecFile, found: Sequence[Column]) -> bool:
@@ -130,9 +117,10 @@ def _may_be_told(file: SpecFile, found: Sequence[Column]) -> bool:
         DataError: a text file that is no table.
     """
     source, names = file.spec.source, [c.name for c in found]
-    if isinstance(source, str) and not is_text(source):
-        return True
-    if isinstance(source, str) and (path := _path(file)) is not None:
+    if isinstance(source, str):
+        path = _path(file)
+        if path is None or not is_text_source(path):
+            return True
         require_table(path, names)
     if isinstance(source, SourceQuery) and not re.search("csv|tsv|txt", source.sql, re.IGNORECASE):
         return True

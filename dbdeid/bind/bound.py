@@ -7,10 +7,10 @@ from typing import Literal
 
 from dbdeid.data.classes import Staged
 from dbdeid.data.ordered_domain import OrderedDomain
-from dbdeid.data.source_files import FILES
 from dbdeid.engine.expressions import Expr, Query
 from dbdeid.engine.relation import MEASURED, Column
 from dbdeid.privacy import Model
+from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import ReleaseSpec
@@ -52,6 +52,7 @@ class Bound:
         subject: the column that tells whose record it is; None: each record is one subject.
         models: the declared models, with their columns as the source spells them.
         analyses: the recipient's models.
+        opened: the source as it was opened.
     """
 
     file: SpecFile
@@ -60,17 +61,12 @@ class Bound:
     subject: Column | None
     models: tuple[Model, ...]
     analyses: tuple[BoundAnalysis, ...] = ()
+    opened: Opened | None = None
 
     @property
     def spec(self) -> ReleaseSpec:
         """The specification."""
         return self.file.spec
-
-    @property
-    def on_file(self) -> bool:
-        """Whether the source is a Parquet or CSV file."""
-        source = self.spec.source
-        return isinstance(source, str) and source.lower().endswith(tuple(FILES))
 
     @property
     def released(self) -> tuple[BoundColumn, ...]:

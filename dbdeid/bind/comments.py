@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from dbdeid.bind.source import find_table
-from dbdeid.data.source_files import FILES
+from dbdeid.data.location.file_formats import names_file
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
@@ -188,7 +188,7 @@ def table_of(source: object, session: Session, what: str) -> Relation:
         SpecError: the source is a query or a file, which has none.
         DataError: there is no such table.
     """
-    if not isinstance(source, str) or source.lower().endswith(tuple(FILES)):
+    if not isinstance(source, str) or names_file(source):
         raise _no_comments("a file" if isinstance(source, str) else "a query", what)
     return find_table(session, source, "source")
 
@@ -301,7 +301,7 @@ def roles_in(
         SpecError: comments that are wrong, or none that declares a role.
         DataError: no such database or table.
     """
-    if database.name.lower().endswith(tuple(FILES)):
+    if names_file(database.name):
         raise _no_comments("a file", "roles import")
     with ENGINE.open(database, read_only=True, settings=settings) as session:
         return declarations(session, table_of(name, session, "roles import"))

@@ -10,8 +10,9 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dbdeid.bind.source import find_table
-from dbdeid.data.source_files import FILES, file_query, is_text, reading_source
+from dbdeid.bind.source import open_table
+from dbdeid.data.location.file_formats import is_text
+from dbdeid.data.source_files import EVERY_LINE, file_query, reading_source
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -31,10 +32,11 @@ from dbdeid.engine.expressions import (
     table_function,
 )
 from dbdeid.engine.relation import NUMBERS, Column
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, SpecError
 from dbdeid.privacy import OfSensitive, TCloseness
 from dbdeid.query.dialects.histogram import COUNTED
+from dbdeid.sources.files import Opened, kept
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import Evaluate
@@ -110,7 +112,7 @@ def on_histogram(file: SpecFile, place: str | Path) -> Histogram:
     columns, name = counted_columns(file), str(place)
     released = {n: c.released for n, c in _each(file).items()}
     changed: dict[str, object] = {"columns": columns, "evaluate": Evaluate(), "expect": {}}
-    if name.lower().endswith(tuple(FILES)):
+    if file.spec.kind_of(name) == "file":
         name = str(Path(name).expanduser().absolute())
         changed |= {"source": name, "database": None, "target": None}
     spec = file.spec.model_copy(update=changed)
@@ -122,7 +124,7 @@ def on_histogram(file: SpecFile, place: str | Path) -> Histogram:
     )
 
 
-def records(histogram: Histogram, session: Session) -> Query:
+def records(histogram: Histogram, session: Session) -> Opened:
     """The rows that a histogram counts.
 
     Raises:
@@ -130,8 +132,7 @@ def records(histogram: Histogram, session: Session) -> Query:
     """
     file, place = histogram.file, histogram.place
     with reading_source():
-        kept = session.run(Step(KEPT, _rows(histogram, session)))
-        rows = select("*").from_(kept.table)
+        rows = kept(session, _rows(histogram, session), KEPT).query
         found = session.describe(rows)
     spelled = {c.name.lower(): c for c in found}
     wanted = [*file.spec.columns, COUNTED]
@@ -150,7 +151,7 @@ def records(histogram: Histogram, session: Session) -> Query:
     copies = function("unnest", function("range", cast(column(counts.name), "BIGINT")))
     each = select("*", aliased(copies, "deid_copy")).from_(rows.subquery("counted"))
     cells = [aliased(column(spelled[name.lower()].name), name) for name in file.spec.columns]
-    return select(*cells).from_(each.subquery("source"))
+    return Opened(select(*cells).from_(each.subquery("source")))
 
 
 def _rows(histogram: Histogram, session: Session) -> Query:
@@ -158,15 +159,13 @@ def _rows(histogram: Histogram, session: Session) -> Query:
 
     Else values that are written otherwise, as 01 and 1, could become one.
     """
-    place = histogram.place
-    if not place.lower().endswith(tuple(FILES)):
-        return select("*").from_(find_table(session, place, "histogram").table)
+    file, place = histogram.file, histogram.place
     path = Path(place)
+    if file.spec.kind_of(place) != "file" or not path.is_file() or not is_text(path):
+        return open_table(file, session, place, "histogram").query
     query = file_query(path)
     assert query is not None
-    if not is_text(path):
-        return query
-    spec = histogram.file.spec
+    spec = file.spec
     ordered = {
         name.lower()
         for m in spec.privacy
@@ -180,7 +179,9 @@ def _rows(histogram: Histogram, session: Session) -> Query:
         measured = kind in ("intervals", "dates") or name.lower() in ordered
         if not measured and name.lower() in sniffed:
             texts[sniffed[name.lower()].name] = literal("VARCHAR")
-    options = {"sample_size": literal(-1), "types": struct_of(texts)} if texts else {}
+    options = {"sample_size": literal(-1), **EVERY_LINE}
+    if texts:
+        options["types"] = struct_of(texts)
     return select("*").from_(table_function("read_csv", literal(place), **options))
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from dbdeid.bind import safe_harbor
 from dbdeid.bind.comments import FROM_COMMENTS, with_columns, with_roles
-from dbdeid.bind.source import resolve_source
+from dbdeid.bind.source import open_source
 from dbdeid.data.source_files import reading_source
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import aliased, cast, column, select
@@ -40,6 +40,7 @@ def complete(
     project: ProjectFile | None,
     connection: Any,
     database: Path | None,
+    rows: Any = None,
 ) -> tuple[str, dict[str, object]]:
     """A specification with what its source says in place of what it leaves out.
 
@@ -50,6 +51,7 @@ def complete(
         project: that it takes part in.
         connection: an open connection to read from.
         database: in place of its `database`.
+        rows: the source itself where Python gave it.
 
     Returns:
         The text and the values of the whole specification.
@@ -68,7 +70,7 @@ def complete(
     if read is None:  # what is wrong is told when all of it is read
         return text, whole
     preset, spec = read
-    file = SpecFile(spec, folder, None, text, {}, project)
+    file = SpecFile(spec, folder, None, text, {}, project, rows=rows)
     with _opened(file, connection, database) as session, reading_source():
         looked = _looked_at(file, session, whole.get("subject"))
     whole = _by_rule(whole, preset, looked)
@@ -77,7 +79,7 @@ def complete(
 
 def _readable(data: Mapping[str, object]) -> tuple[Preset, ReleaseSpec] | None:
     """The preset, and a specification of the same source; None where they are not well-formed."""
-    kept = {key: data[key] for key in ("release", "database", "source") if key in data}
+    kept = {key: data[key] for key in ("release", "database", "attach", "source") if key in data}
     stand_in = {"stand_in": {"role": "quasi_identifier", "hierarchy": "suppress"}}
     try:
         preset = Preset.model_validate(data["preset"])
@@ -104,7 +106,7 @@ class _Looked:
 
 def _looked_at(file: SpecFile, session: Session, subject: object) -> _Looked:
     """What is seen of the columns of the source."""
-    rows = session.run(Step(LOOKED_AT, resolve_source(file, session)))
+    rows = session.run(Step(LOOKED_AT, open_source(file, session).query))
     try:
         found = detect(session, rows)
         own = next((c for c in found if c.name.lower() == str(subject).lower()), None)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from dbdeid.data.location.file_formats import ending_of
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
 from dbdeid.spec.file import SpecFile, as_path, parse_spec, text_of
 from dbdeid.spec.yaml_text import Path_, Plain, load
 
+_SPECS = (".json",)  # of the formats of data, those that a spec may be written in
 # A specification: its path, its text, or the mapping that the text would be.
 Source: TypeAlias = str | Path | Mapping[str, object]
-
-_DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
 
 
 def read(
@@ -41,7 +41,9 @@ def read(
     lines: Mapping[Path_, int] = {}
     folder, path, project = Path.cwd(), None, None
     shared: Mapping[str, object] = {}
+    rows = None
     if isinstance(source, Mapping):
+        source, rows = _apart(source)
         data, _ = Plain("spec").of(source)
         text = json.dumps(data, indent=2, default=str)
     elif not isinstance(source, str | Path):
@@ -52,7 +54,7 @@ def read(
     elif (path := as_path(source)) is None:
         text = str(source)
         data, lines = load(text, "spec")
-    elif path.name.lower().endswith(_DATA):
+    elif ending_of(path) not in ("", *_SPECS):
         raise SpecError(
             f"{path.name} is data, not a specification",
             hint=f"draft one: dbdeid init {path.name} -o release.yml",
@@ -67,6 +69,24 @@ def read(
     if isinstance(data, Mapping) and ("preset" in data or data.get("columns") == "from_comments"):
         from dbdeid.bind.presets_and_comments import complete
 
-        text, data = complete(text, data, folder, project, connection, database)
+        text, data = complete(text, data, folder, project, connection, database, rows)
     file = parse_spec(data, lines, folder, path, text, frozenset(shared))
-    return replace(file, project=project, trial=trial)
+    return replace(file, project=project, trial=trial, rows=rows)
+
+
+def _apart(spec: Mapping[str, object]) -> tuple[Mapping[str, object], Any]:
+    """A spec whose source Python gave, with a name for it, and its rows; None: it gave none.
+
+    `source` is the rows themselves, or `{rows: …, name: visits}`. A reader that gives its rows only
+    once is read here, for a run reads a source more than once.
+    """
+    rows, name = spec.get("source"), None
+    if isinstance(rows, Mapping) and "rows" in rows:
+        rows, name = rows["rows"], rows.get("name")
+    if not hasattr(rows, "__arrow_c_stream__"):
+        return spec, None
+    import pyarrow as pa
+
+    if isinstance(rows, pa.RecordBatchReader):
+        rows = rows.read_all()
+    return {**spec, "source": "rows" if name is None else name}, rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dbdeid.data.source_files import FILES, file_query, no_source
+from dbdeid.data.location.file_formats import is_remote
+from dbdeid.data.source_files import no_source
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -18,11 +19,14 @@ from dbdeid.engine.expressions import (
     null,
     select,
 )
-from dbdeid.engine.reading import NotSql, plain_table
+from dbdeid.engine.reading import NotSql, plain_table, table_parts, tables_in
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError, did_you_mean
+from dbdeid.sources.attached import Database, provide
+from dbdeid.sources.files import Opened, kept, open_files, open_remote
+from dbdeid.sources.rows import of_python, staged, temporary
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
 from dbdeid.spec.release_spec import SourceQuery
@@ -62,31 +66,108 @@ def _nan(found: Column) -> Expr:
     return cast(literal("nan"), found.type)
 
 
-def resolve_source(file: SpecFile, session: Session) -> Query:
-    """A query for all rows of the source: a table or view, a file, or the owner's own query."""
+SOURCE = "deid_parsed"
+
+
+def open_source(file: SpecFile, session: Session, *, again: bool = False) -> Opened:
+    """All rows of the source: of a table or view, files, an attached database, a query, or Python.
+
+    Args:
+        file: the spec.
+        session: that reads it.
+        again: read files each time where the engine can, for a view or to show how.
+
+    Raises:
+        DataError: it is not there, or cannot be read.
+        EngineError: the engine refuses it.
+        SpecError: the query is none.
+    """
     source = file.spec.source
+    if file.rows is not None:
+        rows = of_python(file.rows, file.spec.source_name)
+        return Opened(select("*").from_(staged(session, temporary(SOURCE), rows).table))
     if isinstance(source, SourceQuery):
-        return owners_query(file, source)
-    return table_or_file(file, session, source, "source")
+        query = owners_query(file, source)
+        if not _provided(file, session, query):
+            return Opened(query, passing=False)
+        return Opened(query) if again else kept(session, query, SOURCE)
+    return open_table(file, session, source, "source", as_table=SOURCE, again=again)
 
 
-def table_or_file(file: SpecFile, session: Session, name: str, *place: str | int) -> Query:
-    """A query for all rows of what the spec names at a place: a table or view, or a file."""
-    if name.lower().endswith(tuple(FILES)):
-        query = file_query(located(file, name, *place))
-        assert query is not None
-        return query
+def open_table(
+    file: SpecFile,
+    session: Session,
+    name: str,
+    *place: str | int,
+    as_table: str = "",
+    again: bool = False,
+) -> Opened:
+    """All rows of what the spec names at a place: a table or view, files, or an attached table."""
+    kind = file.spec.kind_of(name)
+    as_table = as_table or "_".join(("deid_read", *map(str, place)))
+    if kind == "attached":
+        relation = attached_table(file, session, name)
+        query = select("*").from_(relation.table)
+        if session.is_foreign(relation.catalog or ""):
+            return kept(session, query, as_table)
+        return Opened(query)
+    if kind == "file":
+        if is_remote(name):
+            return open_remote(session, name, as_table)
+        return open_files(session, located(file, name, *place), as_table, again=again)
     try:
-        return select("*").from_(find_table(session, name, str(place[-1])).table)
+        found = find_table(session, name, str(place[-1]))
     except DataError as error:
+        if (rows := session.borrowed(name)) is not None:
+            borrowed = staged(session, temporary(as_table), of_python(rows, name))
+            return Opened(select("*").from_(borrowed.table))
         raise (no_source(file.folder / name) or error) from None
+    query = select("*").from_(found.table)
+    if session.is_foreign(found.catalog or session.catalog):
+        return kept(session, query, as_table)
+    return Opened(query, passing=False)
+
+
+def attached_table(file: SpecFile, session: Session, name: str) -> Relation:
+    """A table of a database that the spec attaches, as `clinic.public.visits`.
+
+    Raises:
+        DataError: the database or the table is not there, or cannot be read.
+        MissingExtra: the library that would read it is not installed.
+    """
+    alias = file.spec.attached_as(name)
+    assert alias is not None
+    parts = table_parts(name)
+    return provide(session, _database(file, alias), parts[1] if len(parts) > 2 else None, parts[-1])
+
+
+def _database(file: SpecFile, alias: str) -> Database:
+    return Database(alias, file.spec.attach[alias], file.folder)
+
+
+def databases(file: SpecFile) -> Iterator[Database]:
+    """The databases that the spec attaches."""
+    return (_database(file, alias) for alias in file.spec.attach)
+
+
+def _provided(file: SpecFile, session: Session, query: Query) -> bool:
+    """Attach what a query reads of databases that the spec attaches; whether it reads any."""
+    aliases = {alias.lower(): alias for alias in file.spec.attach}
+    found = False
+    for table in tables_in(query):
+        alias = aliases.get((table.catalog or table.schema).lower())
+        if alias is not None and table.given is None:
+            schema = table.schema if table.catalog else None
+            provide(session, _database(file, alias), schema, table.name)
+            found = True
+    return found
 
 
 def owners_query(file: SpecFile, source: SourceQuery) -> Query:
-    """The query that a spec has as its source.
+    """The owner's own query, as a tree.
 
     Raises:
-        SpecError: it is not one SELECT.
+        SpecError: it is not one SELECT statement.
     """
     try:
         trees = statements(source.sql)
@@ -101,18 +182,40 @@ def owners_query(file: SpecFile, source: SourceQuery) -> Query:
 
 
 def find_table(session: Session, name: str, what: str) -> Relation:
-    """A table or view of the owner's database by its plain or schema-qualified name."""
-    for schema, table in _readings(name):
-        if session.exists(table, schema):
-            return session.relation(table, schema)
+    """A table or view of the owner's database, or of another one of the caller's connection.
+
+    Args:
+        session: that has the databases attached.
+        name: `visits`, `clinic.visits`, or `catalog.schema.visits`.
+        what: names it, for a message.
+
+    Raises:
+        DataError: there is none of that name.
+    """
+    for catalog, schema, table in _readings(session, name):
+        if session.exists(table, schema, catalog):
+            return session.relation(table, schema, catalog)
     known = session.tables()
     hint = did_you_mean(name, known) if known else "the database holds no tables"
     raise DataError(f"{what}: no table or view {name!r} in the database", hint=hint)
 
 
-def _readings(name: str) -> Iterator[tuple[str, str]]:
-    yield "main", name
+def table_in_database(session: Session, name: str) -> Relation | None:
+    """A table or view of the owner's database by its name; None where it holds none of it."""
+    try:
+        found = find_table(session, name, "source")
+    except DataError:
+        return None
+    return found if found.catalog == session.catalog else None
+
+
+def _readings(session: Session, name: str) -> Iterator[tuple[str, str, str]]:
+    own = session.catalog
+    yield own, "main", name
     # as the database's own list of tables spells it, without quotes
-    yield from ((name[:i], name[i + 1 :]) for i, sign in enumerate(name) if sign == ".")
+    yield from ((own, name[:i], name[i + 1 :]) for i, sign in enumerate(name) if sign == ".")
     if (plain := plain_table(name)) is not None:
-        yield plain
+        yield own, *plain
+    parts = table_parts(name)
+    if len(parts) > 1:  # another database of the connection
+        yield parts[0], parts[1] if len(parts) > 2 else "main", parts[-1]

@@ -73,7 +73,7 @@ def demo(
 
 @command(app)
 def init(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A new file for it, not the screen.")
@@ -90,7 +90,7 @@ def init(
     """
     from dbdeid.commands.init import drafted, write_draft
 
-    made = drafted(Path(source), table, options.settings)
+    made = drafted(source, table, options.settings)
     if output is not None:
         write_draft(output, made.text)
         return show(options, made.to_dict() | {"file": str(output)}, made.told(output))
@@ -363,7 +363,7 @@ def workload(
 
 @command(app, foreign="source")
 def risk(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A DuckDB, Parquet or CSV file.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
     qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
@@ -410,7 +410,7 @@ def risk(
         special_uniques,
         options.show_values,
     )
-    found = assess(Path(source), table, asked, options.settings)
+    found = assess(source, table, asked, options.settings)
     show(options, found.to_dict(), texts().risk(found, asked))
 
 

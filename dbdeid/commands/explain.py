@@ -9,7 +9,7 @@ from pathlib import Path
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import Source, read
-from dbdeid.bind.source import resolve_source
+from dbdeid.bind.source import open_source
 from dbdeid.data import classes
 from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import MEASURED, Column, Relation
@@ -56,7 +56,7 @@ def steps(
     refuse(file, "has no steps to show", "-vv logs the SQL of verify, evaluate and query")
     places(file, database)
     with reading(file, database=database, settings=settings) as session:
-        bound = bind(file, session, resolve_source(file, session))
+        bound = bind(file, session, open_source(file, session, again=True))
         around = populations.steps(bound, session)
         return _steps(replace(bound, source=pseudonyms.joined(bound)), around)
 

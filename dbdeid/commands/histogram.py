@@ -13,7 +13,7 @@ from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import owners_query
 from dbdeid.data import hierarchy_file
 from dbdeid.data.json import JsonObject
-from dbdeid.data.source_files import FILES, file_query
+from dbdeid.data.source_files import file_query
 from dbdeid.engine.expressions import Query
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.prepare.hierarchies import Rows, group_rows
@@ -111,7 +111,7 @@ def _source(file: SpecFile, table: str | None, warehouse: Warehouse) -> str | Qu
     if table is not None:
         return table
     source = file.spec.source
-    if isinstance(source, str) and not source.lower().endswith(tuple(FILES)):
+    if isinstance(source, str) and file.spec.kind_of(source) != "file":
         return source
     if warehouse != "duckdb":
         what = "a query of DuckDB" if isinstance(source, SourceQuery) else f"the file {source}"
@@ -121,8 +121,11 @@ def _source(file: SpecFile, table: str | None, warehouse: Warehouse) -> str | Qu
         )
     if isinstance(source, SourceQuery):
         return owners_query(file, source)
-    query = file_query(located(file, source, "source"))
-    assert query is not None
+    if (query := file_query(located(file, source, "source"))) is None:
+        raise DataError(
+            f"DuckDB cannot read {source} by itself",
+            hint="name a table of its rows: --table name",
+        )
     return query
 
 

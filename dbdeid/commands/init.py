@@ -12,9 +12,10 @@ from typing import Any
 
 from dbdeid.bind.any_table import opened
 from dbdeid.data.json import JsonObject
-from dbdeid.data.source_files import file_query, reading_source, require_table
+from dbdeid.data.location.file_formats import is_pattern
 from dbdeid.engine.expressions import select
-from dbdeid.engine.session import Session, Settings, Step
+from dbdeid.engine.reading import table_parts
+from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.profiling import column_names
 from dbdeid.profiling.detect import DetectedColumn, detect
@@ -68,6 +69,7 @@ class Draft:
         subject_candidates: columns that may tell whose record a record is; of several none is set.
         doubtful_dates: columns of dates that may lie in another century than meant, and why.
         doubtful_numbers: columns of numbers that may mean others than were read, and why.
+        notes: how the source was read, where that was guessed.
     """
 
     text: str
@@ -77,6 +79,7 @@ class Draft:
     subject_candidates: tuple[str, ...]
     doubtful_dates: Mapping[str, str]
     doubtful_numbers: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
@@ -87,13 +90,15 @@ class Draft:
             "subject_candidates": list(self.subject_candidates),
             "doubtful_dates": dict(self.doubtful_dates),
             "doubtful_numbers": dict(self.doubtful_numbers),
+            "notes": list(self.notes),
         }
 
     def told(self, path: Path) -> str:
         """What was drafted into a file, in one line, and what is doubtful, in a line each."""
         reasons = f"{len(self.open_reasons)} reason{'s' * (len(self.open_reasons) != 1)} to give"
         doubtful = (*self.doubtful_dates.items(), *self.doubtful_numbers.items())
-        notes = [f"  note: {name}: {why}" for name, why in doubtful]
+        notes = [f"  note: {note}" for note in self.notes]
+        notes += [f"  note: {name}: {why}" for name, why in doubtful]
         drafted = (
             f"drafted {path}: {self.decided} column{'s' * (self.decided != 1)} decided, "
             f"{len(self.undecided)} undecided, {reasons}; next: dbdeid check {path}"
@@ -101,46 +106,45 @@ class Draft:
         return "\n".join([drafted, *notes])
 
 
-def drafted(source: Path, table: str | None, settings: Settings | None = None) -> Draft:
+def drafted(source: str | Path, table: str | None, settings: Settings | None = None) -> Draft:
     """A draft for a table: a role for every column that is known, questions about the others.
 
     Raises:
         DataError: the source cannot be read.
     """
-    with opened(source, table, settings) as (session, query):
-        with reading_source(source):
-            staged = session.run(Step("deid_draft", query))
-        if file_query(source) is not None:
-            require_table(source, staged.names)
-            require_header(session, staged, source)
+    with opened(source, table, settings) as opened_table:
+        session, staged = opened_table.session, opened_table.staged("deid_draft")
+        if opened_table.path is not None:
+            require_header(session, staged, opened_table.path)
         found = detect(session, staged)
-        _require_rows(source, found)
+        _require_rows(str(source), found)
         proposals = asking(propose(session, staged, found))
-        path = source if table is None else None
+        path = opened_table.opened.read
         rows = select("*").from_(staged.table)
         columns = [f.column for f in found]
         dates = of_other_centuries(session, rows, columns, path)
         numbers = of_other_countries(session, columns, path)
-        named = table or (None if file_query(source) is not None else _only(session))
+    notes = opened_table.opened.notes
     return Draft(
-        _text(source, named, proposals, {**dates, **numbers}),
+        _text(opened_table.keys, proposals, {**dates, **numbers}, notes),
         len(proposals.columns) - len(proposals.undecided),
         proposals.undecided,
         proposals.unexplained,
         tuple(f.name for f in proposals.subjects),
         dates,
         numbers,
+        notes,
     )
 
 
-def _require_rows(source: Path, found: Sequence[DetectedColumn]) -> None:
+def _require_rows(source: str, found: Sequence[DetectedColumn]) -> None:
     """There is something to draft from.
 
     Raises:
         DataError: there are no rows.
     """
     if not any(f.records for f in found):
-        raise DataError(f"{source.name} has no rows", hint="there is nothing to draft from")
+        raise DataError(f"{Path(source).name} has no rows", hint="there is nothing to draft from")
 
 
 def write_draft(path: Path, text: str) -> None:
@@ -160,23 +164,27 @@ def write_draft(path: Path, text: str) -> None:
         ) from None
 
 
-def _only(session: Session) -> str:
-    return next(name for name in session.tables() if not name.startswith("deid."))
-
-
 def _text(
-    source: Path, table: str | None, proposals: Proposals, doubtful: Mapping[str, str]
+    keys: Mapping[str, object],
+    proposals: Proposals,
+    doubtful: Mapping[str, str],
+    notes: Sequence[str],
 ) -> str:
     from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
 
-    name = re.sub(r"\W+", "_", table or source.name.split(".")[0], flags=re.ASCII)
+    source = str(keys["source"])
+    whole = [part for part in Path(source).parts if not is_pattern(part)] or ["files"]
+    last = whole[-1].split(".")[0] if keys.keys() == {"source"} else table_parts(source)[-1]
+    name = re.sub(r"\W+", "_", last, flags=re.ASCII)
     release = ("_" if name[:1].isdigit() else "") + f"{name}_release"
     spec = CommentedMap(release=release[:63])
-    if table is not None:
-        spec["database"] = str(source)
+    if "database" in keys:
+        spec["database"] = keys["database"]
+    if "attach" in keys:
+        spec["attach"] = keys["attach"]
     spec["target"] = f"{release[:55]}.duckdb"
-    spec["source"] = table or str(source)
+    spec["source"] = source
     if proposals.subjects:
         spec["subject"] = proposals.subject.name if proposals.subject else _quoted("")
     spec["columns"] = columns = CommentedMap()
@@ -194,7 +202,7 @@ def _text(
     method = {"name": "full_domain", "suppression_limit": LIMIT, "time_limit": SECONDS}
     spec["method"] = _flow(method)
     spec["output"] = CommentedMap(export=[f"{release[:55]}.parquet"])
-    _comment(spec, proposals)
+    _comment(spec, proposals, notes)
     stream = io.StringIO()
     yaml = YAML()
     yaml.width = 4096  # a comment at the end of a broken line would break the line
@@ -260,9 +268,10 @@ def _missing(found: DetectedColumn, *, told: bool) -> str:
     return f"{text} seems to mean missing: NULLIF in `source: {{sql: …}}` makes it NULL"
 
 
-def _comment(spec: Any, proposals: Proposals) -> None:
+def _comment(spec: Any, proposals: Proposals, notes: Sequence[str]) -> None:
     known = not any(NONE_IS_KNOWN in p.why for p in proposals.columns)
     open_ones = "".join(f"{line}\n" for line in _undecided(proposals.undecided))
+    open_ones += "".join(f"{line}\n" for note in notes for line in textwrap.wrap(note, WIDTH))
     spec.yaml_set_start_comment(f"{open_ones}{'' if known else NO_QUASI_IDENTIFIER}{HEAD}")
     subject = proposals.subject
     if proposals.subjects:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from dbdeid.bind.any_table import opened
 from dbdeid.data.json import JsonObject, plain
-from dbdeid.data.source_files import is_text, reading_source, require_table
 from dbdeid.engine.relation import NUMBERS, Relation
-from dbdeid.engine.session import Session, Settings, Step
+from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting
@@ -80,21 +79,18 @@ class Assessment:
 
 
 def assess(
-    source: Path, table: str | None, asked: RiskQuestion, settings: Settings | None = None
+    source: str | Path, table: str | None, asked: RiskQuestion, settings: Settings | None = None
 ) -> Assessment:
-    """The risk of a table of a database, or of a Parquet or CSV file.
+    """The risk of a table of a database or server, or of files.
 
     Raises:
         DataError: the source, the table or a column is not there, or cannot be measured so.
     """
     _require_possible(asked)
-    with opened(source, table, settings, sealed=True) as (session, query):
-        with reading_source(source):
-            staged = session.run(Step("deid_risk", query))
-        if is_text(source):
-            require_table(source, staged.names)
-        asked = _bound(asked, staged, named=not is_text(source))
-        return _measured(session, staged, asked)
+    with opened(source, table, settings, sealed=True) as found:
+        staged = found.staged("deid_risk")
+        asked = _bound(asked, staged, named=not found.text)
+        return _measured(found.session, staged, asked)
 
 
 def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assessment:

@@ -1,4 +1,4 @@
-"""Parquet and CSV files as sources: how they are read, and why one cannot be.
+"""Files as sources: how the engine reads them, and why one cannot be read.
 
 The names of the columns of a CSV file are its first line. Where that is a row of data, or runs
 into one, they are cells: they are then counted, and not told.
@@ -6,29 +6,41 @@ into one, they are cells: they are then counted, and not told.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
+import lzma
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Literal, cast
 
-from dbdeid.engine.expressions import Expr, FileReader, Query, literal, select, table_function
+from dbdeid.data.location.file_formats import (
+    FILES,
+    JSON_FILES,
+    KINDS,
+    ending_of,
+    files_at,
+    is_pattern,
+    is_text,
+    is_text_source,
+)
+from dbdeid.engine.expressions import (
+    Expr,
+    FileReader,
+    Query,
+    list_of,
+    literal,
+    select,
+    table_function,
+)
 from dbdeid.engine.failure import AS_UTF8, EngineError
 from dbdeid.errors import DataError
 
-FILES: Mapping[str, FileReader] = {
-    ".parquet": "read_parquet",
-    ".csv": "read_csv",
-    ".csv.gz": "read_csv",
-    ".tsv": "read_csv",
-}
-TEXT_FILES = tuple(end for end, reader in FILES.items() if reader == "read_csv")
 # Else DuckDB takes lines that begin with # for comments, and lines before a table for none of it.
 EVERY_LINE: Mapping[str, Expr] = {"comment": literal(""), "skip": literal(0)}
-KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB database"
-SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SEPARATORS = ",;\t|"
 LONGEST_CELL = 2**27  # bytes; a quote that is not closed makes a cell of the rest of a file
 OTHERWISE = "or read the file in `source: {sql: …}` with read_csv's options"
@@ -39,27 +51,40 @@ NO_HEADER = (
 
 
 def file_query(path: Path) -> Query | None:
-    """A query for all rows of a Parquet or CSV file; None when the ending is neither.
+    """A query for all rows of a file, folder or pattern of files that the engine reads.
+
+    Of several files, columns are matched by name and have types that fit all of them; that all
+    files have the same columns is for the caller to see. None for other formats.
 
     Raises:
-        DataError: there is no such file.
+        DataError: there is no such file, or files are of several formats.
     """
-    reader = next((f for end, f in FILES.items() if path.name.lower().endswith(end)), None)
-    if reader is None:
+    if not (path.is_dir() or is_pattern(path)) and ending_of(path) not in FILES:
         return None
-    if not path.is_file():
-        what = "is no regular file" if path.exists() else "does not exist"
-        raise DataError(f"{path.name} {what}", hint=f"looked in {path.parent}")
+    files = files_at(path)
+    reader = FILES.get(ending_of(files[0]))
+    return None if reader is None else reading(reader, files)
+
+
+def reading(reader: FileReader, files: Sequence[Path | str], *, typed: bool = True) -> Query:
+    """A query for all rows of some files.
+
+    Args:
+        reader: what reads them.
+        files: their paths, or addresses.
+        typed: types that fit every row; else only the names of the columns can be relied on.
+    """
     options: dict[str, Expr] = {}
-    if reader == "read_csv":
+    if reader in ("read_csv", "read_json") and typed:
         # types that fit every row, not the first 20,480 alone: a rare value may come late
-        options = {"sample_size": literal(-1), **EVERY_LINE}
-    return select("*").from_(table_function(reader, literal(str(path)), **options))
-
-
-def is_text(name: str | Path) -> bool:
-    """Whether a name is of a CSV file."""
-    return str(name).lower().endswith(TEXT_FILES)
+        options["sample_size"] = literal(-1)
+    if reader == "read_csv":
+        options |= EVERY_LINE
+    if len(files) > 1:
+        options["union_by_name"] = literal(True)
+    names = [literal(str(path)) for path in files]
+    place = names[0] if len(names) == 1 else list_of(*names)
+    return select("*").from_(table_function(reader, place, **options))
 
 
 @contextmanager
@@ -80,8 +105,8 @@ def reading_source(path: Path | None = None) -> Iterator[None]:
 def no_source(path: Path) -> DataError | None:
     """Why something that is there is no table that can be read; None: it is not there, or may be.
 
-    Folders, devices and pipes, spreadsheets, and files that are neither a database of DuckDB nor
-    named like one of the kinds that are read.
+    Folders, devices and pipes, and files that are neither a database nor named like one of the
+    kinds that are read.
     """
     try:
         if not path.exists():
@@ -89,25 +114,34 @@ def no_source(path: Path) -> DataError | None:
     except (OSError, ValueError):  # no file can be called that
         return None
     if path.is_dir():
-        return DataError(f"{path} is a folder", hint=f"name one file in it: {KINDS}")
+        hint = f"with a slash at its end it means all files in it: source: {path.name}/"
+        return DataError(f"{path} is a folder", hint=hint)
     if not path.is_file():
         what = "is a device or a pipe, which may never end"
         return DataError(f"{path} {what}", hint=f"save what it gives as a file: {KINDS}")
-    if path.suffix.lower() in SHEETS:
+    if (kind := database_kind(path)) is not None:
+        if kind == "own":
+            return None
         return DataError(
-            f"{path} is a spreadsheet", hint="save the sheet as CSV in UTF-8, and give that file"
+            f"{path} is a database of SQLite",
+            hint=f"attach it: `attach: {{name: {path.name}}}`, and `source: name.TABLE`",
         )
-    try:
-        with path.open("rb") as file:
-            known = file.read(12)[8:] == b"DUCK"
-    except OSError:
-        return None  # opening it tells why
-    if known:
-        return None
     return DataError(
         f"{path} is not a DuckDB database, nor named like a file of one table",
         hint=f"if it is a table of text, give it the ending .csv; dbdeid reads {KINDS}",
     )
+
+
+def database_kind(path: Path) -> Literal["own", "sqlite"] | None:
+    """Whether a file is a database of the engine's own or of SQLite; None where it is neither."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return "own"  # opening it tells why not
+    if start[8:12] == b"DUCK":
+        return "own"
+    return "sqlite" if start == b"SQLite format 3\0" else None
 
 
 def require_table(path: Path, names: Sequence[str]) -> None:
@@ -121,7 +155,9 @@ def require_table(path: Path, names: Sequence[str]) -> None:
         DataError: some lines have more or fewer cells than others, or a quote is open.
     """
     signs = [sign for sign in SEPARATORS if len(names) == 1 and sign in names[0]]
-    if is_text(path) and signs and not all(_one_cell(path, sign) for sign in signs):
+    if not signs or not is_text_source(path):
+        return
+    if not all(_one_cell(file, sign) for file in files_at(path) for sign in signs):
         raise broken(path) or DataError(
             f"{path.name} reads as one column: some line has more or fewer cells than the first",
             hint=f"mend that line, {OTHERWISE}",
@@ -131,7 +167,7 @@ def require_table(path: Path, names: Sequence[str]) -> None:
 def _one_cell(path: Path, separator: str) -> bool:
     """Whether the first line of a text file is one cell, in which the separator is quoted."""
     try:
-        with _lines(path) as lines:
+        with lines_of(path) as lines:
             return len(next(csv.reader(_decoded(lines, [0, 0]), delimiter=separator), ())) == 1
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
         return False
@@ -152,18 +188,40 @@ def broken(path: Path) -> DataError | None:
     """What is wrong in a file that could not be read as what its name says; None: not known.
 
     Nothing of its contents is told but numbers of lines and of cells.
+
+    Args:
+        path: of a file, or of a folder or pattern of some: then of the first that is wrong.
     """
     try:
-        if not is_text(path):
-            return _no_parquet(path)
-        with _lines(path) as lines:
-            return _ragged(path.name, lines)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        return DataError(
-            f"{path.name} is no whole gzip file", hint="compress it again, or give the CSV itself"
-        )
-    except OSError:
+        files = files_at(path)
+    except DataError:
         return None
+    return next((told for file in files if (told := _broken(file))), None)
+
+
+def _broken(path: Path) -> DataError | None:
+    try:
+        if is_text(path):
+            with lines_of(path) as lines:
+                return _ragged(path.name, lines)
+        if ending_of(path) == ".parquet":
+            return _no_parquet(path)
+        if ending_of(path) in JSON_FILES:
+            return DataError(
+                f"{path.name} cannot be read as records in JSON",
+                hint="one object on each line, or one list of objects",
+            )
+        return None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        kind = _PACKED.get(path.suffix.lower())
+        if kind is None or getattr(error, "errno", None) is not None:
+            return None
+        return DataError(
+            f"{path.name} is no whole {kind} file", hint="compress it again, or give the CSV itself"
+        )
+
+
+_PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 
 
 def _no_parquet(path: Path) -> DataError | None:
@@ -182,9 +240,24 @@ def _no_parquet(path: Path) -> DataError | None:
     )
 
 
-def _lines(path: Path) -> IO[bytes]:
-    packed = path.name.lower().endswith(".gz")
-    return cast("IO[bytes]", gzip.open(path) if packed else path.open("rb"))
+def lines_of(path: Path) -> IO[bytes]:
+    """The bytes of a text file, unpacked, to be read line by line.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    packed = path.suffix.lower()
+    if packed == ".gz":
+        return cast("IO[bytes]", gzip.open(path))
+    if packed == ".bz2":
+        return bz2.open(path)
+    if packed == ".xz":
+        return lzma.open(path)
+    if packed == ".zst":
+        import pyarrow as pa
+
+        return cast("IO[bytes]", BufferedReader(pa.input_stream(str(path), compression="zstd")))
+    return path.open("rb")
 
 
 def _ragged(name: str, lines: IO[bytes]) -> DataError | None:

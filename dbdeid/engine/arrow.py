@@ -88,9 +88,14 @@ _KINDS = {
 }
 
 
-def _kind(name: str) -> pa.DataType | None:
+def type_of(name: str) -> pa.DataType | None:
+    """The Arrow type of values of a type of the engine; None where Arrow has none.
+
+    >>> type_of("DECIMAL(10,2)")
+    Decimal128Type(decimal128(10, 2))
+    """
     if name.endswith("[]"):
-        member = _kind(name[:-2])
+        member = type_of(name[:-2])
         return None if member is None else pa.list_(member)
     if digits := digits_of(name):
         return pa.decimal128(*digits)
@@ -108,7 +113,7 @@ def table(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequence[An
     columns = []
     for place, name in enumerate(kinds):
         values = [row[place] for row in rows]
-        kind = _kind(name)
+        kind = type_of(name)
         if kind is None:
             values = [None if value is None else str(value) for value in values]
         columns.append(pa.array(values, kind or pa.string()))

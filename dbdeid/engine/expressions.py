@@ -44,7 +44,10 @@ Function = Literal[
 ]  # fmt: skip
 
 # Readers of files, which stand where a table may, and what an engine keeps of a column.
-FileReader = Literal["read_blob", "read_csv", "read_parquet", "read_text", "sniff_csv"]
+FileReader = Literal[
+    "delta_scan", "iceberg_scan", "read_blob", "read_csv", "read_json", "read_parquet",
+    "read_text", "sniff_csv",
+]  # fmt: skip
 
 
 # -- names and values ----------------------------------------------------------------------

@@ -114,6 +114,18 @@ def table_of(text: str) -> Table:
     )
 
 
+def table_parts(text: str) -> tuple[str, ...]:
+    """The parts of the name of a table, as SQL reads it, else as points divide it.
+
+    >>> table_parts('clinic."Odd.One".visits')
+    ('clinic', 'Odd.One', 'visits')
+    """
+    found = _table(text)
+    if found is not None and isinstance(found.this, exp.Identifier):
+        return tuple(part.name for part in found.parts)
+    return tuple(text.split(".", 2))
+
+
 def _table(text: str) -> exp.Table | None:
     try:
         found = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")

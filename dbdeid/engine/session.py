@@ -174,6 +174,26 @@ class Session(Protocol):
     def upload(self, name: str, columns: Mapping[str, Any]) -> Relation:
         """A temporary table from columns of one length, as `engine.arrow.array` takes them."""
 
+    def stage(
+        self, place: Relation, rows: pa.RecordBatchReader, kinds: Mapping[str, str]
+    ) -> Relation:
+        """A new table from Arrow batches, which are read once.
+
+        Args:
+            place: of the table: a temporary one, or one in a database of `attach_empty`.
+            rows: the batches.
+            kinds: types of the engine for columns that are to be read as such.
+        """
+
+    def borrowed(self, name: str) -> pa.RecordBatchReader | None:
+        """The rows of a temporary table or view of the connection that the session was opened over.
+
+        None where there is none of that name, or the connection is the session's own.
+
+        Raises:
+            DataError: the connection has a result that its owner has not fetched.
+        """
+
     def temp(self, name: str) -> Relation:
         """A temporary table of this session."""
 
@@ -233,11 +253,54 @@ class Session(Protocol):
     def file_of(self, catalog: str) -> Path | None:
         """The file of an attached database; None when it is in memory."""
 
-    def attach(self, path: Path, *, read_only: bool = False, private: bool = False) -> str:
+    def attach(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        private: bool = False,
+        name: str | None = None,
+    ) -> str:
         """Attach a file for the session's life and give the catalog name it got.
 
         A private one, and what the engine keeps beside it, are for their owner only.
+
+        Raises:
+            DataError: it cannot be opened, or the name that is asked for is taken.
         """
+
+    def extends(self, extension: str) -> bool:
+        """Whether an extension of the engine is here to be used; none is ever downloaded."""
+
+    def install_hint(self, extension: str) -> str:
+        """How an extension is installed, with a network and without."""
+
+    def attach_server(self, kind: str, address: str, name: str) -> None:
+        """Attach a database of another program by an extension, to be read only.
+
+        Args:
+            kind: of it, as the extension names it.
+            address: with its secrets: it is neither logged nor told.
+            name: the catalog name that it gets.
+
+        Raises:
+            EngineError: it cannot be attached; the text may tell the address.
+        """
+
+    def attach_empty(self, name: str, schema: str) -> None:
+        """Attach an empty database in memory for the session's life, with a schema.
+
+        One that was attached so before gets another schema.
+
+        Raises:
+            DataError: the name is taken.
+        """
+
+    def is_attached(self, name: str) -> bool:
+        """Whether the session has attached a database under a name that it was given."""
+
+    def is_foreign(self, catalog: str) -> bool:
+        """Whether an attached database is of another program, and may change at any time."""
 
     def attach_new(self, path: Path) -> str:
         """Attach a file to be published, under a name that tells nothing, and give the name."""

@@ -15,8 +15,9 @@ from typing import Any
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
-from dbdeid.bind.source import find_table, resolve_source
-from dbdeid.data.source_files import FILES, NO_HEADER, file_query, is_text, told_names
+from dbdeid.bind.source import find_table, open_source
+from dbdeid.data.location.file_formats import is_pattern, is_remote, is_text
+from dbdeid.data.source_files import NO_HEADER, file_query, told_names
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -38,13 +39,13 @@ from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.external import dictionary as external_dictionary
 from dbdeid.external.values import Explained, explained
-from dbdeid.publish.queryable import asked_as, source_names, tables_of
+from dbdeid.publish.queryable import asked_as, names_of_source, tables_of
 from dbdeid.query.parse.answerable import Answerable
+from dbdeid.sources.files import Opened
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
 from dbdeid.spec.method.external import External, external
 from dbdeid.spec.open_decisions import require_decided
-from dbdeid.spec.release_spec import SourceQuery
 from dbdeid.verify.base import file_kinds
 from dbdeid.workspace.workplace import reading
 
@@ -119,7 +120,7 @@ class Foreign:
         """The release as a place to ask questions that were written for its original."""
         spread = [c for c in self.columns if c.column.name in self.compared and self._spread(c)]
         return Answerable(
-            source_names=source_names(self.file.spec.source_name),
+            source_names=names_of_source(self.file.spec),
             columns=tuple(
                 asked_as(c.column) for c in self.bound.released if c.name in self.compared
             ),
@@ -198,7 +199,7 @@ def _opened(file: SpecFile, session: Session) -> Foreign:
     else:
         _require_roles(file, found, besides=names)
         stand_in = _with(original, added)
-    bound = bind(file, session, stand_in)
+    bound = bind(file, session, Opened(stand_in, passing=False))
     _require_columns(bound, found)
     table = _typed(session, bound, found)
     columns = explained(bound, session, table, external_dictionary.listed(bound, session, listed))
@@ -237,7 +238,7 @@ class _Fetched:
 
 
 def _fetched(file: SpecFile, session: Session, name: str, key: str, staged: str) -> _Fetched:
-    if name.lower().endswith(tuple(FILES)):
+    if is_text(name) or name.lower().endswith(file_kinds.PARQUET):
         path = located(file, name, "method", key)
         query = file_query(path)
         assert query is not None
@@ -257,10 +258,10 @@ def _fetched(file: SpecFile, session: Session, name: str, key: str, staged: str)
 
 def _original(file: SpecFile, session: Session, found: _Fetched) -> Query | None:
     """The rows of the original; None where it is not at hand."""
-    source = file.spec.source
-    if isinstance(source, SourceQuery):
-        query = resolve_source(file, session)
+    source, kind = file.spec.source, file.source_kind
+    if kind == "query":
         try:
+            query = open_source(file, session).query
             session.describe(query)
         except EngineError as error:
             if error.kind in _ABSENT:
@@ -269,12 +270,15 @@ def _original(file: SpecFile, session: Session, found: _Fetched) -> Query | None
                 f"the source cannot be read: {error.message}", hint=error.hint
             ) from None
         return query
-    if source.lower().endswith(tuple(FILES)):
-        path = located(file, source, "source")
+    if kind == "file" and not is_remote(str(source)):
+        path = located(file, str(source), "source")
         same = found.path is not None and path.resolve() == found.path.resolve()
-        return None if same or not path.is_file() else file_query(path)
+        if same or not (path.exists() or is_pattern(path)):
+            return None
+    if kind != "table":
+        return open_source(file, session).query
     try:
-        table = find_table(session, source, "source")
+        table = find_table(session, str(source), "source")
     except DataError:
         return None
     if found.path is None and _place(table) == _place(found.table):

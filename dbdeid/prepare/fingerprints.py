@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.source import find_table
+from dbdeid.bind.source import find_table, open_table
 from dbdeid.data.json import JsonObject
-from dbdeid.data.source_files import FILES, reading_source
+from dbdeid.data.source_files import reading_source
 from dbdeid.engine import regular
 from dbdeid.engine.expressions import Query, cast, count_rows, function, identifier, select, sum_of
 from dbdeid.engine.session import Session
@@ -32,10 +32,13 @@ def fingerprints_of(bound: Bound, session: Session) -> dict[str, str]:
     file = bound.file
     found = {"source": of_rows(session, bound.source), **of_hierarchies(file, session)}
     for name in _populations(file):
-        if name.lower().endswith(tuple(FILES)):
-            found[f"population {name}"] = _of_file(located(file, name, "privacy"))
+        path = located(file, name, "privacy") if file.spec.kind_of(name) == "file" else None
+        if path is not None and path.is_file():
+            found[f"population {name}"] = _of_file(path)
         else:
-            found[f"population {name}"] = _of_table(session, name)
+            found[f"population {name}"] = of_rows(
+                session, open_table(file, session, name, "privacy").query
+            )
     for path in query_files(file):
         found[f"query {path.name}"] = _of_file(path)
     return found

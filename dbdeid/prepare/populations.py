@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.bind.source import plain_values, table_or_file
+from dbdeid.bind.source import open_table, plain_values
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import as_rows
 from dbdeid.engine.expressions import (
@@ -148,7 +148,7 @@ def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Itera
     for name, keys in named.items():
         place = _Place(bound.file, keys, name)
         try:
-            rows = table_or_file(bound.file, session, name, *place.keys)
+            rows = open_table(bound.file, session, name, *place.keys).query
             columns = session.describe(rows)
         except (DataError, EngineError) as error:
             mistakes.append(place.mistake(f"cannot be read: {error.message}", error.hint))

@@ -127,8 +127,8 @@ def judging(coded: Sequence[populations.CodedPopulation]) -> list[Population]:
 def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
     """Columns whose equal values differ in their text: readers would find smaller classes."""
     texts = [c.name for c in bound.columns if c.column.family == "text"]
-    if not texts or bound.on_file:
-        return  # a file has no collations
+    if not texts or bound.file.source_kind in ("file", "rows"):
+        return  # these have no collations
     picked = [aliased(column(name, "source"), f"c{i}") for i, name in enumerate(texts)]
     rows = select(*picked).from_(bound.source.subquery("source")).limit(0)
     probe = session.run(Step("deid_probe", rows))

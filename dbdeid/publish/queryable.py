@@ -8,9 +8,10 @@ from itertools import groupby
 from pathlib import Path
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.bind.source import find_table
-from dbdeid.data.source_files import FILES
+from dbdeid.bind.source import table_in_database
+from dbdeid.data.location.file_formats import ending_of, is_pattern
 from dbdeid.engine.catalog import SCHEMA, Book
+from dbdeid.engine.reading import table_parts
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
@@ -18,6 +19,7 @@ from dbdeid.publish.tables import Public
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.record.border import record_of
 from dbdeid.spec.names import dictionary_name, frontier_of, objects_of
+from dbdeid.spec.release_spec import ReleaseSpec
 from dbdeid.verify import Declared
 
 Place = tuple[str, str]
@@ -45,7 +47,7 @@ def answerable(
     generalized = bound.quasi_identifiers if public.dictionary is not None else ()
     asked = [c for c in bound.released if not c.spec.pseudonym]
     return Answerable(
-        source_names=source_names(bound.spec.source_name),
+        source_names=names_of_source(bound.spec),
         columns=tuple(_asked(c, released, masked=masked) for c in asked),
         quasi_identifiers=tuple(c.name for c in generalized),
         release=released,
@@ -98,17 +100,37 @@ def places(
     return frozenset(found)
 
 
-def source_names(source: str) -> tuple[str, ...]:
+def source_names(source: str, *, attached: bool = False) -> tuple[str, ...]:
     """How queries may name the source: as the spec spells it; a file also without its folder.
 
     >>> source_names("../visits.csv.gz")
     ('../visits.csv.gz', 'visits.csv.gz', 'visits')
+    >>> source_names("export/visits/")
+    ('export/visits/', 'visits')
+    >>> source_names("clinic.public.visits", attached=True)
+    ('clinic.public.visits', 'public.visits', 'visits')
+
+    Args:
+        source: its name in the spec.
+        attached: whether it begins with the name of a database that the spec attaches.
     """
-    ending = max((end for end in FILES if source.lower().endswith(end)), key=len, default="")
+    if attached:
+        parts = table_parts(source)
+        return source, *(".".join(parts[at:]) for at in range(1, len(parts)))
+    if is_pattern(source) or source.endswith("/"):
+        plain = [part for part in Path(source).parts if not is_pattern(part)]
+        return source, *plain[-1:]
+    ending = ending_of(source)
     if not ending:
         return (source,)
     file = Path(source).name
     return tuple(dict.fromkeys((source, file, file[: -len(ending)] or file)))
+
+
+def names_of_source(spec: ReleaseSpec) -> tuple[str, ...]:
+    """How queries may name the source of a specification."""
+    name = spec.source_name
+    return source_names(name, attached=spec.source_kind == "attached")
 
 
 def _asked(found: BoundColumn, released: Relation, *, masked: bool) -> Column:
@@ -161,8 +183,7 @@ def tables_of(session: Session, catalog: str) -> tuple[Relation, ...]:
 def _of_source(bound: Bound, session: Session) -> Iterator[Place]:
     name = bound.spec.source_name
     yield "main", name.lower()
-    if isinstance(bound.spec.source, str) and not bound.on_file:
-        table = find_table(session, name, "source")
+    if bound.file.source_kind == "table" and (table := table_in_database(session, name)):
         yield str(table.schema).lower(), table.name.lower()
 
 

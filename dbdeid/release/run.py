@@ -164,6 +164,8 @@ def _release(
         exposure.require_unnamed(prepared.bound, session, public.released)
         synthetic = spec.method.can.values == "drawn"
         exposure.require_hidden(prepared, session, written.counted, synthetic=synthetic)
+        if prepared.bound.opened is not None:
+            prepared.bound.opened.require_unchanged()
         # subjects are not released, so that the release would not tell of others
         hidden = prepared.bound.subject is not None
         _require_stable(session, prepared.bound.source, verification, hidden=hidden)

@@ -37,7 +37,6 @@ from dbdeid.profiling.text_files.future_dates import of_other_centuries
 from dbdeid.review import dependence, exposure
 from dbdeid.review.exposure import FEW_ROWS, NEAR_UNIQUE
 from dbdeid.review.model_costs import named
-from dbdeid.spec.files import located
 
 # Below this k, or above this share of suppressed records, little is promised or little is left.
 LEAST_K = 2
@@ -253,11 +252,11 @@ def _no_codes(prepared: Prepared, session: Session) -> Iterator[str]:
 
 
 def _doubtful(bound: Bound, session: Session) -> Iterator[str]:
-    """Dates and numbers that leave, or are generalized, and may mean others than were read."""
+    """What may mean something else than was read: texts, dates, and numbers that leave or are
+    generalized."""
+    yield from bound.opened.notes if bound.opened is not None else ()
     columns = [c.column for c in bound.columns if c.spec.role not in ("identifier", "drop")]
-    source = bound.spec.source
-    on_file = bound.on_file and isinstance(source, str)
-    path = located(bound.file, str(source), "source") if on_file else None
+    path = bound.opened.read if bound.opened is not None else None
     told = of_other_centuries(session, bound.source, columns, path)
     numbers = of_other_countries(session, columns, path)
     yield from (f"{name}: {why}" for some in (told, numbers) for name, why in some.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,14 @@ from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.model_spec import ANALYSES
 from dbdeid.spec.output_spec import Output
 from dbdeid.spec.preset_spec import Preset
-from dbdeid.spec.release_spec import QUERY, TEXT, Evaluate, ReleaseSpec, SourceQuery
+from dbdeid.spec.release_spec import (
+    QUERY,
+    TEXT,
+    Evaluate,
+    ReleaseSpec,
+    SourceKind,
+    SourceQuery,
+)
 from dbdeid.spec.yaml_text import LARGEST, Path_, load
 
 
@@ -39,6 +46,7 @@ class SpecFile:
         project: the project that it takes part in.
         shared: the keys that it takes from there.
         trial: whether its trial is meant, which has places of its own, and not what it publishes.
+        rows: the source itself where Python gave it: what has `__arrow_c_stream__`.
     """
 
     spec: ReleaseSpec
@@ -49,6 +57,12 @@ class SpecFile:
     project: project_file.ProjectFile | None = None
     shared: frozenset[str] = frozenset()
     trial: bool = False
+    rows: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def source_kind(self) -> SourceKind:
+        """Where the source is."""
+        return "rows" if self.rows is not None else self.spec.source_kind
 
     @property
     def label(self) -> str:
@@ -274,6 +288,7 @@ _EXAMPLES = {
     "release": "visits_public",
     "preset": "safe_harbor",
     "database": "hospital.duckdb",
+    "attach": "{clinic: postgresql://reader@db.example.org/clinic}",
     "target": "visits_public.duckdb",
     "source": "visits, visits.parquet or {sql: SELECT …, name: visits}",
     "sql": "SELECT age, sex FROM visits",

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
+from dbdeid.data.location.address import is_server
 from dbdeid.data.problem import problem
 from dbdeid.engine import regular
 from dbdeid.errors import Mistake, SpecError, did_you_mean
@@ -128,6 +129,13 @@ class ProjectFile:
             folder: its folder, which the paths in it are relative to.
         """
         found = {key: value for key, value in self.spec.defaults.items() if key not in data}
+        if isinstance(attached := found.get("attach"), Mapping):
+            found["attach"] = {
+                name: self._seen_from(folder, at)
+                if isinstance(at, str) and not is_server(at)
+                else at
+                for name, at in attached.items()
+            }
         if self.spec.database is not None and "database" not in data:
             found["database"] = self._seen_from(folder, self.spec.database)
         name = data.get("release")
@@ -136,6 +144,11 @@ class ProjectFile:
         if target is not None and asked and isinstance(name, str):
             found["target"] = self._seen_from(folder, target.replace(OF_RELEASE, name))
         return found
+
+    def _attached(self, folder: Path, address: object) -> object:
+        """An address of the project as a spec in another folder writes it."""
+        file = isinstance(address, str) and not is_server(address)
+        return self._seen_from(folder, str(address)) if file else address
 
     def _seen_from(self, folder: Path, path: str) -> str:
         """A path of the project as a spec in another folder writes it."""

@@ -21,6 +21,8 @@ from pydantic import (
     model_validator,
 )
 
+from dbdeid.data.location import address
+from dbdeid.data.location.file_formats import is_remote, names_file
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import (
@@ -75,6 +77,20 @@ def _tag(value: str) -> str:
     return value
 
 
+def _address(value: str) -> str:
+    if address.holds_secret(value):
+        raise problem(
+            "a password stands in the address, and this text is kept",
+            "write the name of a variable of the environment in its place: ${DB_PASSWORD}",
+        )
+    return value
+
+
+Address = Annotated[Text, AfterValidator(_address)]
+Alias = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
+# Where a source is: a table of the database, files, a table of an attached database, a query, or
+# rows that Python gave.
+SourceKind = Literal["table", "file", "attached", "query", "rows"]
 TagName = Annotated[Text, AfterValidator(_tag)]
 DeclaredModel = Annotated[Model, Field(discriminator="model"), BeforeValidator(_known_model)]
 
@@ -85,6 +101,7 @@ class ReleaseSpec(Part):
     release: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
     preset: Preset | None = None
     database: Text | None = None
+    attach: dict[Alias, Address] = Field(default_factory=dict)
     target: Text | None = None
     source: Annotated[
         Annotated[Text, Tag(TEXT)] | Annotated[SourceQuery, Tag(QUERY)],
@@ -120,6 +137,16 @@ class ReleaseSpec(Part):
     def asks_subject(self) -> bool:
         """Whether the place of the subject is there and empty: a question to the owner."""
         return self.subject is None and "subject" in self.model_fields_set
+
+    @field_validator("attach")
+    @classmethod
+    def _names_of_its_own(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if name.lower() in ("main", "temp", "system", "memory", "deid"):
+                raise problem(f"{name!r} is taken by the engine", "attach it under another name")
+        if len({name.lower() for name in value}) < len(value):
+            raise problem("two names differ only in the case of letters", "give each its own")
+        return value
 
     @field_validator("columns")
     @classmethod
@@ -258,6 +285,22 @@ class ReleaseSpec(Part):
     def linked(self) -> bool:
         """Whether a released pseudonym links the rows of a subject."""
         return any(c.pseudonym for c in self.columns.values())
+
+    @property
+    def source_kind(self) -> SourceKind:
+        """Where the source is, as far as the text says."""
+        return "query" if isinstance(self.source, SourceQuery) else self.kind_of(self.source)
+
+    def kind_of(self, name: str) -> Literal["table", "file", "attached"]:
+        """Where a table is that the specification names."""
+        if self.attached_as(name) is not None:
+            return "attached"
+        return "file" if names_file(name) or is_remote(name) else "table"
+
+    def attached_as(self, name: str) -> str | None:
+        """The attached database that a table is named in, as `clinic` in `clinic.public.visits`."""
+        first = name.partition(".")[0].strip('"').lower()
+        return next((a for a in self.attach if "." in name and a.lower() == first), None)
 
     @property
     def source_name(self) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.source import resolve_source
-from dbdeid.data.source_files import FILES
+from dbdeid.bind.source import databases, owners_query, table_in_database
+from dbdeid.data.location.file_formats import names_file
 from dbdeid.engine.catalog import Book, Entry
-from dbdeid.engine.expressions import Expr
-from dbdeid.engine.reading import Named, NotSql, common_names, tables_in, view_query
+from dbdeid.engine.expressions import Expr, select, table_named
+from dbdeid.engine.reading import Named, NotSql, common_names, table_parts, tables_in, view_query
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import statements
 from dbdeid.errors import DataError, SpecError
@@ -20,8 +20,9 @@ from dbdeid.record.border import record_of
 from dbdeid.record.comparison import Rerelease
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.spec.file import read_text
+from dbdeid.spec.release_spec import SourceQuery
 from dbdeid.workspace.atomic_files import remembered
-from dbdeid.workspace.release_files import PRIVATE
+from dbdeid.workspace.release_files import PRIVATE, source_files
 from dbdeid.workspace.workplace import Workplace
 
 
@@ -126,13 +127,36 @@ def places_of(bound: Bound, work: Workplace) -> frozenset[str]:
 
     Of a view what it reads, too.
     """
+    file, source, session = bound.file, bound.spec.source, work.session
+    if file.source_kind == "rows":
+        return frozenset({f"|{bound.spec.source_name}"})
+    if isinstance(source, SourceQuery):
+        tree = owners_query(file, source)
+    elif file.source_kind == "file":
+        paths = source_files(file, source)
+        return frozenset(f"{path.resolve()}|" for path in paths) or frozenset({f"|{source}"})
+    else:
+        table = table_in_database(session, source)
+        parts = table_parts(source)
+        tree = select("*").from_(table.table if table else table_named(*reversed(parts)))
+    places = {d.alias.lower(): d.place for d in databases(file)}
     found: set[str] = set()
-    _read_by(resolve_source(bound.file, work.session), work.session, "", found)
+    _read_by(tree, session, "", found, places)
     return frozenset(found)
 
 
-def _read_by(tree: Expr, session: Session, catalog: str, found: set[str]) -> None:
-    """Add what a query of a catalog reads to what was found."""
+def _read_by(
+    tree: Expr, session: Session, catalog: str, found: set[str], attached: Mapping[str, str]
+) -> None:
+    """Add what a query of a catalog reads to what was found.
+
+    Args:
+        tree: the query.
+        session: that knows what is attached.
+        catalog: where names without one are looked up; the owner's database by default.
+        found: what is added to.
+        attached: places of the databases that the spec attaches.
+    """
     named = common_names(tree)
     for table in tables_in(tree):
         if table.given is not None:
@@ -140,18 +164,29 @@ def _read_by(tree: Expr, session: Session, catalog: str, found: set[str]) -> Non
         elif _reads_a_file(table, session):
             files = [table.name]
         elif table.schema or table.name.lower() not in named:
+            if not table.catalog and table.schema.lower() in attached:  # `clinic.visits`
+                table = replace(table, catalog=table.schema, schema="")
             place = table.catalog or catalog or session.catalog
-            file = session.file_of(place)
-            at = f"{file.resolve() if file else ''}|{(table.schema or 'main').lower()}"
+            home = attached.get(place.lower()) or _home(session, place)
+            at = f"{home}{(table.schema or 'main').lower()}"
             if (name := f"{at}.{table.name.lower()}") not in found:
                 found.add(name)
                 query = _of_view(session, table.name, table.schema or "main", place)
                 if query is not None:
-                    _read_by(query, session, place, found)
+                    _read_by(query, session, place, found, attached)
             continue
         else:
             continue
         found |= {f"{Path(name).resolve()}|" for name in files}
+
+
+def _home(session: Session, catalog: str) -> str:
+    """The file of a database; of one that has none, or is of another program, its name at most:
+    what such a one was attached by may hold a password."""
+    if session.is_foreign(catalog):
+        return f"|{catalog}."
+    file = session.file_of(catalog)
+    return f"{file.resolve() if file else ''}|"
 
 
 def _of_view(session: Session, name: str, schema: str, catalog: str) -> Expr | None:
@@ -166,7 +201,7 @@ def _of_view(session: Session, name: str, schema: str, catalog: str) -> Expr | N
 
 def _reads_a_file(table: Named, session: Session) -> bool:
     """Whether DuckDB takes the name of a table for that of a file, as in `FROM 'visits.csv'`."""
-    alone = not (table.schema or table.catalog) and table.name.lower().endswith(tuple(FILES))
+    alone = not (table.schema or table.catalog) and names_file(table.name)
     return alone and session.exists(table.name) is None
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dbdeid.data.source_files import FILES
+from dbdeid.bind.source import databases
+from dbdeid.data.location.file_formats import names_file
 from dbdeid.engine.reading import NotSql, common_names, tables_in
 from dbdeid.engine.sqltext import statements
 from dbdeid.privacy import population_of
@@ -58,8 +59,12 @@ def read(file: SpecFile, database: Path | None = None) -> frozenset[Thing]:
     beside = (spec.method.people, spec.method.foreign_table)
     names += [name for name in beside if name is not None]
     for name in names:
-        if name.lower().endswith(tuple(FILES)):
+        if names_file(name):
             found.add(_file(located(file, name, "source")))
+        elif (alias := spec.attached_as(name)) is not None:
+            attached = next(d for d in databases(file) if d.alias == alias)
+            table = name.partition(".")[2].removeprefix("main.").lower()
+            found.add((attached.place.rstrip("|"), table))
         else:
             found |= _in(home, [name.removeprefix("main.")])
     return frozenset(found)

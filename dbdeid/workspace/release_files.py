@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbdeid.data.source_files import FILES
+from dbdeid.bind.source import databases
+from dbdeid.data.location.file_formats import files_at, is_remote, names_file
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
@@ -163,15 +164,27 @@ def inputs(file: SpecFile, found: Places) -> Iterator[Path]:
         yield file.path
     if found.database is not None:
         yield found.database
-    if isinstance(spec.source, str) and spec.source.lower().endswith(tuple(FILES)):
-        yield located(file, spec.source, "source")
+    if file.source_kind == "file" and isinstance(spec.source, str):
+        yield from source_files(file, spec.source)
+    yield from (d.path for d in databases(file) if d.path is not None)
     for name, column in spec.columns.items():
         if column.hierarchy is not None and column.hierarchy.path is not None:
             yield located(file, column.hierarchy.path, "columns", name, "hierarchy")
     for number, model in enumerate(spec.privacy):
         population = population_of(model)
-        if population is not None and population.lower().endswith(tuple(FILES)):
+        if population is not None and names_file(population):
             yield located(file, population, "privacy", number, "population")
+
+
+def source_files(file: SpecFile, source: str) -> tuple[Path, ...]:
+    """The files of a source, there or not; none of those on the network."""
+    if is_remote(source):
+        return ()
+    path = located(file, source, "source")
+    try:
+        return files_at(path)
+    except DataError:  # to read it tells why
+        return (path,)
 
 
 def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bound import Bound
-from dbdeid.data.source_files import FILES
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile, Entry
 from dbdeid.engine.engines import ENGINE
@@ -215,10 +214,11 @@ def _recovered(session: Session, found: Places, home: Path | None, *, writing: b
 
 
 def _require_database(file: SpecFile, found: Places) -> None:
-    # Only a run on a file may start a new database; a misspelt name must not leave an empty one.
-    source, path = file.spec.source, found.database
-    on_file = isinstance(source, str) and source.lower().endswith(tuple(FILES))
-    if path is not None and not _exists(path) and not on_file:
+    # Only a run on what lies elsewhere may start a new database; a misspelt name must not leave an
+    # empty one.
+    path = found.database
+    elsewhere = file.source_kind in ("file", "attached", "rows")
+    if path is not None and not _exists(path) and not elsewhere:
         raise DataError(f"{path}: no such database file", hint="check `database` in the spec")
 
 

@@ -45,7 +45,8 @@ def test_real_tables(shared: Path, tmp_path: Path, name: str) -> None:
         with duckdb.connect() as con:
             con.execute(f"COPY (FROM '{shared / 'data' / name}' LIMIT 1000) TO '{source}'")
     path = drafted(tmp_path, source)
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         columns = [c.name for c in session.describe(query)]
     spec = read(path).spec
     assert list(spec.columns) == columns

@@ -166,7 +166,8 @@ def silent(source: Source) -> Mapping[str, bool]:
         headers = ", ".join(f'"{c}" AS c{n:02}' for n, c in enumerate(review.columns, 1))
         with duckdb.connect() as con:
             con.execute(f"COPY (SELECT {headers} FROM '{source(name)}') TO '{path}'")
-        with opened(path, None) as (session, query):
+        with opened(path, None) as found_table:
+            session, query = found_table.session, found_table.opened.query
             table = session.run(Step("deid_draft", query))
             found = detect(session, table)
             seen = look(session, table, found)

@@ -27,7 +27,8 @@ def found(folder: Path, values: list[str], kind: str) -> DetectedColumn:
         con.execute("CREATE TABLE given AS SELECT unnest(?) AS value", [values])
         many = f"SELECT value::{kind} AS c01 FROM given, range(3)"
         con.execute(f"COPY ({many}) TO '{source}'")
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         return detect(session, session.run(Step("deid_draft", query)))[0]
 
 

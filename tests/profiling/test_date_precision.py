@@ -55,7 +55,8 @@ def looked_into(folder: Path, columns: dict[str, str]) -> tuple[dict[str, str], 
     made = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
     with duckdb.connect() as con:
         con.execute(f"COPY (SELECT {made} FROM range(1500) t(i)) TO '{source}'")
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         table = session.run(Step("deid_draft", query))
         found = detect(session, table)
         between = date_differences(session, table, found)
@@ -92,7 +93,8 @@ def test_one_date_has_no_difference(tmp_path: Path) -> None:
 
 
 def test_a_cancer_registry(shared: Path) -> None:
-    with opened(shared / "data/survival/biostat3_colon.parquet", None) as (session, query):
+    with opened(shared / "data/survival/biostat3_colon.parquet", None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         table = session.run(Step("deid_draft", query))
         found = detect(session, table)
         fine = finer_than_month(session, table, found, look(session, table, found))

@@ -22,7 +22,8 @@ from dbdeid.profiling.detect import (
 
 
 def found_in(source: Path) -> dict[str, DetectedColumn]:
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         table = session.run(Step("deid_draft", query))
         return {f.name: f for f in detect(session, table)}
 

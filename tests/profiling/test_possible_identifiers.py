@@ -164,7 +164,8 @@ def test_persons_around_a_patient_do_not_pass(name: str) -> None:
 
 def looked_into(source: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Identifiers of a file with the names of its columns, and without."""
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         table = session.run(Step("deid_draft", query))
         found = detect(session, table)
         seen = look(session, table, found)

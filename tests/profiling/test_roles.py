@@ -29,7 +29,8 @@ def parquet(folder: Path, sql: str) -> Path:
 
 
 def proposed(source: Path) -> dict[str, Proposal]:
-    with opened(source, None) as (session, query):
+    with opened(source, None) as found_table:
+        session, query = found_table.session, found_table.opened.query
         table = session.run(Step("deid_draft", query))
         return {p.found.name: p for p in propose(session, table, detect(session, table)).columns}
 

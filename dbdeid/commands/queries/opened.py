@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.read import Source, read
-from dbdeid.bind.source import find_table, resolve_source
+from dbdeid.bind.source import open_source, table_in_database
 from dbdeid.commands.queries.busy import file_instead
 from dbdeid.commands.queries.watched import Watched
 from dbdeid.commands.verify_evaluate_export import Existing, existing
-from dbdeid.data.source_files import FILES
+from dbdeid.data.location.file_formats import names_file
 from dbdeid.engine.expressions import Expr
 from dbdeid.engine.failure import LockedError
 from dbdeid.engine.session import Session, Settings
@@ -271,24 +271,24 @@ def _read_of(file: SpecFile, database: Path | None) -> Iterator[Path]:
     if is_external(file):
         method = external(file.spec.method)
         for key, name in (("table", method.table), ("dictionary", method.dictionary)):
-            if name is not None and name.lower().endswith(tuple(FILES)):
+            if name is not None and names_file(name):
                 yield located(file, name, "method", key)
 
 
 def _same_source(file: SpecFile, session: Session) -> Callable[[], bool]:
     """Whether the source has the columns that it has now: a view or a query may take them from
     anywhere, what is stored in a file that is watched may not."""
-    name = file.spec.source
+    name, kind = file.spec.source, file.source_kind
+    if kind in ("file", "attached", "rows"):  # it was read when it was opened
+        return lambda: True
     if isinstance(name, str):
-        if name.lower().endswith(tuple(FILES)):
-            return lambda: True
-        table = find_table(session, name, "source")
-        if session.exists(table.name, table.schema or "main") == "table":
+        table = table_in_database(session, name)
+        if table is None or session.exists(table.name, table.schema or "main") == "table":
             return lambda: True
 
     def described() -> object:
         try:
-            return session.describe(resolve_source(file, session))
+            return session.describe(open_source(file, session, again=True).query)
         except DbdeidError:
             return None
 

@@ -23,7 +23,7 @@ from dbdeid.engine.session import Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.external.foreign_release import opened
-from dbdeid.publish.queryable import source_names
+from dbdeid.publish.queryable import names_of_source
 from dbdeid.query.workload.ranges import RangeQuery, range_queries
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import is_external
@@ -154,7 +154,7 @@ def _too_few(names: Sequence[str], left_out: Mapping[str, str], dimensions: int)
 
 def _source(file: SpecFile) -> Table:
     """The source as queries name it: a file without folder and ending."""
-    name = source_names(file.spec.source_name)[-1]
+    name = names_of_source(file.spec)[-1]
     return table_of(name)
 
 

@@ -17,6 +17,13 @@ from dbdeid.errors import DataError
 
 def refused(error: duckdb.Error) -> EngineError:
     """What DuckDB refused; only its kind where its text may quote a cell."""
+    if (extension := missing_extension(error)) is not None:
+        return EngineError(
+            f"DuckDB needs its extension {extension!r} for this, which is not installed",
+            hint=install_hint(extension),
+            kind=type(error).__name__,
+            of_memory=False,
+        )
     return EngineError(
         f"DuckDB: {reason(error)}",
         hint=_hint(error),
@@ -25,6 +32,33 @@ def refused(error: duckdb.Error) -> EngineError:
     )
 
 
+_EXTENSION = re.compile(r"extension ['\"](?:\S*/)?(\w+)(?:\.duckdb_extension)?['\":]", re.I)
+
+
+def missing_extension(error: duckdb.Error) -> str | None:
+    """The extension without which DuckDB could not do something; None: it is something else."""
+    text = str(error)
+    told = type(error) in (duckdb.Error, duckdb.IOException, duckdb.HTTPException)  # not of cells
+    if not told or ("INSTALL" not in text and "Failed to download extension" not in text):
+        return None
+    found = _EXTENSION.search(text)
+    return found[1] if found else None
+
+
+def install_hint(extension: str) -> str:
+    """How an extension is installed, with a network and without."""
+    with duckdb.connect() as connection:
+        version = connection.execute("SELECT version()").fetchall()[0][0]
+        platform = connection.execute("PRAGMA platform").fetchall()[0][0]
+    file = f"{extension}.duckdb_extension"
+    return (
+        f"with a network: `INSTALL {extension}` in DuckDB {version}; without: fetch "
+        f"{_FILES}/{version}/{platform}/{file}.gz on another machine, unpack it, and "
+        f"`INSTALL '/path/to/{file}'`"
+    )
+
+
+_FILES = "https://extensions.duckdb.org"
 # How DuckDB tells of Ctrl-C that met Python which it had called: a function, or an import.
 _AN_INTERRUPT = re.compile(r"Python exception\b.*\bKeyboardInterrupt\b", re.DOTALL)
 
@@ -184,6 +218,11 @@ def cannot_open(path: Path, error: duckdb.Error, *, read_only: bool) -> DataErro
         return DataError(f"{path}: no such database file", hint="check `database` in the spec")
     if "not a valid duckdb" in message:
         return DataError(f"{path}: not a DuckDB database", hint="give a .duckdb file")
+    if missing_extension(error) == "sqlite_scanner":
+        return DataError(
+            f"{path}: a database of SQLite, not of DuckDB",
+            hint=f"attach it: `attach: {{name: {path.name}}}`, and `source: name.TABLE`",
+        )
     damaged = "it may be damaged: take a copy of it that can be opened"
     hint = _hint(error) if isinstance(error, duckdb.IOException) else damaged
     return DataError(f"{path}: cannot be opened ({reason(error)})", hint=hint)

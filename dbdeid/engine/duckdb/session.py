@@ -12,12 +12,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import duckdb
 
 from dbdeid.engine.apart import most_spilled
-from dbdeid.engine.duckdb.failure import no_cells, require_open, require_unshadowed, require_usual
+from dbdeid.engine.duckdb import outside
+from dbdeid.engine.duckdb.failure import (
+    install_hint,
+    no_cells,
+    require_open,
+    require_unshadowed,
+    require_usual,
+)
 from dbdeid.engine.duckdb.opening import (
     MEMORY,
     NO_EXTENSIONS,
@@ -37,6 +44,9 @@ from dbdeid.engine.scratch import Scratch, spill_folder
 from dbdeid.engine.session import Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
@@ -65,9 +75,11 @@ class Session(Statements):
         new: bool = False,
     ) -> None:
         super().__init__(connection, catalog)
+        self._given = connection
         self._own: duckdb.DuckDBPyConnection | None = None
         self._scratch: Scratch | None = None
         self._attached: list[str] = []
+        self._aliases: set[str] = set()  # names of attached databases that were asked for
         self._private: set[str] = set()
         self._home = str(self.row("SELECT system.main.current_database()")[0])
         if sealed:
@@ -102,7 +114,8 @@ class Session(Statements):
             DataError: the file is missing, not a DuckDB database, or locked by another process.
         """
         settings = settings or Settings()
-        config: dict[str, str | int] = {}
+        # what is installed is loaded where it is needed, and nothing is fetched from a network
+        config: dict[str, str | int] = {"autoinstall_known_extensions": "false"}
         if settings.threads:
             config["threads"] = settings.threads
         if settings.memory_limit is not None:
@@ -256,17 +269,65 @@ class Session(Statements):
         found = self.execute_with(query, [catalog]).fetchone()
         return Path(found[0]) if found and found[0] else None
 
-    def attach(self, path: Path, *, read_only: bool = False, private: bool = False) -> str:
+    def attach(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        private: bool = False,
+        name: str | None = None,
+    ) -> str:
         """Attach a file for the session's life and give the catalog name it got.
 
         A private one, and the log that DuckDB keeps beside it, are for their owner only.
         """
+        if name is not None:
+            self._reserve(name)
         with self._as_private(private):
-            name = attach(self._cursor, path, read_only=read_only)
+            name = attach(self._cursor, path, read_only=read_only, name=name)
         self._attached.append(name)
         if private:
             self._private.add(name)
         return name
+
+    def attach_server(self, kind: str, address: str, name: str) -> None:
+        """Attach a database of another program by an extension, to be read only."""
+        self._reserve(name)
+        outside.attach_server(self._cursor, kind, address, name)
+        self._attached.append(name)
+
+    def attach_empty(self, name: str, schema: str) -> None:
+        """Attach an empty database in memory, or make another schema in one."""
+        if not self.is_attached(name):
+            self._reserve(name)
+            self.execute(f"ATTACH ':memory:' AS {sql(identifier(name))}")
+            self._attached.append(name)
+        place = f"{sql(identifier(name))}.{sql(identifier(schema))}"
+        self.execute(f"CREATE SCHEMA IF NOT EXISTS {place}")
+
+    def is_attached(self, name: str) -> bool:
+        """Whether the session has attached a database under a name that it was given."""
+        return name in self._aliases and name in self._attached
+
+    def _reserve(self, name: str) -> None:
+        outside.require_free(self._cursor, name)
+        self._aliases.add(name)
+
+    def extends(self, extension: str) -> bool:
+        """Whether an extension is here to be used; none is ever downloaded."""
+        return outside.loaded(self._cursor, extension)
+
+    def install_hint(self, extension: str) -> str:
+        """How an extension is installed, with a network and without."""
+        return install_hint(extension)
+
+    def is_foreign(self, catalog: str) -> bool:
+        """Whether an attached database is of another program, and may change at any time."""
+        return outside.kind_of(self._cursor, catalog) not in ("duckdb", None)
+
+    def borrowed(self, name: str) -> pa.RecordBatchReader | None:
+        """The rows of a temporary table or view of the connection that was given."""
+        return None if self._own is not None else outside.borrowed(self._given, name)
 
     def attach_new(self, path: Path) -> str:
         """Attach a file to be published, readable by older DuckDB.

@@ -10,7 +10,8 @@ import duckdb
 from sqlglot import exp
 
 from dbdeid.engine.duckdb.failure import no_cells
-from dbdeid.engine.expressions import identifier, literal
+from dbdeid.engine.expressions import cast as cast_as
+from dbdeid.engine.expressions import column, creation, identifier, literal, table_named
 from dbdeid.engine.relation import Column, Relation, without_members
 from dbdeid.engine.session import Step, Table
 from dbdeid.engine.sqltext import sql
@@ -124,6 +125,31 @@ class Statements:
             return self.run(Step(name, exp.select("*").from_(exp.table_(identifier(view)))))
         finally:
             self._cursor.unregister(view)
+
+    def stage(
+        self, place: Relation, rows: pa.RecordBatchReader, kinds: Mapping[str, str]
+    ) -> Relation:
+        """A new table from Arrow batches, which are read once."""
+        view = "deid_arrow_stream"
+        read = (
+            exp.alias_(cast_as(column(name), kinds[name]), identifier(name))
+            if name in kinds
+            else column(name)
+            for name in rows.schema.names
+        )
+        query = exp.select(*read).from_(exp.table_(identifier(view)))
+        with no_cells():
+            self._cursor.register(view, rows)
+        try:
+            if place.catalog == "temp":
+                self.execute(
+                    creation(table_named(place.name), "TABLE", query, temporary=True, replace=True)
+                )
+            else:
+                self.execute(creation(place.table, "TABLE", query))
+        finally:
+            self._cursor.unregister(view)
+        return Relation(place.name, self.describe(place.table), place.schema, place.catalog)
 
     def temp(self, name: str) -> Relation:
         """A temporary table of this session."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dbdeid.data.source_files import EVERY_LINE, is_text
+from dbdeid.data.location.file_formats import is_text
+from dbdeid.data.source_files import EVERY_LINE
 from dbdeid.engine.expressions import (
     Expr,
     column,

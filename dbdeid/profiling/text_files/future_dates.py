@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
-from dbdeid.data.source_files import TEXT_FILES
+from dbdeid.data.location.file_formats import TEXT_FILES
 from dbdeid.engine.expressions import (
     Expr,
     Query,

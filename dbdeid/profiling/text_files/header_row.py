@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from dbdeid.data.source_files import is_text
+from dbdeid.data.location.file_formats import is_text_source
 from dbdeid.engine.expressions import cast, column, count_where, literal, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
@@ -36,7 +36,7 @@ def require_header(session: Session, staged: Relation, source: Path) -> None:
     Raises:
         DataError: it seems to be one.
     """
-    if not is_text(source):
+    if not is_text_source(source):
         return
     own = _own(session, staged)
     if own >= LEAST and own >= len(staged.names) / 3:

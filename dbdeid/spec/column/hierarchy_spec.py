@@ -29,7 +29,8 @@ from dbdeid.errors import did_you_mean
 class Part(BaseModel):
     """A frozen part of a spec that refuses unknown keys and silent conversions."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # an input may hold a secret, and Python carries the errors of pydantic along
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
 
 def _number(value: Any) -> Any:
