@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from dbdeid.engine.file_names import holds_table
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
 from dbdeid.spec.file import SpecFile, as_path, parse_spec, text_of
@@ -15,8 +16,6 @@ from dbdeid.spec.yaml_text import Path_, Plain, load
 
 # A specification: its path, its text, or the mapping that the text would be.
 Source: TypeAlias = str | Path | Mapping[str, object]
-
-_DATA = (".csv", ".csv.gz", ".tsv", ".parquet")  # not what a spec is written in
 
 
 def read(
@@ -52,7 +51,7 @@ def read(
     elif (path := as_path(source)) is None:
         text = str(source)
         data, lines = load(text, "spec")
-    elif path.name.lower().endswith(_DATA):
+    elif holds_table(path) and path.suffix.lower() not in (".duckdb", ".db"):
         raise SpecError(
             f"{path.name} is data, not a specification",
             hint=f"draft one: dbdeid init {path.name} -o release.yml",

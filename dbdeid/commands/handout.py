@@ -156,7 +156,9 @@ def _files(found: Existing, file: SpecFile, folder: Path, stage: Stage) -> Itera
     bound = found.bound()
     declared = found.declared(bound)
     every = [[folder / p.name for p in companions(Path(name), file.spec)] for name in names]
+    page = Path(f"{found.entry.release}{PAGE}")
     flat = [path.name for paths in every for path in paths]
+    flat += [page.name, page.with_suffix(".json").name]
     if twice := sorted({name for name in flat if flat.count(name) > 1}):
         raise DataError(
             f"two files of the release would have one name in {folder}: {', '.join(twice)}",

@@ -13,7 +13,9 @@ from dbdeid.engine.expressions import (
     column,
     count_where,
     every_column,
+    function,
     is_null,
+    not_,
     not_null,
     select,
     try_cast,
@@ -24,7 +26,8 @@ from dbdeid.errors import DataError, VerificationError
 from dbdeid.publish.tables import Public, views
 from dbdeid.spec.names import catalog_name, dictionary_name
 from dbdeid.verify import Content, Declared, Twin, Verification, verify_file
-from dbdeid.verify.base.file_kinds import DATABASE, IN_PARQUET, PARQUET, WIDE
+from dbdeid.verify.base import file_kinds, json_files
+from dbdeid.verify.base.file_kinds import DATABASE, IN_PARQUET, JSON, PARQUET, WIDE
 from dbdeid.workspace.atomic_files import Finished, Stage, finished
 
 
@@ -71,8 +74,11 @@ def write(
 
 def _copy(session: Session, table: Relation, path: Path) -> None:
     picked: list[Expr] = [every_column()]
-    if path.suffix == PARQUET:
+    kind = file_kinds.kind_named(path)
+    if kind == PARQUET:
         picked = _in_parquet(session, table, path)
+    elif kind == JSON:
+        picked = _in_json(session, table, path)
     session.export(select(*picked).from_(table.table), path)
 
 
@@ -103,6 +109,31 @@ def _in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:
         )
     return [
         aliased(cast(column(c.name), _decimal()), c.name) if c.type in WIDE else column(c.name)
+        for c in columns
+    ]
+
+
+def _in_json(session: Session, table: Relation, path: Path) -> list[Expr]:
+    """The columns, numbers of more digits than a reader of JSON may keep as texts.
+
+    Raises:
+        DataError: JSON has no number for some.
+    """
+    columns = session.describe(table.table)
+    floats = [c for c in columns if c.type in ("FLOAT", "DOUBLE")]
+    others = [count_where(not_(function("isfinite", column(c.name)))) for c in floats]
+    counts = session.row(select(*others).from_(table.table)) if others else ()
+    wrong = [c.name for c, count in zip(floats, counts, strict=True) if count]
+    if wrong:
+        raise DataError(
+            f"{path.name}: JSON has no number for NaN and infinity, which are in "
+            f"{', '.join(map(repr, wrong))}",
+            hint="export to .duckdb, .parquet or .csv, or make them NULL in the source",
+        )
+    return [
+        column(c.name)
+        if json_files.as_number(c.type)
+        else aliased(cast(column(c.name), "VARCHAR"), c.name)
         for c in columns
     ]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.file_names import KINDS, is_export
 from dbdeid.spec.column.hierarchy_spec import Part, Text
-
-EXPORTS = (".parquet", ".csv", ".duckdb")
 
 
 class Output(Part):
@@ -24,8 +22,10 @@ class Output(Part):
     @classmethod
     def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for path in value:
-            if Path(path).suffix not in EXPORTS:
-                raise problem(f"export ends in none of {', '.join(EXPORTS)}", "as in public.csv")
+            if not is_export(path):
+                raise problem(
+                    f"export ends in none of {KINDS}", "as in public.csv, or public.csv.gz"
+                )
         if len(set(value)) < len(value):
             raise problem("an export is listed twice")
         return value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdeid.data.source_files import FILES
+from dbdeid.engine.file_names import beside
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
@@ -178,5 +179,4 @@ def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
     """The files of one export: a .duckdb holds all its tables, others have one file for each."""
     if export.suffix == ".duckdb":
         return (export,)
-    names = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
-    return export, *(export.with_name(name) for name in names)
+    return export, *(beside(export, what) for what in published(spec))

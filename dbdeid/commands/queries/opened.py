@@ -14,6 +14,7 @@ from dbdeid.commands.queries.busy import file_instead
 from dbdeid.commands.queries.watched import Watched
 from dbdeid.commands.verify_evaluate_export import Existing, existing
 from dbdeid.data.source_files import FILES
+from dbdeid.engine import file_names
 from dbdeid.engine.expressions import Expr
 from dbdeid.engine.failure import LockedError
 from dbdeid.engine.session import Session, Settings
@@ -247,7 +248,7 @@ def _exported(source: Source) -> Path | None:
     if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
         return None
     path = Path(source)
-    return path if path.suffix.lower() in queryable_file.KINDS else None
+    return path if file_names.holds_table(path) else None
 
 
 # -- what is watched -----------------------------------------------------------------------------
