@@ -90,9 +90,13 @@ class Method(World):
     def names(self) -> set[str]:
         found = super().names
         if self.method in WITHOUT_DICTIONARY:
-            found -= {"out_dictionary.csv", "out_dictionary.parquet"}
+            found -= {name for name in found if name.startswith("out_dictionary.")}
         if self.method == "counterfeit":
-            found |= {"out_catalog.csv", "out_catalog.parquet"}
+            found |= {
+                name.replace("_dictionary.", "_catalog.")
+                for name in found
+                if name.startswith("out_dictionary.")
+            }
         return found
 
     @property

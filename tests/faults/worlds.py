@@ -16,6 +16,10 @@ import dbdeid
 from dbdeid.bind.read import read
 from dbdeid.workspace.workplace import workplace
 
+# One of each way to write a file of text, beside CSV.
+PACKED = ("out.csv.gz", "out.json")
+READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".json": "read_json"}
+
 KS = (5, 10)  # the release that is there, and the one that replaces it, by turns
 
 SMALL = """
@@ -75,7 +79,7 @@ class World:
     def spec(self, k: int) -> dict[str, Any]:
         place: dict[str, Any] = {"output": {"export": ["out.csv"]}}
         if self.layout == "target":
-            exports = ["out.parquet", "out.csv"]
+            exports = ["out.parquet", "out.csv", *PACKED]
             if self.size == "large":
                 exports.append("copy.duckdb")
             place = {"target": "out.duckdb", "output": {"export": exports}}
@@ -102,6 +106,7 @@ class World:
         if self.layout == "target":
             found |= {"out.duckdb", "out.private.duckdb", "out.parquet", "out_dictionary.parquet"}
             found |= {"copy.duckdb"} if self.size == "large" else set()
+            found |= {*PACKED, *(name.replace(".", "_dictionary.", 1) for name in PACKED)}
         return found
 
     @property
@@ -150,10 +155,10 @@ class World:
             if name in places and (name != "owner.duckdb" or self.layout == "inside"):
                 with duckdb.connect(str(path), read_only=True) as con:
                     contents[name] = self._rows(con, "released")
-            elif name.startswith("out.") and name.endswith((".csv", ".parquet")):
+            elif name.startswith("out.") and name.endswith((*READERS, *PACKED)):
                 with duckdb.connect() as con:
-                    reader = "read_csv" if name.endswith("csv") else "read_parquet"
-                    more = ", all_varchar = true" if name.endswith("csv") else ""
+                    reader = READERS[f".{name.split('.')[1]}"]
+                    more = ", all_varchar = true" if reader == "read_csv" else ""
                     contents[name] = self._rows(con, f"{reader}('{path}'{more})")
         first = next(iter(contents.values()))
         assert all(rows == first for rows in contents.values()), {
