@@ -283,7 +283,7 @@ def _unlike(
     """
     for path in files:
         kept = digests.get(remembered(path, home))
-        if kept is not None and regular.sha256(path) != kept:
+        if kept is not None and regular.digest(path) != kept:
             yield Check(
                 "file",
                 False,

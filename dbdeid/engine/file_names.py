@@ -6,7 +6,7 @@ An ending may have two parts, as in `visits.csv.gz`, so that the stem is what is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from dbdeid.engine import regular
@@ -88,12 +88,21 @@ def stem(path: Path) -> str:
     return path.stem if found is None else found.stem
 
 
+def is_folder(path: PurePath) -> bool:
+    """Whether a release is written to a folder of this name, of Parquet files."""
+    return parsed(path.name) is None
+
+
 def beside(path: Path, what: str) -> Path:
     """The file of another table of the same release, as of its dictionary.
 
     >>> beside(Path("visits.csv.gz"), "dictionary").name
     'visits_dictionary.csv.gz'
+    >>> beside(Path("visits"), "dictionary").name
+    'visits_dictionary.parquet'
     """
+    if is_folder(path):
+        return path.with_name(f"{path.name}_{what}.parquet")
     return path.with_name(f"{stem(path)}_{what}{path.name.removeprefix(stem(path))}")
 
 

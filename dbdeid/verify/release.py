@@ -21,7 +21,7 @@ from dbdeid.verify.base.declaration import Check, Declared, Promise, Verificatio
 from dbdeid.verify.base.places import as_released
 from dbdeid.verify.base.populations import Populations, population_promises
 from dbdeid.verify.base.unique_records import unique
-from dbdeid.verify.files import container, storage_leftovers, text_tables
+from dbdeid.verify.files import container, partitions, storage_leftovers, text_tables
 from dbdeid.verify.files.content import Content, compared
 from dbdeid.verify.files.content_proof import ContentProof, unchanged
 from dbdeid.verify.files.twin import Twin, alike
@@ -159,7 +159,7 @@ def verify_file(
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
 
     Args:
-        path: a file of a release, of any kind that one is written to.
+        path: a file of a release, of any kind that one is written to, or a folder of them.
         declared: the release's shape and promises.
         dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
             file beside a file of another kind; None when there is none.
@@ -173,7 +173,7 @@ def verify_file(
         DataError: the file is missing or cannot be read as what its name says.
     """
     with file_kinds.opened(path, settings) as session:
-        kind = file_kinds.kind(path)
+        kind = file_kinds.PARQUET if path.is_dir() else file_kinds.kind(path)
         if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
@@ -186,10 +186,8 @@ def verify_file(
         return _with(found, *checks)
 
 
-def _stored(declared: Declared, path: Path) -> Declared:
-    """The declared shape as a kind of file can hold it."""
-    if path.suffix != file_kinds.PARQUET:
-        return declared
+def _stored(declared: Declared) -> Declared:
+    """The declared shape as a Parquet file can hold it."""
     columns = (Column(c.name, file_kinds.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
     return replace(declared, columns=tuple(columns))
 
@@ -391,13 +389,17 @@ def _parquet(
     same_as: Content | None,
     twin: Twin | None,
 ) -> Verification:
-    stored = _stored(declared, path)
-    table = file_kinds.parquet(session, path, path.name)
+    stored = _stored(declared)
+    files, of_folder = [path], list[Check]()
+    if path.is_dir():
+        table, files, of_folder = partitions.read(session, path, stored)
+    else:
+        table = file_kinds.parquet(session, path, path.name)
     listed = file_kinds.parquet(session, dictionary, "verify_dictionary") if dictionary else None
     counts = file_kinds.parquet(session, catalog, "verify_groups") if catalog else None
     found = _judged(session, stored, declared, (table, listed, counts), same_as, twin)
-    paths = [p for p in (path, dictionary, catalog) if p]
-    return _with(found, container.parquet(session, paths, ours=True))
+    paths = [p for p in (*files, dictionary, catalog) if p]
+    return _with(found, container.parquet(session, paths, ours=True), *of_folder)
 
 
 def _bare(

@@ -176,7 +176,10 @@ def inputs(file: SpecFile, found: Places) -> Iterator[Path]:
 
 
 def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
-    """The files of one export: a .duckdb holds all its tables, others have one file for each."""
+    """The files of one export: a .duckdb holds all its tables, others have one file for each.
+
+    A folder of files counts as one.
+    """
     if export.suffix == ".duckdb":
         return (export,)
     return export, *(beside(export, what) for what in published(spec))

@@ -90,12 +90,12 @@ class Method(World):
     def names(self) -> set[str]:
         found = super().names
         if self.method in WITHOUT_DICTIONARY:
-            found -= {name for name in found if name.startswith("out_dictionary.")}
+            found -= {name for name in found if "_dictionary." in name}
         if self.method == "counterfeit":
             found |= {
                 name.replace("_dictionary.", "_catalog.")
                 for name in found
-                if name.startswith("out_dictionary.")
+                if "_dictionary." in name
             }
         return found
 

@@ -22,7 +22,7 @@ from handmade import DECLARED, detail, failed, handmade
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
-from dbdeid.publish import export
+from dbdeid.publish import copying
 from dbdeid.verify import Verification, contents, verify_bare, verify_file
 from dbdeid.verify.base import json_files
 from dbdeid.verify.files.content import Content
@@ -255,7 +255,7 @@ def test_values_of_every_type_arrive(tmp_path: Path, ending: str) -> None:
         session.keep_order()
         session.execute(f"CREATE TEMP TABLE sent AS {VALUES}")
         columns = session.describe(Relation("sent").table)
-        export._copy(session, Relation("sent"), path)
+        copying.copy(session, Relation("sent"), path)
         found, checks = json_files.exported(session, path, columns, "found")
         assert all(c.holds for c in checks), checks
         assert session.rows("FROM found") == session.rows("FROM sent")
@@ -263,7 +263,7 @@ def test_values_of_every_type_arrive(tmp_path: Path, ending: str) -> None:
         first = path.read_bytes()
         session.execute("SET threads = 1")
         path.unlink()
-        export._copy(session, Relation("sent"), path)
+        copying.copy(session, Relation("sent"), path)
         assert path.read_bytes() == first
     text = path.read_text()
     objects = json.loads(text) if ending == ".json" else [*map(json.loads, text.splitlines())]
@@ -279,7 +279,7 @@ def test_json_has_no_number_for_some(tmp_path: Path, value: str) -> None:
     with Session.open(None, read_only=False) as session:
         session.execute(f"CREATE TEMP TABLE sent AS SELECT '{value}'::DOUBLE AS a")
         with pytest.raises(DataError, match="no number for NaN and infinity"):
-            export._copy(session, Relation("sent"), path)
+            copying.copy(session, Relation("sent"), path)
         path.write_text(f'[\n\t{{"a":{value}}}\n]\n')
         _, checks = json_files.exported(session, path, [Column("a", "DOUBLE")], "found")
         assert not all(c.holds for c in checks)
@@ -418,6 +418,6 @@ def test_one_text_is_written_however_many_threads_there_are(tmp_path: Path) -> N
             )
             for ending in (".csv.gz", ".csv.zst", ".json", ".ndjson.zst"):
                 path = tmp_path / f"{threads}{ending}"
-                export._copy(session, Relation("sent"), path)
+                copying.copy(session, Relation("sent"), path)
                 written.append(path.read_bytes())
     assert written[:4] == written[4:]

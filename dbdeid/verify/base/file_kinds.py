@@ -89,7 +89,7 @@ def kind_named(path: Path) -> str:
 @contextmanager
 def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
     """A fresh in-memory session, a `.duckdb` file attached to it read-only and sealed."""
-    database = path if kind(path) == DATABASE else None
+    database = path if not path.is_dir() and kind(path) == DATABASE else None
     sealed = database is not None  # rows and names are all that the other kinds can hold
     with ENGINE.open(database, read_only=True, settings=settings, sealed=sealed) as session:
         if not sealed:
