@@ -80,7 +80,9 @@ class Method(World):
 
     def spec(self, k: int) -> dict[str, Any]:
         model = "cluster_size" if self.method == "condensation" else "k_anonymity"
-        return super().spec(k) | {
+        spec = super().spec(k)
+        spec["output"]["partition_by"] = ["illness"]  # which every method releases
+        return spec | {
             "columns": COLUMNS.get(self.method, SMALL_COLUMNS),
             "privacy": [{"model": model, "k": k}],
             "method": {"name": self.method, **METHODS[self.method]},

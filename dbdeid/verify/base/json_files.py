@@ -80,8 +80,8 @@ def exported(
     text = session.run(Step(f"{name}_text", _read(_of(lines), fields)))
     cells = [aliased(try_cast(column(n), kinds[n]), n) for n in names]
     rows = session.run(Step(name, select(*cells).from_(text.table)))
-    other_keys = _other_keys(session, _of(lines), names)
     unlike = _unlike(session, rows, lines, kinds, listed=_is_list(path))
+    other_keys = _other_keys(session, _of(lines), names) if unlike else 0
     session.drop_temp(lines.name)
     wrong = [f"{other_keys} objects have other keys"] if other_keys else []
     wrong += ["a key stands twice in the first object"] if twice else []
