@@ -82,6 +82,16 @@ def is_export(name: str) -> bool:
     return found is not None and found.lasting
 
 
+def of_one_table(name: str) -> bool:
+    """Whether a name is of a file that is one table, and no database.
+
+    >>> of_one_table("anon.ndjson"), of_one_table("main.anon"), of_one_table("anon.duckdb")
+    (True, False, False)
+    """
+    found = parsed(name)
+    return found is not None and found.form != "database"
+
+
 def stem(path: Path) -> str:
     """The name of a file without its ending, of however many parts that is."""
     found = parsed(path.name)

@@ -272,7 +272,7 @@ def _read_of(file: SpecFile, database: Path | None) -> Iterator[Path]:
     if is_external(file):
         method = external(file.spec.method)
         for key, name in (("table", method.table), ("dictionary", method.dictionary)):
-            if name is not None and name.lower().endswith(tuple(FILES)):
+            if name is not None and file_names.of_one_table(name):
                 yield located(file, name, "method", key)
 
 

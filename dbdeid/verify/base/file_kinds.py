@@ -116,6 +116,11 @@ def foreign_csv(session: Session, path: Path, name: str) -> Relation:
     return load(session, path, name, rows_of("read_csv", path, options))
 
 
+def sniffed_csv(path: Path) -> Select:
+    """A query for the rows of anyone's CSV file, of types that fit every row."""
+    return rows_of("read_csv", path, {"sample_size": literal(-1)} | _EVERY_LINE)
+
+
 def parquet_rows(path: Path) -> Select:
     """A query for the rows of a Parquet file."""
     return rows_of("read_parquet", path, {"hive_partitioning": literal(False)})

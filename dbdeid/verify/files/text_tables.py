@@ -65,6 +65,19 @@ def foreign(session: Session, path: Path) -> tuple[Relation, list[Check]]:
     return rows, packing([path], ours=False)
 
 
+def plain(session: Session, path: Path, name: str) -> tuple[Relation, tuple[Column, ...]]:
+    """The rows of anyone's file, as plain text, and the types that its cells seem to have.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    if file_kinds.kind(path) == file_kinds.JSON:
+        rows = file_kinds.load(session, path, name, json_files.text_rows(path))
+        return rows, rows.columns
+    rows = file_kinds.foreign_csv(session, path, name)
+    return rows, session.describe(file_kinds.sniffed_csv(path))
+
+
 def read(
     session: Session, path: Path, columns: Sequence[Column], name: str
 ) -> tuple[Relation, list[Check]]:
