@@ -62,6 +62,7 @@ def bind(file: SpecFile, session: Session, source: Opened | None = None) -> Boun
         mistakes.extend(_type_mistakes(file, bound))
         columns.append(bound)
     mistakes.extend(_bounds_mistakes(file, columns))
+    mistakes.extend(_partition_mistakes(file, columns))
     mistakes.extend(_subject_mistakes(file, columns, found, named))
     by_name = {c.name.lower(): c for c in columns}
     mistakes.extend(models.mistakes(file, by_name))
@@ -258,3 +259,21 @@ def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mis
                         "bounds",
                         hint="rename the column in the source, or leave bounds out",
                     )
+
+
+def _partition_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mistake]:
+    """Columns that tell in which file of a folder a record is, and cannot."""
+    wanted = file.spec.output.partition_by
+    released = {c.name.lower(): c.name for c in columns if c.released_type is not None}
+    for name in wanted:
+        if name.lower() not in released:
+            hint = did_you_mean(name, list(released.values()))
+            message = f"{name!r} is no released column"
+            yield file.mistake(message, "output", "partition_by", hint=hint)
+    if wanted and {name.lower() for name in wanted} >= released.keys():
+        yield file.mistake(
+            "the files would have no column: all of them are names of folders",
+            "output",
+            "partition_by",
+            hint="partition by fewer columns",
+        )

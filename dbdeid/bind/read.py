@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dbdeid.data.location.file_formats import ending_of
+from dbdeid.engine.file_names import holds_table
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
 from dbdeid.spec.file import SpecFile, as_path, parse_spec, text_of
@@ -54,7 +55,9 @@ def read(
     elif (path := as_path(source)) is None:
         text = str(source)
         data, lines = load(text, "spec")
-    elif ending_of(path) not in ("", *_SPECS):
+    elif ending_of(path) not in ("", *_SPECS) or (
+        holds_table(path) and path.suffix.lower() not in (".duckdb", ".db")
+    ):
         raise SpecError(
             f"{path.name} is data, not a specification",
             hint=f"draft one: dbdeid init {path.name} -o release.yml",

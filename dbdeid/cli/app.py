@@ -9,12 +9,12 @@ import typer
 
 from dbdeid.cli import dbt, project, releases, roles, sign, sql
 from dbdeid.cli.command import (
-    SPECS,
     Options,
     Trial,
     command,
     following,
     frontier_texts,
+    is_spec,
     release_texts,
     search_texts,
     show,
@@ -256,7 +256,7 @@ def verify(
 
     found: Verification
     changed, why = None, None
-    alone = target.suffix.lower() not in SPECS
+    alone = not is_spec(target)
     if not target.suffix and not target.exists():
         raise DataError(f"{target}: no such file or folder", hint="look at how it is spelled")
     if target.is_dir():

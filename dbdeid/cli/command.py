@@ -390,7 +390,14 @@ def _interrupt_again(otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 # A spec is its owner's, and so are the files that it names.
-SPECS = (".yml", ".yaml", ".json")
+_SPECS = (".yml", ".yaml", ".json")
+
+
+def is_spec(path: Path) -> bool:
+    """Whether a path names a specification, and not a file of a table."""
+    from dbdeid.engine.file_names import holds_table
+
+    return path.suffix.lower() in _SPECS and not holds_table(path)
 
 
 def _apart(file: Path | None, command: Callable[..., None], options: Options) -> int:
@@ -398,7 +405,7 @@ def _apart(file: Path | None, command: Callable[..., None], options: Options) ->
     from dbdeid.engine.apart import Limits, bounded, forked
 
     limits = None
-    if file is not None and file.suffix.lower() not in SPECS:
+    if file is not None and not is_spec(file):
         limits = Limits.of(file)
     if limits is not None or bounded():
         try:

@@ -15,6 +15,7 @@ from dbdeid.bind.read import Source, read
 from dbdeid.commands.verify_evaluate_export import Existing, expected_content, exportable, verify
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.catalog import Entry
+from dbdeid.engine.file_names import is_folder
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, VerificationError
@@ -151,12 +152,16 @@ def require_verified(
 def _files(found: Existing, file: SpecFile, folder: Path, stage: Stage) -> Iterator[Finished]:
     """The files of the release, each written aside and verified after reopening."""
     places = found.work.places
-    names = [path.name for path in (*filter(None, [places.target]), *places.exports)]
+    names = [path.name for path in filter(None, [places.target])]
+    # digests are of files: what goes to a folder of them is handed out as one
+    names += [f"{p.name}.parquet" if is_folder(p) else p.name for p in places.exports]
     names = names or [f"{found.entry.release}.duckdb"]
     bound = found.bound()
     declared = found.declared(bound)
     every = [[folder / p.name for p in companions(Path(name), file.spec)] for name in names]
+    page = Path(f"{found.entry.release}{PAGE}")
     flat = [path.name for paths in every for path in paths]
+    flat += [page.name, page.with_suffix(".json").name]
     if twice := sorted({name for name in flat if flat.count(name) > 1}):
         raise DataError(
             f"two files of the release would have one name in {folder}: {', '.join(twice)}",

@@ -8,6 +8,7 @@ from pathlib import Path
 from dbdeid.bind.read import read
 from dbdeid.commands.handout import require_verified
 from dbdeid.commands.verify_evaluate_export import verify
+from dbdeid.engine.file_names import is_folder
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.external import record as external_record
@@ -91,7 +92,9 @@ def digests(work: Workplace, file: SpecFile) -> dict[str, str]:
     booked: dict[str, str] = {}
     for one in work.book.files():  # newest first
         booked.setdefault(one.path, one.sha256)
-    given = (*filter(None, [work.places.target]), *work.places.exports)
+    # a folder is no file, of which a recipient could compute the digest
+    files = [path for path in work.places.exports if not is_folder(path)]
+    given = (*filter(None, [work.places.target]), *files)
     paths = [path for export in given for path in companions(export, file.spec)]
     kept = {path: booked.get(remembered(path, work.home)) for path in paths}
     known = {path.name: digest for path, digest in kept.items() if digest is not None}

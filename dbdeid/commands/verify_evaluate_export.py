@@ -14,6 +14,7 @@ from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Evaluated, Verified
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, Entry
+from dbdeid.engine.file_names import KINDS, is_export
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings
@@ -32,7 +33,6 @@ from dbdeid.release.reuse_levels import require_same
 from dbdeid.spec.file import SpecFile, read_text
 from dbdeid.spec.metric_spec import kept_metrics
 from dbdeid.spec.names import is_external, refuse
-from dbdeid.spec.output_spec import EXPORTS
 from dbdeid.spec.release_spec import published
 from dbdeid.verify import (
     Check,
@@ -283,7 +283,7 @@ def _unlike(
     """
     for path in files:
         kept = digests.get(remembered(path, home))
-        if kept is not None and regular.sha256(path) != kept:
+        if kept is not None and regular.digest(path) != kept:
             yield Check(
                 "file",
                 False,
@@ -390,10 +390,8 @@ def export_release(
             trial, or withdrawn.
         VerificationError: the file does not keep the promises; it is removed.
     """
-    if destination.suffix not in EXPORTS:
-        raise DataError(
-            f"{destination.name}: unknown kind of export", hint=f"use {', '.join(EXPORTS)}"
-        )
+    if not is_export(destination.name):
+        raise DataError(f"{destination.name}: unknown kind of export", hint=f"use {KINDS}")
     file = read(source, database=database)
     finals = companions(destination, file.spec)
     for path in finals:

@@ -30,8 +30,8 @@ Function = Literal[
     # numbers
     "floor", "isfinite", "isnan", "round", "sqrt",
     # texts and their bytes
-    "concat", "decode", "encode", "length", "lower", "nfc_normalize", "regexp_full_match",
-    "strlen", "substring", "to_json", "trim",
+    "concat", "decode", "encode", "from_json", "json_keys", "json_valid", "length", "lower",
+    "nfc_normalize", "regexp_full_match", "strlen", "substring", "to_json", "trim",
     # days and moments
     "date_diff", "date_part", "epoch", "epoch_us", "make_timestamp", "timezone", "try_strptime",
     # lists and tuples; `unnest` gives a row for each item

@@ -47,6 +47,26 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest(path: Path) -> str:
+    """The SHA-256 of a file; of a folder that of the names and SHA-256 of all files in it.
+
+    What is neither file nor folder in it, as a link, is told apart from both by its name alone.
+
+    Raises:
+        OSError: something cannot be read, or the path is neither a folder nor a regular file.
+    """
+    if path.is_symlink() or not path.is_dir():
+        return sha256(path)
+    found = hashlib.sha256()
+    for inner in sorted(path.rglob("*"), key=lambda p: p.relative_to(path).parts):
+        name = inner.relative_to(path).as_posix()
+        told = "other"
+        if not inner.is_symlink():
+            told = "folder" if inner.is_dir() else sha256(inner) if inner.is_file() else told
+        found.update(f"{len(name.encode())}:{name} {told}\n".encode())
+    return found.hexdigest()
+
+
 def only_regular(path: str, flags: int) -> int:
     """Opens a file, and looks at it then, so that nothing can take its place in between."""
     found = os.open(path, flags | os.O_NONBLOCK)  # a pipe would wait for one who writes

@@ -309,7 +309,7 @@ class Session(Protocol):
         """Let go of an attached file; its content is then whole on disk."""
 
     def export(self, rows: Query, path: Path) -> None:
-        """Write the rows of a query into a new Parquet or CSV file, by its ending."""
+        """Write the rows of a query into a new file of one table, by its ending."""
 
     def publish(
         self, path: Path, tables: Mapping[str, Relation], views: Mapping[str, Query]

@@ -16,8 +16,8 @@ from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import read
 from dbdeid.bind.source import find_table, open_source
-from dbdeid.data.location.file_formats import is_pattern, is_remote, is_text
-from dbdeid.data.source_files import NO_HEADER, file_query, told_names
+from dbdeid.data.location.file_formats import is_pattern, is_remote
+from dbdeid.data.source_files import NO_HEADER, told_names
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -34,6 +34,7 @@ from dbdeid.engine.expressions import (
     try_cast,
 )
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.file_names import of_one_table
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
@@ -47,6 +48,7 @@ from dbdeid.spec.files import located
 from dbdeid.spec.method.external import External, external
 from dbdeid.spec.open_decisions import require_decided
 from dbdeid.verify.base import file_kinds
+from dbdeid.verify.files import text_tables
 from dbdeid.workspace.workplace import reading
 
 ROWS, LISTED, PLAIN, TYPED = (
@@ -238,15 +240,13 @@ class _Fetched:
 
 
 def _fetched(file: SpecFile, session: Session, name: str, key: str, staged: str) -> _Fetched:
-    if is_text(name) or name.lower().endswith(file_kinds.PARQUET):
+    if of_one_table(name):
         path = located(file, name, "method", key)
-        query = file_query(path)
-        assert query is not None
-        if path.suffix.lower() == file_kinds.PARQUET:
+        if file_kinds.kind(path) == file_kinds.PARQUET:
             table = file_kinds.parquet(session, path, staged)
             return _Fetched(table, table.columns, path)
-        table = file_kinds.foreign_csv(session, path, staged)
-        return _Fetched(table, session.describe(query), path, as_text=True)
+        table, columns = text_tables.plain(session, path, staged)
+        return _Fetched(table, columns, path, as_text=True)
     table = find_table(session, name, f"method.{key}")
     if session.exists(table.name, table.schema or "main", table.catalog) != "table":
         raise DataError(
@@ -333,8 +333,7 @@ def _declares(file: SpecFile, name: str) -> bool:
 
 def _may_be_told(file: SpecFile, found: _Fetched) -> bool:
     """Whether the names of the released table may be told: those of a text file may be cells."""
-    text = found.path is not None and is_text(found.path)
-    return not text or told_names(found.table.names, list(_declared(file)))
+    return not found.as_text or told_names(found.table.names, list(_declared(file)))
 
 
 def _require_roles(

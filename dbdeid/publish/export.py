@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dbdeid.engine.expressions import (
-    Expr,
-    aliased,
-    all_of,
-    cast,
-    column,
-    count_where,
-    every_column,
-    is_null,
-    not_null,
-    select,
-    try_cast,
-)
-from dbdeid.engine.relation import Relation
+from dbdeid.engine.file_names import is_folder
 from dbdeid.engine.session import Session
-from dbdeid.errors import DataError, VerificationError
+from dbdeid.errors import VerificationError
+from dbdeid.publish import copying, partitions
 from dbdeid.publish.tables import Public, views
 from dbdeid.spec.names import catalog_name, dictionary_name
 from dbdeid.verify import Content, Declared, Twin, Verification, verify_file
-from dbdeid.verify.base.file_kinds import DATABASE, IN_PARQUET, PARQUET, WIDE
+from dbdeid.verify.base.file_kinds import DATABASE
 from dbdeid.workspace.atomic_files import Finished, Stage, finished
 
 
@@ -36,6 +24,7 @@ def write(
     public: Public,
     expected: Content | None,
     twin: Twin | None = None,
+    by: Sequence[str] = (),
 ) -> tuple[list[Finished], Twin | None]:
     """Write the files of one export aside and verify them after reopening.
 
@@ -48,6 +37,7 @@ def write(
         public: what is published.
         expected: the content of what was verified.
         twin: a database file of the release that was verified so.
+        by: the columns whose values tell in which file of a folder a row is.
 
     Returns:
         The files, and the twin of others that are written after it.
@@ -62,53 +52,15 @@ def write(
         tables = public.named(declared.release)
         session.publish(unfinished[0], tables, views(declared))
     else:
-        for file, table in zip(unfinished, (released, *public.beside), strict=True):
-            _copy(session, table, file)
+        if is_folder(path):
+            partitions.write(session, released, by, unfinished[0], path.name)
+        else:
+            copying.copy(session, released, unfinished[0])
+        for file, table in zip(unfinished[1:], public.beside, strict=True):
+            copying.copy(session, table, file)
     found, twin = reopened(unfinished, declared, expected, twin)
     _require(found, path)
     return [finished(*pair) for pair in zip(unfinished, finals, strict=True)], twin
-
-
-def _copy(session: Session, table: Relation, path: Path) -> None:
-    picked: list[Expr] = [every_column()]
-    if path.suffix == PARQUET:
-        picked = _in_parquet(session, table, path)
-    session.export(select(*picked).from_(table.table), path)
-
-
-def _in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:
-    """The columns, integers that Parquet has no type for as decimals, never as rounded numbers.
-
-    Raises:
-        DataError: one of them does not fit.
-    """
-    columns = session.describe(table.table)
-    wide = [c for c in columns if c.type in WIDE]
-    beyond = [
-        count_where(
-            all_of(
-                not_null(column(c.name)),
-                is_null(try_cast(column(c.name), _decimal())),
-            )
-        )
-        for c in wide
-    ]
-    counts = session.row(select(*beyond).from_(table.table)) if beyond else ()
-    too_long = [c.name for c, count in zip(wide, counts, strict=True) if count]
-    if too_long:
-        raise DataError(
-            f"{path.name}: a Parquet file holds integers of 38 digits, and those in "
-            f"{', '.join(map(repr, too_long))} have more",
-            hint="export to .duckdb or .csv, or release them as text with `type: categorical`",
-        )
-    return [
-        aliased(cast(column(c.name), _decimal()), c.name) if c.type in WIDE else column(c.name)
-        for c in columns
-    ]
-
-
-def _decimal() -> str:
-    return IN_PARQUET["HUGEINT"]
 
 
 def reopened(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dbdeid.engine import regular
+from dbdeid.engine import file_names, regular
 from dbdeid.engine.relation import Column
 from dbdeid.errors import DataError
 from dbdeid.privacy import MODELS, MaxRisk, Model
@@ -118,8 +118,7 @@ class Manifest:
         """The names of the files that hold `dictionary` or `catalog` of other files."""
         if getattr(self.content, table) is None or self.files is None:
             return frozenset()
-        named = (Path(name) for name in self.files)
-        explaining = {f"{p.stem}_{table}{p.suffix}" for p in named}
+        explaining = {file_names.beside(Path(name), table).name for name in self.files}
         return frozenset(name for name in self.files if name in explaining)
 
     @property

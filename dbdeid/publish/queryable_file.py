@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dbdeid.data.weights import WEIGHT, weighted
+from dbdeid.engine import file_names
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
     Expr,
@@ -40,11 +41,9 @@ from dbdeid.publish.tables import weighted_name
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.spec.names import catalog_name, dictionary_name
-from dbdeid.verify.base import file_kinds, hygiene
+from dbdeid.verify.base import file_kinds, hygiene, json_files
 from dbdeid.verify.base.declaration import CLASS_ID
 from dbdeid.verify.padding import padded_release
-
-KINDS = (".duckdb", ".db", ".parquet", ".csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class QueryableFile:
 
     Attributes:
         target: where to ask.
-        views: what the session made of Parquet or CSV files before, for others to repeat.
+        views: what the session made of files before, for others to repeat.
         notes: what a reader of answers should know.
     """
 
@@ -121,7 +120,7 @@ class OpenFile:
     def _meant(self, text: str) -> tuple[_Held, tuple[str, ...], list[str]]:
         """The release that a question means, how it may be called, and what is to be noted."""
         path, releases = self.path, self._releases
-        named = names_of_tables(text, path.stem)
+        named = names_of_tables(text, file_names.stem(path))
         own = {held.release.name.lower(): held for held in releases}
         known = {t if schema == "main" else f"{schema}.{t}" for schema, t in self._beside}
         known |= {f"{name}{end}" for name in own for end in _OF_RELEASE}
@@ -161,7 +160,7 @@ class OpenFile:
 
     def _places(self, names: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
         """How a question may call the release with its schema, its database or both."""
-        stem, beside = self.path.stem.lower(), self._beside
+        stem, beside = file_names.stem(self.path).lower(), self._beside
         called = [places(("main", n.lower()), stem, beside.__contains__) for n in names]
         return frozenset().union(*called)
 
@@ -170,7 +169,7 @@ class OpenFile:
         name = held.release.name
         if name not in self._targets:
             target = _answerable(self.session, held, (name,), self._tables)
-            told = file_kinds.kind(self.path) != file_kinds.TEXT
+            told = file_kinds.kind(self.path) not in (file_kinds.TEXT, file_kinds.JSON)
             self._targets[name] = replace(target, told=told)
         return self._targets[name]
 
@@ -179,8 +178,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """A file and those beside it that are read with it, there or not."""
     if file_kinds.kind(path) == file_kinds.DATABASE:
         return (path,)
-    beside = (dictionary_name(path.stem), catalog_name(path.stem))
-    return (path, *map(path.with_stem, beside))
+    return (path, *(file_names.beside(path, what) for what in ("dictionary", "catalog")))
 
 
 @contextmanager
@@ -190,7 +188,7 @@ def opened(
     """Open an exported file for questions.
 
     Args:
-        path: a `.duckdb`, `.parquet` or `.csv` file; those beside it are found by their names.
+        path: a file of a release; those beside it are found by their names.
         connection: an open DuckDB connection to work on.
         settings: limits of an opened connection.
 
@@ -258,11 +256,11 @@ _OF_RELEASE = ("", "_dictionary", "_catalog", "_weighted", "_truthful")
 
 
 def _of_files(session: Session, path: Path) -> tuple[list[_Held], tuple[Relation, ...]]:
-    """The release of a Parquet or CSV file, with the files beside it, and no other tables."""
+    """The release of a file of one table, with the files beside it, and no other tables."""
     views: list[Expr] = []
-    dictionary = _beside(session, path, dictionary_name, hygiene.MARKED, hygiene.readable, views)
+    dictionary = _beside(session, path, "dictionary", hygiene.MARKED, hygiene.readable, views)
     catalog = _beside(
-        session, path, catalog_name, padded_release.CATALOG, padded_release.listable, views
+        session, path, "catalog", padded_release.CATALOG, padded_release.listable, views
     )
     types = _types_written(session, dictionary) if dictionary is not None else {}
     release = _read(session, path, types, views)
@@ -276,13 +274,13 @@ def _of_files(session: Session, path: Path) -> tuple[list[_Held], tuple[Relation
 def _beside(
     session: Session,
     path: Path,
-    named: Callable[[str], str],
+    what: str,
     shape: Sequence[Column],
     fits: Callable[[Relation], bool],
     views: list[Expr],
 ) -> Relation | None:
     """A table in a file beside that of the release, if it is there."""
-    place = path.with_stem(named(path.stem))
+    place = file_names.beside(path, what)
     if not place.is_file():
         return None
     found = _read(session, place, {c.name: c.type for c in shape}, views)
@@ -297,22 +295,24 @@ def _beside(
 def _read(session: Session, path: Path, types: Mapping[str, str], views: list[Expr]) -> Relation:
     """The rows of a file, under the name that it has without its ending.
 
-    The columns of a CSV file have the given types, others what their cells tell.
+    The columns of a file of text have the given types, others what their cells tell.
     """
-    if file_kinds.kind(path) == file_kinds.PARQUET:
+    kind = file_kinds.kind(path)
+    if kind == file_kinds.PARQUET:
         return _made(session, path, "VIEW", file_kinds.parquet_rows(path), views)
-    text = file_kinds.exported_csv(session, path, "deid_text")
+    texts = file_kinds.csv_rows if kind == file_kinds.TEXT else json_files.text_rows
+    text = file_kinds.load(session, path, "deid_text", texts(path))
     types = {**_typed_by_cells(session, text, [n for n in text.names if n not in types]), **types}
     session.drop_temp(text.name)
     cells = [aliased(cast(column(name), types[name]), name) for name in text.names]
-    rows = select(*cells).from_(file_kinds.csv_rows(path).subquery("cells"))
+    rows = select(*cells).from_(texts(path).subquery("cells"))
     return _made(session, path, "TABLE", rows, views)
 
 
 def _made(
     session: Session, path: Path, kind: Literal["TABLE", "VIEW"], rows: Query, views: list[Expr]
 ) -> Relation:
-    found = Relation(path.stem)
+    found = Relation(file_names.stem(path))
     made = creation(found.table, kind, rows, temporary=True)
     try:
         session.execute(made)

@@ -18,6 +18,7 @@ from pathlib import Path
 from dbdeid.data import sshsig
 from dbdeid.data.json import JsonObject
 from dbdeid.engine import regular
+from dbdeid.engine.file_names import holds_table
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError, VerificationError
 from dbdeid.publish.manifests import Manifest, read, read_bytes
@@ -187,7 +188,7 @@ def receive(
     """Hold a file against a manifest, and the manifest against the key of its owner.
 
     Args:
-        file: a `.duckdb`, `.parquet` or `.csv` file of a release.
+        file: of a release.
         manifest: the public manifest; its signature lies beside it, with the ending `.sig`.
         signed_by: the public key of its owner; None: whose it is is not asked.
         settings: engine limits.
@@ -312,6 +313,8 @@ def _manifest_in(folder: Path) -> Path:
     found = []
     for path in sorted(folder.glob("*.json")):
         with suppress(DataError):
+            if holds_table(path):
+                continue
             read(path, read_bytes(path, "manifest"))
             found.append(path)
     if len(found) != 1:

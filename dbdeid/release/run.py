@@ -260,7 +260,10 @@ def _write_files(
     twin: Twin | None = None
     for path in (*targets, *work.places.exports):
         names = companions(path, spec)
-        made, twin = export.write(work.session, stage, names, declared, public, as_written, twin)
+        by = spec.output.partition_by
+        made, twin = export.write(
+            work.session, stage, names, declared, public, as_written, twin, by
+        )
         files += made
     return files
 

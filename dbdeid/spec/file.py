@@ -345,6 +345,7 @@ _EXAMPLES = {
     "where": "died = 1",
     "output": "{export: [visits_public.csv]}",
     "export": "[visits_public.parquet, visits_public.csv]",
+    "partition_by": "[sex]",
     "bounds": "true",
     "seed": "7",
     "null_policy": "own_category",

@@ -8,9 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
+from dbdeid.engine.file_names import KINDS, is_export, is_folder
 from dbdeid.spec.column.hierarchy_spec import Part, Text
 
-EXPORTS = (".parquet", ".csv", ".duckdb")
+
+def _is_folder(path: str) -> bool:
+    """Whether an export is a folder of files: `public/`."""
+    return path.endswith("/") and is_folder(Path(path)) and Path(path).name not in ("", "..")
 
 
 class Output(Part):
@@ -19,16 +23,36 @@ class Output(Part):
     kind: Literal["table", "view"] = Field("table", alias="as")
     bounds: bool = False
     export: Annotated[tuple[Text, ...], Field(strict=False)] = ()
+    partition_by: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
     @field_validator("export")
     @classmethod
     def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for path in value:
-            if Path(path).suffix not in EXPORTS:
-                raise problem(f"export ends in none of {', '.join(EXPORTS)}", "as in public.csv")
+            if not (_is_folder(path) if path.endswith("/") else is_export(path)):
+                raise problem(
+                    f"export ends in none of {KINDS}", "as in public.csv, or public.csv.gz"
+                )
         if len(set(value)) < len(value):
             raise problem("an export is listed twice")
         return value
+
+    @model_validator(mode="after")
+    def _partitions(self) -> Output:
+        folder = next(filter(_is_folder, self.export), None)
+        if folder is not None and not self.partition_by:
+            raise problem(
+                f"{folder} is a folder of files, and no column tells which row is in which",
+                "add `partition_by: [COLUMN]` to `output`, or name a file, as in public.parquet",
+            )
+        if folder is None and self.partition_by:
+            raise problem(
+                "`partition_by` is for a folder of Parquet files, and none is exported",
+                "name one in `export`, with a slash at its end: public/",
+            )
+        if len({name.lower() for name in self.partition_by}) < len(self.partition_by):
+            raise problem("a column is listed twice in `partition_by`")
+        return self
 
     @model_validator(mode="after")
     def _internal_view(self) -> Output:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbdeid.engine import regular
+from dbdeid.engine.file_names import beside
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.privacy import MODELS
@@ -35,7 +36,7 @@ def verify_given(
     """Verify a file that its owner vouches for by a manifest.
 
     Args:
-        path: a `.duckdb`, `.parquet` or `.csv` file; beside the latter two lie the files of the
+        path: a file of the release; beside it, if it is no `.duckdb`, lie the files of the
             dictionary and the catalog, named after it.
         declared: the shape and the models of the manifest, its columns as they were released.
         content: the digests of the tables in the manifest.
@@ -51,7 +52,7 @@ def verify_given(
         if file_kinds.kind(path) == file_kinds.DATABASE:
             places: dict[str, str | Path] = {n: f"{declared.release}_{n}" for n in wanted}
         else:
-            places = {n: path.with_name(f"{path.stem}_{n}{path.suffix}") for n in wanted}
+            places = {n: beside(path, n) for n in wanted}
         found = verify_file(
             path,
             declared,
@@ -79,7 +80,7 @@ def _strays(path: Path, wanted: Set[str], digests: Mapping[str, frozenset[str]])
     """Files that have the name of one that explains it, and are none of this release."""
     known = frozenset().union(*digests.values())
     for name in _BESIDE:
-        other = path.with_name(f"{path.stem}_{name}{path.suffix}")
+        other = beside(path, name)
         if name not in wanted and (other.exists() or other.is_symlink()):
             try:
                 if regular.sha256(other) not in known:

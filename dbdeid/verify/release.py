@@ -21,13 +21,13 @@ from dbdeid.verify.base.declaration import Check, Declared, Promise, Verificatio
 from dbdeid.verify.base.places import as_released
 from dbdeid.verify.base.populations import Populations, population_promises
 from dbdeid.verify.base.unique_records import unique
-from dbdeid.verify.files import container, storage_leftovers
+from dbdeid.verify.files import container, partitions, storage_leftovers, text_tables
 from dbdeid.verify.files.content import Content, compared
 from dbdeid.verify.files.content_proof import ContentProof, unchanged
 from dbdeid.verify.files.twin import Twin, alike
 from dbdeid.verify.hierarchies import companion_dictionary as beside
 from dbdeid.verify.padding import padding, views
-from dbdeid.verify.padding.padded_release import CATALOG, listable
+from dbdeid.verify.padding.padded_release import listable
 from dbdeid.verify.records.clusters import clustered
 from dbdeid.verify.records.crosswalk import traced
 from dbdeid.verify.records.masked_numbers import masked
@@ -159,13 +159,13 @@ def verify_file(
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
 
     Args:
-        path: a `.duckdb`, `.parquet` or `.csv` file.
+        path: a file of a release, of any kind that one is written to, or a folder of them.
         declared: the release's shape and promises.
         dictionary: name of the dictionary's table in a `.duckdb` file, or the dictionary's own
-            file beside a `.parquet` or `.csv` file; None when there is none.
+            file beside a file of another kind; None when there is none.
         catalog: the same of the catalog of a padded release.
         same_as: the content that it and what lies beside it must have, as `contents` gives it.
-        twin: a database file that was found to have that content: what a Parquet or CSV file
+        twin: a database file that was found to have that content: what another file
             shares with it, cell by cell, is not computed again.
         settings: limits of the engine.
 
@@ -173,7 +173,7 @@ def verify_file(
         DataError: the file is missing or cannot be read as what its name says.
     """
     with file_kinds.opened(path, settings) as session:
-        kind = file_kinds.kind(path)
+        kind = file_kinds.PARQUET if path.is_dir() else file_kinds.kind(path)
         if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
@@ -181,13 +181,13 @@ def verify_file(
         others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == file_kinds.PARQUET:
             return _parquet(session, path, declared, *others, same_as, twin)
-        return _csv(session, path, declared, *others, same_as, twin)
+        tables, checks = text_tables.exported(session, path, declared, *others)
+        found = _judged(session, declared, declared, tables, same_as, twin)
+        return _with(found, *checks)
 
 
-def _stored(declared: Declared, path: Path) -> Declared:
-    """The declared shape as a kind of file can hold it."""
-    if path.suffix != file_kinds.PARQUET:
-        return declared
+def _stored(declared: Declared) -> Declared:
+    """The declared shape as a Parquet file can hold it."""
     columns = (Column(c.name, file_kinds.IN_PARQUET.get(c.type, c.type)) for c in declared.columns)
     return replace(declared, columns=tuple(columns))
 
@@ -206,7 +206,7 @@ def verify_bare(
     The order of rows is reported, not judged: no one promised it.
 
     Args:
-        target: a `.duckdb`, `.parquet` or `.csv` file, or a table of an open session.
+        target: a file of any kind that a release is written to, or a table of an open session.
         quasi_identifiers: their names.
         k: the smallest class that is accepted.
         counting: what a class counts, rows or subjects, and what a NULL equals.
@@ -227,8 +227,9 @@ def verify_bare(
             found = _bare(session, rows, quasi_identifiers, k, counting)
             found = _with(found, container.parquet(session, [target], ours=False))
         else:
-            rows = file_kinds.foreign_csv(session, target, target.name)
+            rows, checks = text_tables.foreign(session, target)
             found = _bare(session, rows, quasi_identifiers, k, counting, named=False)
+            found = _with(found, *checks)
         return _with(found, *beside.unambiguous(session, beside.dictionary(session, target)))
 
 
@@ -388,35 +389,17 @@ def _parquet(
     same_as: Content | None,
     twin: Twin | None,
 ) -> Verification:
-    stored = _stored(declared, path)
-    table = file_kinds.parquet(session, path, path.name)
+    stored = _stored(declared)
+    files, of_folder = [path], list[Check]()
+    if path.is_dir():
+        table, files, of_folder = partitions.read(session, path, stored)
+    else:
+        table = file_kinds.parquet(session, path, path.name)
     listed = file_kinds.parquet(session, dictionary, "verify_dictionary") if dictionary else None
     counts = file_kinds.parquet(session, catalog, "verify_groups") if catalog else None
     found = _judged(session, stored, declared, (table, listed, counts), same_as, twin)
-    paths = [p for p in (path, dictionary, catalog) if p]
-    return _with(found, container.parquet(session, paths, ours=True))
-
-
-def _csv(
-    session: Session,
-    path: Path,
-    declared: Declared,
-    dictionary: Path | None,
-    catalog: Path | None,
-    same_as: Content | None,
-    twin: Twin | None,
-) -> Verification:
-    text = file_kinds.exported_csv(session, path, "verify_text")
-    table, types = file_kinds.typed(session, text, declared.columns, path.name)
-    listed = counts = None
-    if dictionary:
-        text = file_kinds.exported_csv(session, dictionary, "verify_dictionary_text")
-        listed, _ = file_kinds.typed(session, text, hygiene.MARKED, "verify_dictionary")
-    if catalog:
-        text = file_kinds.exported_csv(session, catalog, "verify_groups_text")
-        counts, _ = file_kinds.typed(session, text, CATALOG, "verify_groups")
-    tables = (table, listed, counts)
-    return _with(_judged(session, declared, declared, tables, same_as, twin), types)
+    paths = [p for p in (*files, dictionary, catalog) if p]
+    return _with(found, container.parquet(session, paths, ours=True), *of_folder)
 
 
 def _bare(

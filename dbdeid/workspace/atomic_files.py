@@ -16,7 +16,8 @@ Folders of processes that are gone are removed by the next start: it takes their
 reads the book then, so that no commit of theirs can come in between. See `engine.scratch`.
 
 A reader that opens a file without its book meets each file whole, but for the instant of step 3
-perhaps an old one beside a new one; after a kill in that instant, until the next start.
+perhaps an old one beside a new one; after a kill in that instant, until the next start. A folder is
+renamed as a whole, the one that it replaces first: in between there is none.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pathlib import Path
 
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, BookedFile
+from dbdeid.engine.file_names import is_folder
 from dbdeid.engine.scratch import Scratch, abandoned, sweep
 from dbdeid.errors import DataError
 
@@ -57,7 +59,8 @@ class Stage:
             if self.home is None:  # what was left there no book will ask for
                 sweep(folder)
             self._folders[folder] = Scratch.make(folder, self.home)
-        return self._folders[folder].path / final.name
+        name = f"{final.name}.parts" if is_folder(final) else final.name  # none of the folder's own
+        return self._folders[folder].path / name
 
     def close(self) -> None:
         """Remove the folders, unless files in them are booked and have not been renamed."""
@@ -78,7 +81,7 @@ def staging(home: Path | None) -> Iterator[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A file that is whole, verified and on disk, and waits for its rename."""
+    """A file or folder that is whole, verified and on disk, and waits for its rename."""
 
     unfinished: Path
     final: Path
@@ -86,10 +89,15 @@ class Finished:
 
 
 def finished(unfinished: Path, final: Path) -> Finished:
-    """A file whose content will not change any more."""
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    return Finished(unfinished, final, regular.sha256(unfinished))
+    """A file or folder whose content will not change any more."""
+    inner = sorted(unfinished.rglob("*")) if unfinished.is_dir() else []
+    for path in (*inner, unfinished):
+        if path.is_dir():
+            _sync(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+    return Finished(unfinished, final, regular.digest(unfinished))
 
 
 def booked(file: Finished, release: str, home: Path | None) -> BookedFile:
@@ -106,9 +114,10 @@ def put_in_place(files: list[Finished]) -> None:
     """
     for file in reversed(files):  # what explains the first file is there before it
         try:
+            _make_room(file)
             file.unfinished.replace(file.final)
         except FileNotFoundError:
-            if not file.final.exists() or regular.sha256(file.final) != file.sha256:
+            if not file.final.exists() or regular.digest(file.final) != file.sha256:
                 raise DataError(
                     f"{file.final} was changed meanwhile", hint="run the spec again"
                 ) from None
@@ -121,6 +130,12 @@ def put_in_place(files: list[Finished]) -> None:
         _sync(folder)
 
 
+def _make_room(file: Finished) -> None:
+    """A rename replaces a file, but no folder that holds anything: that goes aside before."""
+    if file.unfinished.is_dir() and file.final.is_dir():
+        file.final.replace(file.unfinished.with_name(f"{file.unfinished.name}.before"))
+
+
 def recover(book: Book, home: Path) -> None:
     """Put the files into place that a killed run had booked.
 
@@ -131,14 +146,14 @@ def recover(book: Book, home: Path) -> None:
     files = book.files()
     for file in files:
         unfinished, final = (home.parent / p for p in (file.unfinished, file.path))
-        if file.path not in done and unfinished.is_file():
+        if file.path not in done and unfinished.exists():
             ours = {other.sha256 for other in files if other.path == file.path}
-            if final.exists() and regular.sha256(final) not in ours:
+            if final.exists() and regular.digest(final) not in ours:
                 raise DataError(
                     f"{final} was replaced after a run of dbdeid was killed that would have",
                     hint="move it elsewhere, and the file of that run takes its place",
                 )
-            if regular.sha256(unfinished) == file.sha256:
+            if regular.digest(unfinished) == file.sha256:
                 put_in_place([Finished(unfinished, final, file.sha256)])
         done.add(file.path)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbdeid.bind.source import databases
 from dbdeid.data.location.file_formats import files_at, is_remote, names_file
+from dbdeid.engine.file_names import beside
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
@@ -188,8 +189,10 @@ def source_files(file: SpecFile, source: str) -> tuple[Path, ...]:
 
 
 def companions(export: Path, spec: ReleaseSpec) -> tuple[Path, ...]:
-    """The files of one export: a .duckdb holds all its tables, others have one file for each."""
+    """The files of one export: a .duckdb holds all its tables, others have one file for each.
+
+    A folder of files counts as one.
+    """
     if export.suffix == ".duckdb":
         return (export,)
-    names = (f"{export.stem}_{what}{export.suffix}" for what in published(spec))
-    return export, *(export.with_name(name) for name in names)
+    return export, *(beside(export, what) for what in published(spec))

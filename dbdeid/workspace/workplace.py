@@ -289,7 +289,7 @@ def _check_file(path: Path, known: Sequence[BookedFile], release: str) -> None:
             f"{path.name} holds the release {known[0].release!r}",
             hint="give each release files of its own, or remove this one first",
         )
-    if regular.sha256(path) not in {file.sha256 for file in known}:
+    if regular.digest(path) not in {file.sha256 for file in known}:
         raise DataError(
             f"{path.name} was changed since dbdeid wrote it",
             hint="move it elsewhere if it is still wanted, or remove it",

@@ -80,7 +80,9 @@ class Method(World):
 
     def spec(self, k: int) -> dict[str, Any]:
         model = "cluster_size" if self.method == "condensation" else "k_anonymity"
-        return super().spec(k) | {
+        spec = super().spec(k)
+        spec["output"]["partition_by"] = ["illness"]  # which every method releases
+        return spec | {
             "columns": COLUMNS.get(self.method, SMALL_COLUMNS),
             "privacy": [{"model": model, "k": k}],
             "method": {"name": self.method, **METHODS[self.method]},
@@ -90,9 +92,13 @@ class Method(World):
     def names(self) -> set[str]:
         found = super().names
         if self.method in WITHOUT_DICTIONARY:
-            found -= {"out_dictionary.csv", "out_dictionary.parquet"}
+            found -= {name for name in found if "_dictionary." in name}
         if self.method == "counterfeit":
-            found |= {"out_catalog.csv", "out_catalog.parquet"}
+            found |= {
+                name.replace("_dictionary.", "_catalog.")
+                for name in found
+                if "_dictionary." in name
+            }
         return found
 
     @property

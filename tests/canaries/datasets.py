@@ -63,7 +63,9 @@ class Dataset:
             "columns": dict(self.columns),
             "privacy": [{"model": "k_anonymity", "k": self.k}],
             "method": {"name": "full_domain", "suppression_limit": 0.05},
-            "output": {"export": ["public.parquet", "public.csv", "export.duckdb"]},
+            "output": {
+                "export": ["public.parquet", "public.csv", "public.json.gz", "export.duckdb"]
+            },
             **self.more,
         }
 

@@ -6,7 +6,9 @@ statistics, storage, definitions, comments, metadata, decompressed pages and dic
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,13 +96,19 @@ def opened(path: Path) -> Iterator[tuple[str, bytes]]:
     """A published file: its name, its bytes, and all that opening it shows."""
     yield f"name of {path.name}", path.name.encode()
     yield f"bytes of {path.name}", path.read_bytes()
-    kinds = {".duckdb": _database, ".parquet": _parquet}
+    kinds = {".duckdb": _database, ".parquet": _parquet, ".gz": _packed}
     for place, data in kinds.get(path.suffix, _nothing_more)(path):
         yield f"{place}, {path.name}", data
 
 
 def _nothing_more(path: Path) -> Iterator[tuple[str, bytes]]:
     yield from ()
+
+
+def _packed(path: Path) -> Iterator[tuple[str, bytes]]:
+    text = gzip.decompress(path.read_bytes())
+    yield "text", text
+    yield "values", repr(json.loads(text)).encode()
 
 
 def _parquet(path: Path) -> Iterator[tuple[str, bytes]]:

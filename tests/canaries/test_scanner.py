@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import struct
 from collections.abc import Callable
@@ -118,12 +119,35 @@ def _eight_bytes(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"x" + struct.pack(">q", NUMBER))
 
 
+def _named(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:3] + b"\x08" + data[4:10] + TOKEN.encode() + b"\0" + data[10:])
+
+
+def _commented(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:3] + b"\x10" + data[4:10] + TOKEN.encode() + b"\0" + data[10:])
+
+
+def _keyed(path: Path) -> None:
+    text = gzip.decompress(path.read_bytes()).replace(b"}", b',"x":"%s"}' % TOKEN.encode(), 1)
+    path.write_bytes(gzip.compress(text, mtime=0))
+
+
 FILES = {
     "public.parquet": {
         "key-value metadata": _metadata,
         "metadata of a column": _column_metadata,
         "unused categories": _categories,
         "a page and its statistics": _statistics,
+    },
+    "public.json.gz": {
+        "a file name": _named,
+        "a comment": _commented,
+        "a key more": _keyed,
+        "a second member": lambda path: path.write_bytes(
+            path.read_bytes() + gzip.compress(TOKEN.encode(), mtime=0)
+        ),
     },
     "public.csv": {"another encoding": _in_utf_16, "a number in binary": _eight_bytes},
     "public.duckdb": {**DATABASES, "bytes after the last block": _eight_bytes},

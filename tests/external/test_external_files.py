@@ -33,10 +33,12 @@ def sql(text: str) -> list[Any]:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "csv.zst", "tsv.gz", "ndjson", "json"])
 def test_tables_may_be_files_beside_the_spec(ending: str) -> None:
     wanted = dbdeid.verify(owned())
-    sql(f"COPY anon TO 'anon.{ending}'; COPY anon_dictionary TO 'words.{ending}'")
+    form = "(FORMAT json)" if "json" in ending else "(FORMAT csv)"
+    form = "" if ending in ("csv", "parquet") else form
+    sql(f"COPY anon TO 'anon.{ending}' {form}; COPY anon_dictionary TO 'words.{ending}' {form}")
     declared = owned(**method(table=f"anon.{ending}", dictionary=f"words.{ending}"))
     found = dbdeid.verify(declared)
     assert found.promises == wanted.promises

@@ -18,6 +18,7 @@ from served import Server
 from worlds import World
 
 from dbdeid.commands.verify_evaluate_export import verify
+from dbdeid.engine.regular import digest
 
 WORKING = r"It was interrupted here: .*\ninterrupted\n"
 SEARCHING = r"Interrupted after .* checks?\. Best .*\n  transformation: \{.*\}\ninterrupted\n"
@@ -63,12 +64,12 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
     subprocess.run([*COMMAND, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
     seconds = time.monotonic() - started
     assert world.judge(finished=True) == 5
-    before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+    before = {p.name: digest(p) for p in world.folder.iterdir()}
     for number in tiers.some((2, 0, 1, 3), 4):
         after = 0.7 * seconds * (number + draw.random()) / 4  # the rest is starting
         code, out, err = interrupt(world, 10, after, place)
         assert not list(temporary.iterdir())
-        if {p.name: p.read_bytes() for p in world.folder.iterdir()} == before:
+        if {p.name: digest(p) for p in world.folder.iterdir()} == before:
             assert (code, out) == (130, ""), err
             # while it loads, while it works, and while it searches
             told = re.fullmatch(SEARCHING, err) or re.fullmatch(WORKING, err)
@@ -77,7 +78,7 @@ def test_an_interrupt_leaves_no_trace(layout: str, tmp_path: Path) -> None:
             assert (code, err) in ((0, ""), (130, ""), (130, "interrupted\n"))
             assert world.judge(finished=True) == 10
             subprocess.run([*COMMAND, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
-            before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+            before = {p.name: digest(p) for p in world.folder.iterdir()}
 
 
 @pytest.mark.full
@@ -95,12 +96,12 @@ def test_an_interrupt_of_synthesis_leaves_no_trace(tmp_path: Path) -> None:
     started = time.monotonic()
     subprocess.run([*COMMAND, "k5.yml"], cwd=world.folder, check=True, capture_output=True)
     seconds = time.monotonic() - started
-    before = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+    before = {p.name: digest(p) for p in world.folder.iterdir()}
     for part in (0.3, 0.5, 0.6):
         code, _, err = interrupt(world, 10, part * seconds, place)
         assert "Traceback" not in err
         assert not list((tmp_path / "temporary").iterdir())
-        found = {p.name: p.read_bytes() for p in world.folder.iterdir()}
+        found = {p.name: digest(p) for p in world.folder.iterdir()}
         assert found.keys() == before.keys()
         if found == before:
             assert code == 130, err

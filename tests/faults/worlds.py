@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +13,12 @@ import duckdb
 
 import dbdeid
 from dbdeid.bind.read import read
+from dbdeid.engine.regular import digest
 from dbdeid.workspace.workplace import workplace
+
+# One of each way to write a file of text, beside CSV.
+PACKED = ("out.csv.gz", "out.json")
+READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".json": "read_json"}
 
 KS = (5, 10)  # the release that is there, and the one that replaces it, by turns
 
@@ -75,10 +79,11 @@ class World:
     def spec(self, k: int) -> dict[str, Any]:
         place: dict[str, Any] = {"output": {"export": ["out.csv"]}}
         if self.layout == "target":
-            exports = ["out.parquet", "out.csv"]
+            exports = ["out.parquet", "out.csv", *PACKED]
             if self.size == "large":
                 exports.append("copy.duckdb")
-            place = {"target": "out.duckdb", "output": {"export": exports}}
+            output = {"export": [*exports, "parts/"], "partition_by": ["sex"]}
+            place = {"target": "out.duckdb", "output": output}
         return {
             "release": "released",
             "database": "owner.duckdb",
@@ -102,6 +107,8 @@ class World:
         if self.layout == "target":
             found |= {"out.duckdb", "out.private.duckdb", "out.parquet", "out_dictionary.parquet"}
             found |= {"copy.duckdb"} if self.size == "large" else set()
+            found |= {"parts", "parts_dictionary.parquet"}
+            found |= {*PACKED, *(name.replace(".", "_dictionary.", 1) for name in PACKED)}
         return found
 
     @property
@@ -128,7 +135,7 @@ class World:
         with workplace(read(self.folder / f"k{KS[0]}.yml"), writing=False) as work:
             runs = work.entries  # the next start, as a reader's
         k = int(runs[0].record["privacy"][0]["k"]) if runs else None
-        prints = {p.name: hashlib.sha256(p.read_bytes()).digest() for p in self.folder.iterdir()}
+        prints = {p.name: digest(p) for p in self.folder.iterdir()}
         if k is not None and _VERIFIED.get(self.folder) != prints:
             found = dbdeid.verify(self.folder / f"k{k}.yml")
             assert found.verified, found
@@ -150,11 +157,15 @@ class World:
             if name in places and (name != "owner.duckdb" or self.layout == "inside"):
                 with duckdb.connect(str(path), read_only=True) as con:
                     contents[name] = self._rows(con, "released")
-            elif name.startswith("out.") and name.endswith((".csv", ".parquet")):
+            elif name.startswith("out.") and name.endswith((*READERS, *PACKED)):
                 with duckdb.connect() as con:
-                    reader = "read_csv" if name.endswith("csv") else "read_parquet"
-                    more = ", all_varchar = true" if name.endswith("csv") else ""
+                    reader = READERS[f".{name.split('.')[1]}"]
+                    more = ", all_varchar = true" if reader == "read_csv" else ""
                     contents[name] = self._rows(con, f"{reader}('{path}'{more})")
+        if "parts" in self.names:
+            with duckdb.connect() as con:
+                files = f"'{self.folder / 'parts'}/*/*.parquet', hive_partitioning = true"
+                contents["parts"] = self._rows(con, f"read_parquet({files})")
         first = next(iter(contents.values()))
         assert all(rows == first for rows in contents.values()), {
             n: len(contents[n]) for n in contents
@@ -201,4 +212,4 @@ class World:
 
 
 _PRINTS: dict[Path, Any] = {}  # of what is not ours, as it was first found
-_VERIFIED: dict[Path, dict[str, bytes]] = {}  # the bytes that were last found to be right
+_VERIFIED: dict[Path, dict[str, str]] = {}  # the bytes that were last found to be right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 from specs import PEOPLE, unmeasured
+from typer.testing import CliRunner
 
 import dbdeid
+from dbdeid.cli.app import app
 from dbdeid.errors import DataError
 from dbdeid.publish import queryable_file
 
@@ -62,8 +65,10 @@ QUASI = {"role": "quasi_identifier"}
 COUNTERFEIT = {"name": "counterfeit", "h": 0.5, "max_counterfeits": 0.5}
 # Each kind of file is read by a function of its own; two of them tell of the rest.
 TWO = {"output": {"export": ["out.csv"]}}
+TEXTS = ("out.csv.gz", "out.json", "out.jsonl.zst", "out.tsv")
 SPECS: dict[str, dict[str, Any]] = {
     "plain": {"output": {"export": list(KINDS[1:]), "bounds": True}},
+    "in texts": {"output": {"export": ["out.csv", *TEXTS]}},
     "moved": TWO | {"method": {"name": "relocation", "limit": 0.5}},
     "means": TWO
     | {
@@ -124,6 +129,45 @@ def test_every_file_answers_as_the_spec_does(release: Release) -> None:
         assert found.columns == by_spec.columns
         assert found.rows == by_spec.rows
         assert found.suppressed is None
+
+
+def test_files_of_text_answer_as_the_csv_does(release: Release) -> None:
+    release("in texts")
+    asked = dbdeid.query("out.csv", BY_AGE)
+    assert [row[0] for row in asked.rows] == ["f", "m", None]
+    for file in TEXTS:
+        assert columns(file) == columns("out.csv")
+        found = dbdeid.query(file, BY_AGE)
+        assert (found.columns, found.rows) == (asked.columns, asked.rows)
+
+
+def test_a_table_in_json_is_told_from_a_specification(release: Release) -> None:
+    """By what it holds: a list, and not one object."""
+    run = CliRunner()
+    made_of = release("in texts")
+    Path("spec.json").write_text(json.dumps(made_of))
+    names = ["--qi", "age", "--qi", "sex", "--qi", "zip", "--k", "2"]
+    found = run.invoke(app, ["verify", "out.json", *names])
+    assert found.exit_code == 0, found.output
+    found = run.invoke(app, ["run", "out.json"])
+    assert found.exit_code == 2
+    assert "is data, not a specification" in found.output
+    found = run.invoke(app, ["export", "spec.json", "later.csv.zst"])
+    assert found.exit_code == 0, found.output
+    assert Path("later_dictionary.csv.zst").exists()
+    again = dbdeid.query("later.csv.zst", BY_AGE)
+    assert again.rows == dbdeid.query("out.csv", BY_AGE).rows
+
+
+def test_a_file_named_as_the_manifest_is_not_handed_out(release: Release, tmp_path: Path) -> None:
+    made_of = release("plain")
+    name = f"{made_of['release']}_public_report.json"
+    dbdeid.run(made_of | {"output": {"export": [name]}})
+    Path("spec.json").write_text(json.dumps(made_of | {"output": {"export": [name]}}))
+    found = CliRunner().invoke(app, ["export", "spec.json", "sent/"])
+    assert found.exit_code == 2
+    assert "two files of the release would have one name" in found.output
+    assert not Path("sent").exists()
 
 
 @pytest.mark.full

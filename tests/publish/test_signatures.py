@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with duckdb.connect(str(place / "hospital.duckdb")) as con:
         fill(con, PATIENTS)
     for name, levels, exports in (
-        ("patients", (2, 2), ["out.parquet", "out.csv"]),
+        ("patients", (2, 2), ["out.parquet", "out.csv", "out.json"]),
         ("other", (1, 2), ["other.parquet"]),
     ):
         asked = spec(levels, k=5, database="hospital.duckdb", output={"export": exports})
@@ -85,7 +85,7 @@ def refused(file: str = FILE, *, manifest: str = OURS, key: str = "owner.pub") -
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("file", ["out.parquet", "out.csv", "patients.duckdb"])
+@pytest.mark.parametrize("file", ["out.parquet", "out.csv", "out.json", "patients.duckdb"])
 def test_a_recipient_checks_file_dictionary_and_promises_alone(sent: Path, file: str) -> None:
     found = received(file)
     assert found["verified"]
@@ -273,7 +273,7 @@ def test_files_may_be_renamed_and_stand_for_their_own_table_only(sent: Path) -> 
     assert "FAIL  file: r.parquet" in refused("r.parquet")
 
 
-@pytest.mark.parametrize("file", ["out.parquet", "out.csv", "patients.duckdb"])
+@pytest.mark.parametrize("file", ["out.parquet", "out.csv", "out.json", "patients.duckdb"])
 def test_what_looks_like_part_of_a_release_and_is_none_fails(sent: Path, file: str) -> None:
     """Who reads the file takes what is named after it for what explains it."""
     stray = Path(file).with_name(f"{Path(file).stem}_catalog{Path(file).suffix}")
@@ -506,7 +506,7 @@ def test_a_recipient_verifies_the_whole_folder(sent: Path) -> None:
     assert ".: it holds what the manifest tells, each file byte by byte, and nothing else" in told
     document = json.loads(run("verify", ".", "--signed-by", "../owner.pub", "--json"))
     assert document["verified"]
-    assert sorted(document["files"]) == ["out.csv", FILE, "patients.duckdb"]
+    assert sorted(document["files"]) == ["out.csv", "out.json", FILE, "patients.duckdb"]
     assert "nobody vouches for the manifest" in run("verify", ".")
     assert "takes --signed-by only" in run("verify", ".", "--qi", "age", "--k", "5", code=2)
 

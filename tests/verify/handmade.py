@@ -95,6 +95,17 @@ DECLARED = Declared(
     as_written=("dx",),  # what is expected by hand takes NULL for a value
 )
 
+# How files of each ending are written.
+OPTIONS = {
+    "parquet": "FORMAT parquet",
+    "csv": "FORMAT csv",
+    "tsv": "FORMAT csv, DELIMITER '\t'",
+    "json": "FORMAT json, ARRAY true",
+    "ndjson": "FORMAT json",
+    "jsonl": "FORMAT json",
+}
+PACKED = {"": "", "gz": ", COMPRESSION gzip", "zst": ", COMPRESSION zstd"}
+
 
 @dataclass
 class Release:
@@ -153,8 +164,10 @@ class Release:
                     for statement in changes:
                         con.execute(statement)
             return "ward_dictionary"
-        beside = path.with_name(f"{path.stem}_dictionary{path.suffix}")
-        options = "(FORMAT parquet)" if path.suffix == ".parquet" else "(FORMAT csv)"
+        stem, _, ending = path.name.partition(".")
+        beside = path.with_name(f"{stem}_dictionary.{ending}")
+        form, _, packed = ending.partition(".")
+        options = f"({OPTIONS[form]}{PACKED[packed]})"
         self.sql(
             f"COPY ward TO '{path}' {options}", f"COPY ward_dictionary TO '{beside}' {options}"
         )

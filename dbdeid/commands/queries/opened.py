@@ -13,7 +13,7 @@ from dbdeid.bind.source import open_source, table_in_database
 from dbdeid.commands.queries.busy import file_instead
 from dbdeid.commands.queries.watched import Watched
 from dbdeid.commands.verify_evaluate_export import Existing, existing
-from dbdeid.data.location.file_formats import names_file
+from dbdeid.engine import file_names
 from dbdeid.engine.expressions import Expr
 from dbdeid.engine.failure import LockedError
 from dbdeid.engine.session import Session, Settings
@@ -247,7 +247,7 @@ def _exported(source: Source) -> Path | None:
     if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
         return None
     path = Path(source)
-    return path if path.suffix.lower() in queryable_file.KINDS else None
+    return path if file_names.holds_table(path) else None
 
 
 # -- what is watched -----------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _read_of(file: SpecFile, database: Path | None) -> Iterator[Path]:
     if is_external(file):
         method = external(file.spec.method)
         for key, name in (("table", method.table), ("dictionary", method.dictionary)):
-            if name is not None and names_file(name):
+            if name is not None and file_names.of_one_table(name):
                 yield located(file, name, "method", key)
 
 

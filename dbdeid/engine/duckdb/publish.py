@@ -22,6 +22,7 @@ from sqlglot import exp
 from dbdeid.engine.duckdb import macros
 from dbdeid.engine.duckdb.opening import MEMORY, PUBLISHED_STORAGE
 from dbdeid.engine.expressions import cast, column, identifier
+from dbdeid.engine.file_names import PACKED, Form, parsed
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql
@@ -138,11 +139,24 @@ def _rows(file: str, columns: Sequence[Column]) -> exp.Select:
     return exp.select(*picked).from_(exp.Table(this=call))
 
 
+_FORMS: dict[Form, str] = {
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "csv": "FORMAT csv, HEADER true",
+    "tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
+    "json": "FORMAT json, ARRAY true",
+    "lines": "FORMAT json, ARRAY false",
+}
+
+
 def write_file(session: Session, rows: exp.Query, path: Path) -> None:
-    """Write the rows of a query into a new Parquet or CSV file, by its ending."""
-    form = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER true"}
+    """Write the rows of a query into a new file of one table, by its ending."""
+    name = parsed(path.name)
+    assert name is not None
+    form = _FORMS[name.form]
+    # else it is by the last part of a name alone, which a folder may have as well
+    form += f", COMPRESSION {name.packing or 'none'}" if name.form in PACKED else ""
     place = sql(exp.Literal.string(str(path)))
-    session.execute(f"COPY ({sql(rows)}) TO {place} ({form[path.suffix]})")
+    session.execute(f"COPY ({sql(rows)}) TO {place} ({form})")
 
 
 def create_table(

@@ -357,7 +357,7 @@ class Session(Statements):
         publish.create_table(self, target, rows, columns)
 
     def export(self, rows: Query, path: Path) -> None:
-        """Write the rows of a query into a new Parquet or CSV file, by its ending."""
+        """Write the rows of a query into a new file of one table, by its ending."""
         from dbdeid.engine.duckdb import publish
 
         publish.write_file(self, rows, path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import PurePath
 
+from dbdeid.engine.file_names import is_folder
 from dbdeid.record.public_record import Shown
 
 
@@ -15,7 +17,7 @@ def commands(record: Shown) -> dict[str, str] | None:
     released = _foreign(record) if made_elsewhere else record.release
     if not names or k is None or released is None:
         return None
-    exports = list(record.exports)
+    exports = [name for name in record.exports if not is_folder(PurePath(name))]
     if made_elsewhere and released.endswith(_FILES):
         exports = [released]
     table, listed = _text(released), ", ".join(_text(name) for name in names)

@@ -1,17 +1,21 @@
 """Published files opened for the verifier: fresh, read-only, every row in its stored order.
 
-Tables of a `.duckdb` file are read in place. Parquet and CSV files are read into temporary tables,
-whose order of rows is that of the file. CSV has no types: its cells are taken as text, NULL being
+Tables of a `.duckdb` file are read in place. Other files are read into temporary tables, whose
+order of rows is that of the file. CSV has no types: its cells are taken as text, NULL being
 the empty unquoted cell and `""` the empty text, so that no two of them fall into one class.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
+from typing import BinaryIO, TextIO, cast
 
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
@@ -30,14 +34,22 @@ from dbdeid.engine.expressions import (
     type_name,
 )
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.file_names import KINDS, Form, parsed
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.errors import DataError
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Check
 
-DATABASE, PARQUET, TEXT = ".duckdb", ".parquet", ".csv"
-KINDS = (DATABASE, PARQUET, TEXT)
+DATABASE, PARQUET, TEXT, JSON = ".duckdb", ".parquet", ".csv", ".json"
+_KINDS: Mapping[Form, str] = {
+    "database": DATABASE,
+    "parquet": PARQUET,
+    "csv": TEXT,
+    "tsv": TEXT,
+    "json": JSON,
+    "lines": JSON,
+}
 
 # Integers this wide and coarse timestamps have no Parquet type of their own.
 WIDE = ("HUGEINT", "UHUGEINT")
@@ -49,7 +61,9 @@ IN_PARQUET = {
 
 
 def kind(path: Path) -> str:
-    """The kind of a file by its ending: `.duckdb`, `.parquet` or `.csv`.
+    """The kind of a file by its ending: `.duckdb`, `.parquet`, `.csv` or `.json`.
+
+    That of tabs for commas is `.csv`, that of one object to a line `.json`, packed or not.
 
     Raises:
         DataError: no such file, or none of these kinds.
@@ -57,18 +71,25 @@ def kind(path: Path) -> str:
     if not path.is_file():
         what = "no regular file" if path.exists() else "no such file"
         raise DataError(f"{path}: {what}", hint="check the path")
-    name = path.name.lower().removesuffix(".gz")
-    endings = {".db": DATABASE, ".tsv": TEXT, ".pq": PARQUET} | {k: k for k in KINDS}
-    found = endings.get(Path(name).suffix)
+    return kind_named(path)
+
+
+def kind_named(path: Path) -> str:
+    """The kind of a file that need not be there.
+
+    Raises:
+        DataError: its ending is none of these kinds.
+    """
+    found = parsed(path.name)
     if found is None:
-        raise DataError(f"{path}: not a file that can be verified", hint=f"give {', '.join(KINDS)}")
-    return found
+        raise DataError(f"{path}: not a file that can be verified", hint=f"give {KINDS}")
+    return _KINDS[found.form]
 
 
 @contextmanager
 def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
     """A fresh in-memory session, a `.duckdb` file attached to it read-only and sealed."""
-    database = path if kind(path) == DATABASE else None
+    database = path if not path.is_dir() and kind(path) == DATABASE else None
     sealed = database is not None  # rows and names are all that the other kinds can hold
     with ENGINE.open(database, read_only=True, settings=settings, sealed=sealed) as session:
         if not sealed:
@@ -78,12 +99,12 @@ def opened(path: Path, settings: Settings | None) -> Iterator[Session]:
 
 def parquet(session: Session, path: Path, name: str) -> Relation:
     """The rows of a Parquet file as a temporary table, in the order of the file."""
-    return _load(session, path, name, parquet_rows(path))
+    return load(session, path, name, parquet_rows(path))
 
 
 def exported_csv(session: Session, path: Path, name: str) -> Relation:
     """The rows of a CSV file that COPY wrote, as text, in the order of the file."""
-    return _load(session, path, name, csv_rows(path))
+    return load(session, path, name, csv_rows(path))
 
 
 def foreign_csv(session: Session, path: Path, name: str) -> Relation:
@@ -92,12 +113,17 @@ def foreign_csv(session: Session, path: Path, name: str) -> Relation:
     Every line is a row: none is taken for a comment, or for what stands before the table.
     """
     options = {"all_varchar": literal(True)} | _TEXT | _EVERY_LINE
-    return _load(session, path, name, _rows("read_csv", path, options))
+    return load(session, path, name, rows_of("read_csv", path, options))
+
+
+def sniffed_csv(path: Path) -> Select:
+    """A query for the rows of anyone's CSV file, of types that fit every row."""
+    return rows_of("read_csv", path, {"sample_size": literal(-1)} | _EVERY_LINE)
 
 
 def parquet_rows(path: Path) -> Select:
     """A query for the rows of a Parquet file."""
-    return _rows("read_parquet", path, {"hive_partitioning": literal(False)})
+    return rows_of("read_parquet", path, {"hive_partitioning": literal(False)})
 
 
 def csv_rows(path: Path) -> Select:
@@ -106,22 +132,84 @@ def csv_rows(path: Path) -> Select:
     Raises:
         DataError: its header is no text.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            header = next(csv.reader(lines), [])
-    except (UnicodeDecodeError, csv.Error):
-        raise DataError(
-            f"{path}: cannot be read as CSV (not UTF-8 text)", hint="give a whole CSV file"
-        ) from None
+    sign = _delimiter(path)
+    with opened_text(path) as lines:
+        try:
+            header = next(csv.reader(lines, delimiter=sign), [])
+        except csv.Error:
+            raise _no_text(path, "not UTF-8 text") from None
     fields = {name: literal("VARCHAR") for name in header}
     options: dict[str, Expr] = {
         "auto_detect": literal(False),
         "columns": struct_of(fields),
-        "delim": literal(","),
+        "delim": literal(sign),
         "quote": literal('"'),
         "escape": literal('"'),
     }
-    return _rows("read_csv", path, options | _TEXT)
+    return rows_of("read_csv", path, options | _TEXT | unpacked(path))
+
+
+@contextmanager
+def opened_text(path: Path) -> Iterator[TextIO]:
+    """A file of text, unpacked where its name says that it is packed.
+
+    Raises:
+        DataError: it is not packed so, or is no UTF-8.
+    """
+    try:
+        with _unpacked(path) as text:
+            yield text
+    except UnicodeDecodeError:
+        raise _no_text(path, "not UTF-8 text") from None
+    except (OSError, EOFError, zlib.error):  # Arrow's are of these, too
+        raise _no_text(path, "it cannot be unpacked") from None
+
+
+def size(path: Path) -> int:
+    """How many bytes of text a file holds, unpacked."""
+    if not _packing(path):
+        return path.stat().st_size
+    total = 0
+    with opened_text(path) as text:
+        while part := text.read(2**20):
+            total += len(part.encode())
+    return total
+
+
+def unpacked(path: Path) -> dict[str, Expr]:
+    """How a reader of text is told that a file is packed, which it might guess otherwise."""
+    return {"compression": literal(_packing(path) or "none")}
+
+
+def _unpacked(path: Path) -> TextIO:
+    match _packing(path):
+        case "gzip":
+            return gzip.open(path, "rt", encoding="utf-8", newline="")
+        case "zstd":
+            import pyarrow as pa  # which takes long, and is needed for these files only
+
+            packed = cast(BinaryIO, pa.input_stream(str(path), compression="zstd"))
+            return TextIOWrapper(packed, encoding="utf-8", newline="")
+    return path.open(encoding="utf-8", newline="")
+
+
+def _packing(path: Path) -> str:
+    found = parsed(path.name)
+    return found.packing if found is not None else ""
+
+
+def _delimiter(path: Path) -> str:
+    found = parsed(path.name)
+    return "\t" if found is not None and found.form == "tsv" else ","
+
+
+def _no_text(path: Path, why: str) -> DataError:
+    what = _called(path)
+    return DataError(f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file")
+
+
+def _called(path: Path) -> str:
+    return {TEXT: "CSV", JSON: "JSON"}.get(kind(path), "Parquet")
 
 
 _TEXT: dict[str, Expr] = {
@@ -134,11 +222,17 @@ _TEXT: dict[str, Expr] = {
 _EVERY_LINE: dict[str, Expr] = {"comment": literal(""), "skip": literal(0)}
 
 
-def _rows(reader: FileReader, path: Path, options: Mapping[str, Expr]) -> Select:
+def rows_of(reader: FileReader, path: Path, options: Mapping[str, Expr]) -> Select:
+    """What a reader gives of one file."""
     return select("*").from_(table_function(reader, literal(unglobbed(path)), **options))
 
 
-def _load(session: Session, path: Path, name: str, rows: Select) -> Relation:
+def load(session: Session, path: Path, name: str, rows: Select) -> Relation:
+    """The rows of a file as a temporary table.
+
+    Raises:
+        DataError: it cannot be read.
+    """
     try:
         return session.run(Step(name, rows))
     except EngineError as error:
@@ -146,10 +240,8 @@ def _load(session: Session, path: Path, name: str, rows: Select) -> Relation:
 
 
 def unreadable(path: Path, error: EngineError) -> DataError:
-    """Why a Parquet or CSV file cannot be read."""
-    what = "CSV" if kind(path) == TEXT else "Parquet"
-    why = error.message.removeprefix("DuckDB: ")
-    return DataError(f"{path}: cannot be read as {what} ({why})", hint=f"give a whole {what} file")
+    """Why a file of one table cannot be read."""
+    return _no_text(path, error.message.removeprefix("DuckDB: "))
 
 
 def typed(

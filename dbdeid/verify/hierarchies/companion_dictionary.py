@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dbdeid.engine import file_names
 from dbdeid.engine.expressions import column, count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.verify.base import file_kinds, hygiene
 from dbdeid.verify.base.declaration import Check
+from dbdeid.verify.files import text_tables
 
 
 def dictionary(session: Session, target: Path) -> Relation | None:
-    """The dictionary beside a Parquet or CSV file, where there is one, by its name.
+    """The dictionary beside a file of one table, where there is one, by its name.
 
     Raises:
         DataError: a file of that name cannot be read.
     """
-    path = target.with_stem(f"{target.stem}_dictionary")
+    path = file_names.beside(target, "dictionary")
     if not path.is_file():
         return None
     if file_kinds.kind(path) == file_kinds.PARQUET:
         return file_kinds.parquet(session, path, "verify_dictionary")
-    text = file_kinds.exported_csv(session, path, "verify_dictionary_text")
-    return file_kinds.typed(session, text, hygiene.MARKED, "verify_dictionary")[0]
+    return text_tables.read(session, path, hygiene.MARKED, "verify_dictionary")[0]
 
 
 def unambiguous(session: Session, listed: Relation | None) -> list[Check]:
