@@ -87,6 +87,9 @@ def histogram(
     from dbdeid.commands.histogram import histogram as write
 
     found = write(spec, dialect=dialect, table=table)
+    if not (options.json or options.quiet):
+        for why in found.unplanned:
+            typer.echo(f"note: `dbdeid plan` would refuse this: {why}", err=True)
     show(options, found.to_dict(), found.sql)
 
 

@@ -11,6 +11,7 @@ from typing import cast
 from dbdeid.bind.histogram import counted_columns
 from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import owners_query
+from dbdeid.commands.plan import not_in_dbt
 from dbdeid.data import hierarchy_file
 from dbdeid.data.json import JsonObject
 from dbdeid.data.source_files import file_query
@@ -50,12 +51,14 @@ class HistogramQuery:
         dialect: of which warehouse.
         columns: that it counts by.
         generalized: the level at which it gives columns that have a `min_level`.
+        unplanned: why `dbdeid plan` would refuse the spec; `dbdeid search` takes it.
     """
 
     sql: str
     dialect: str
     columns: tuple[str, ...]
     generalized: Mapping[str, int]
+    unplanned: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
         """As plain values."""
@@ -64,6 +67,7 @@ class HistogramQuery:
             "dialect": self.dialect,
             "columns": list(self.columns),
             "generalized": dict(self.generalized),
+            "unplanned": list(self.unplanned),
         }
 
 
@@ -103,7 +107,8 @@ def histogram(
     }
     warehouse = cast("Warehouse", dialect)
     text = dialects.histogram(_source(file, table, warehouse), columns, warehouse)
-    return HistogramQuery(text, dialect, tuple(c.name for c in columns), generalized)
+    unplanned = tuple(str(mistake) for mistake in not_in_dbt(file))
+    return HistogramQuery(text, dialect, tuple(c.name for c in columns), generalized, unplanned)
 
 
 def _source(file: SpecFile, table: str | None, warehouse: Warehouse) -> str | Query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from dbdeid.bind.bind import bind
@@ -15,6 +15,8 @@ from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
 from dbdeid.commands.dbt_promises import Promises, promises_of
 from dbdeid.data.json import JsonObject
+from dbdeid.engine.file_names import stem
+from dbdeid.engine.reading import table_parts
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.methods.common.method import Planned
@@ -38,7 +40,7 @@ class DbtPlan:
     Attributes:
         release: its name.
         seed: the file of the policy; None where none was asked for.
-        source: the name of the source, without folder and ending.
+        source: what dbt calls the source: its name without folder and ending, or schema.
         policy: the CSV text.
         transformation: the level of each quasi-identifier.
         promises: what the gate of a model measures; the policy says it, too.
@@ -138,7 +140,7 @@ def plan(
     return DbtPlan(
         release=file.spec.release,
         seed=place,
-        source=PurePath(declared.spec.source_name).stem,
+        source=_model_of(declared),
         policy=text,
         transformation=dict(zip(names, found.node, strict=True)),
         promises=promises,
@@ -148,6 +150,14 @@ def plan(
         warnings=(*warnings, *_warnings(bound), *(of_histogram(counted) if counted else ())),
         seconds=clock.seconds,
     )
+
+
+def _model_of(file: SpecFile) -> str:
+    """What dbt calls the source: the name of the file, or of the table without its schema."""
+    name = file.spec.source_name
+    if file.spec.kind_of(name) == "file":
+        return stem(Path(name))
+    return table_parts(name)[-1]
 
 
 def _policy(
@@ -184,11 +194,12 @@ def _require_possible(file: SpecFile) -> None:
     Raises:
         SpecError: with all of it at once.
     """
-    if mistakes := list(_not_in_dbt(file)):
+    if mistakes := list(not_in_dbt(file)):
         raise SpecError(mistakes, source=file.label)
 
 
-def _not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
+def not_in_dbt(file: SpecFile) -> Iterator[Mistake]:
+    """What of a spec the package for dbt cannot do."""
     spec, run = file.spec, "release it with `dbdeid run`"
     if not spec.method.can.rules:
         message = f"method {spec.method.name} is no rule for each value, which a plan is"

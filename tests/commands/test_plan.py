@@ -341,3 +341,7 @@ def test_the_command_writes_and_prints(database: Path, tmp_path: Path) -> None:
     assert told["seed"] == str(tmp_path / "people_public_policy.csv")
     where = CliRunner().invoke(app, ["dbt", "path"])
     assert (Path(where.stdout.strip()) / "dbt_project.yml").is_file()
+
+
+def test_the_model_reads_the_table_of_a_schema_by_its_own_name(database: Path) -> None:
+    assert plan(at(LEVELS, source="main.people"), database=database).source == "people"

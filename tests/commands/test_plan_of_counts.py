@@ -202,6 +202,17 @@ def test_what_counts_do_not_suffice_for(more: dict[str, Any], told: str) -> None
         histogram(people(**more))
 
 
+def test_what_a_plan_would_refuse_is_told_before_anybody_counts(tmp_path: Path) -> None:
+    assert not histogram(people()).unplanned
+    (told,) = histogram(people(output={"bounds": True})).unplanned
+    assert "without bounds" in told
+    file = tmp_path / "people.yml"
+    file.write_text(json.dumps(people(output={"bounds": True})))
+    done = CliRunner().invoke(app, ["histogram", str(file)])
+    assert done.exit_code == 0
+    assert "`dbdeid plan` would refuse this" in done.stderr
+
+
 def test_a_dialect_that_is_not_known() -> None:
     with pytest.raises(DataError, match="no dialect 'snowflak'") as error:
         histogram(people(), dialect="snowflak")
