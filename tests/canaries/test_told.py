@@ -32,7 +32,7 @@ from dbdeid.commands.report import write_report
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.session import Settings
 from dbdeid.methods.full_domain import full_domain
-from dbdeid.publish import export
+from dbdeid.publish import copying
 from dbdeid.release import record
 
 Scan = Callable[..., Scanner]
@@ -330,7 +330,7 @@ def test_a_file_that_fails_after_reopening_quotes_no_cell(
     def leaking(session: Session, table: Any, path: Path) -> None:
         session.execute(f"COPY (SELECT * EXCLUDE (photo, nested) FROM source) TO '{path}'")
 
-    monkeypatch.setattr(export, "_copy", leaking)
+    monkeypatch.setattr(copying, "copy", leaking)
     with pytest.raises(dbdeid.VerificationError) as raised:
         dbdeid.run(place.spec(evaluate={"metrics": []}))
     found = scan(place.dataset.canaries).search("file", told(raised.value).encode())
