@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
+from dbdeid.errors import did_you_mean
 from dbdeid.query.forms.as_written import chooses
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
-from dbdeid.query.rewrite.answer import Plan, spread_keys
+from dbdeid.query.rewrite.answer import Plan, Stranger, spread_keys
 from dbdeid.query.rewrite.dictionary import Assumed
 
 
@@ -62,6 +63,21 @@ def _assumption(one: Assumed) -> str:
         f"no released value of {one.column} tells whether the condition on it holds: expected "
         "values are assumed, only the bounds are known"
     )
+
+
+def of_strangers(found: Iterable[Stranger]) -> Iterator[str]:
+    """Texts that no value of their columns equals: often they are misspelled."""
+    for one in found:
+        like = [v for v in one.known if v.lower().startswith(one.constant.lower())]
+        hint = f"did you mean {like[0]!r}?" if len(like) == 1 and one.constant else ""
+        hint = hint or did_you_mean(one.constant, one.known)
+        if len(one.known) > _FEW:
+            hint = hint.split("Known: ")[0].strip()
+        why = f"{one.constant!r} is no value of {one.column}, as far as the release lists them"
+        yield f"{why}; {hint[:1].lower()}{hint[1:]}" if hint else why
+
+
+_FEW = 20
 
 
 def of_choice(

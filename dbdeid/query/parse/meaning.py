@@ -313,6 +313,32 @@ def constants_read(found: exp.Query, target: Answerable) -> Iterator[tuple[str, 
             yield inner.name, node.to
 
 
+def texts_compared(question: Question) -> Iterator[tuple[str, str]]:
+    """The texts in quotes that columns of the source are to equal or not, by these columns."""
+    clauses = [*question.keys, question.where]
+    for one in question.aggregates:
+        clauses += [one.argument, one.condition, one.among.where if one.among else None]
+        if one.groups is not None:
+            yield from texts_compared(question.below(one))
+    yield from _texts_equalled([clause for clause in clauses if clause is not None])
+
+
+def texts_written(found: exp.Query) -> Iterator[tuple[str, str]]:
+    """Those of a query as it is written, where no subquery gives columns another meaning."""
+    if len(list(found.find_all(exp.Query))) == 1:
+        yield from _texts_equalled([found])
+
+
+def _texts_equalled(nodes: Sequence[exp.Expr]) -> Iterator[tuple[str, str]]:
+    for node in (found for root in nodes for found in root.find_all(*_EQUALLED)):
+        sides = [bare(side) for side in node.iter_expressions()]
+        names = [s.name for s in sides if isinstance(s, exp.Column)]
+        texts = [s.name for s in sides if isinstance(s, exp.Literal) and s.is_string]
+        if len(names) == 1:
+            yield from ((names[0], text) for text in texts)
+
+
+_EQUALLED = (exp.EQ, exp.NEQ, exp.In)
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _READ = (*NUMBERS, "date", "timestamp", "boolean")
 

@@ -22,7 +22,7 @@ from dbdeid.query.forms.listings import Listing, listing
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.expressions import is_of_form
-from dbdeid.query.parse.meaning import constants_read
+from dbdeid.query.parse.meaning import constants_read, texts_compared, texts_written
 from dbdeid.query.parse.question import (
     Aggregate,
     Output,
@@ -123,6 +123,21 @@ class Answer:
         """The answer as `query --json` shows it."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A text of a question that is no value of the column that it is compared with.
+
+    Attributes:
+        column: of the source.
+        constant: the text.
+        known: the values that the dictionary of the release, which is public, lists.
+    """
+
+    column: str
+    constant: str
+    known: frozenset[str]
 
 
 class Desk:
@@ -363,6 +378,22 @@ class Desk:
             raise DataError(refusal.message, hint=f"{refusal.hint}; {also}") from None
         except (DataError, EngineError):  # the engine may know no such column or function
             raise refusal from None
+
+    def strangers(self, plan: Plan, text: str, target: Answerable) -> Iterator[Stranger]:
+        """The texts of a question that its dictionary knows for no values of their columns."""
+        if self._told is None or not target.told:
+            return
+        asked = plan.question
+        found = texts_compared(asked) if asked is not None else texts_written(query(text))
+        for name, constant in dict.fromkeys(found):
+            source = target.find(name)
+            if source is None or source.name not in target.quasi_identifiers:
+                continue
+            if source.family not in ("text", "enum"):
+                continue
+            known = self._told.values(source)
+            if known is not None and constant not in known:
+                yield Stranger(source.name, constant, known)
 
     def rows(self, plan: Plan) -> Table:
         """The rows of an answer, named as `plan.columns` has them."""
