@@ -22,6 +22,7 @@ from dbdeid.query.rewrite.dictionary import Dictionary
 
 # Questions whose plans are kept, of one release.
 MOST_PLANS = 500
+SPREADING = "--spread-suppressed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,12 @@ class Answers:
     Attributes:
         opened: the release, of which nothing that is read may change meanwhile.
         many: whether it is asked more than once, so that what serves later questions pays.
+        spreading: what who asks can do to have suppressed records counted.
     """
 
     opened: Opened
     many: bool = False
+    spreading: str = SPREADING
     _desks: dict[Relation, Desk] = field(default_factory=dict)
     _plans: dict[tuple[str, bool], tuple[Asked, Plan]] = field(default_factory=dict)
 
@@ -57,7 +60,7 @@ class Answers:
             chosen = tuple(of_choice(plan, found.rows, beyond, asked.suppressed))
         notes = (
             *asked.notes,
-            *asked.of_suppressed(spread=spread),
+            *asked.of_suppressed(spread=spread, how=self.spreading),
             *of_plan(plan, text, asked, self.opened.session.catalog),
             *strangers,
             *chosen,
