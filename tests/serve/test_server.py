@@ -149,6 +149,11 @@ def test_a_count_without_a_name_is_sorted_by(client: Connection) -> None:
         ("admitted > '2020-13-01'", "'2020-13-01' is no DATE"),
         ("seen < TIMESTAMP 'soon'", "'soon' is no TIMESTAMP"),
         ("smoker = 'sometimes'", "'sometimes' is no BOOLEAN"),
+        ("age LIKE '3%'", "age is a number, no text\nHINT:  write CAST(age AS VARCHAR)"),
+        ("left(age, 1) = '3'", "age is a number, no text"),
+        ("cost LIKE '3%' AND age > 3", "cost is a number, no text"),
+        ("sex = 1", "sex is text, which is compared with a number"),
+        ("illness IN (1, 2)", "single quotes: '1'"),
     ],
 )
 def test_a_constant_that_cannot_be_read_is_named(

@@ -16,7 +16,8 @@ from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.statement import dated
+from dbdeid.query.parse.meaning import mistaken_kinds
+from dbdeid.query.parse.statement import dated, query
 from dbdeid.query.rewrite.answer import Desk, Plan, unreadable
 from dbdeid.query.rewrite.dictionary import Dictionary
 
@@ -170,9 +171,14 @@ def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]
 
 
 def _refuse_constants(session: Session, text: str, target: Answerable) -> None:
-    """Refuse constants of a question that are no values of the type that they are read as."""
+    """Refuse constants of a question that are no values of the type that they are read as, and
+    columns that are not of the type that they are used as."""
     for constant, kind in unreadable(session, text, target):
         raise DataError(
             f"the query cannot be answered from the release: '{constant}' is no {kind}",
             hint="write a value of that type",
+        ) from None
+    for why, hint in mistaken_kinds(query(text), target):
+        raise DataError(
+            f"the query cannot be answered from the release: {why}", hint=hint
         ) from None
