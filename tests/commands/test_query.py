@@ -20,6 +20,7 @@ from specs import owned, small
 
 import dbdeid
 from dbdeid.cli.text.query import answered
+from dbdeid.commands.queries.open_release import OpenRelease
 from dbdeid.commands.queries.query import Result, query, rewritten
 from dbdeid.errors import DataError
 
@@ -128,6 +129,10 @@ def test_suppressed_records_are_told_of_and_spread_on_request() -> None:
     assert plain.rows[0][:3] == (200 - lost, 200 - lost, 200 - lost)
     (note,) = plain.notes
     assert note.startswith(f"{lost} of 200 records were suppressed: they are in no number")
+    assert note.endswith("; --spread-suppressed counts them too")
+    with OpenRelease(made_of, for_others=True) as served:  # where there is no such option
+        (other,) = served.query(asked).notes
+    assert other.endswith("; SET dbdeid.spread_suppressed = on counts them too")
     spread = query(made_of, asked, spread_suppressed=True)
     n, n_lower, n_upper, s, s_lower, s_upper, a, a_lower, a_upper = spread.rows[0]
     assert (n, n_lower, n_upper) == (pytest.approx(200), 200 - lost, 200)

@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,24 @@ def test_the_day_of_the_question_is_told(client: Connection) -> None:
     assert any("asked at DATE '20" in (told or "") for told in heard)
 
 
+def test_the_day_is_told_without_a_table(client: Connection) -> None:
+    (today,) = client.execute("SELECT current_date").fetchone() or ()
+    assert abs(today - date.today()) <= timedelta(days=1)
+    both = client.execute("SELECT current_date, version()")
+    assert [column.name for column in both.description or ()] == ["current_date", "version"]
+    assert (both.fetchone() or ())[0] in (today, today + timedelta(days=1))
+    assert client.execute("SELECT current_date - 1 < current_date").fetchone() == (True,)
+
+
+def test_a_count_without_a_name_is_sorted_by(client: Connection) -> None:
+    text = "SELECT illness, COUNT(*) FROM visits_public GROUP BY illness ORDER BY count DESC"
+    found = client.execute(text)
+    assert [column.name for column in found.description or ()][:2] == ["illness", "count"]
+    counts = [row[1] for row in found.fetchall()]
+    assert counts == sorted(counts, reverse=True)
+    assert len(counts) == 3
+
+
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
@@ -130,6 +149,11 @@ def test_the_day_of_the_question_is_told(client: Connection) -> None:
         ("admitted > '2020-13-01'", "'2020-13-01' is no DATE"),
         ("seen < TIMESTAMP 'soon'", "'soon' is no TIMESTAMP"),
         ("smoker = 'sometimes'", "'sometimes' is no BOOLEAN"),
+        ("age LIKE '3%'", "age is a number, no text\nHINT:  write CAST(age AS VARCHAR)"),
+        ("left(age, 1) = '3'", "age is a number, no text"),
+        ("cost LIKE '3%' AND age > 3", "cost is a number, no text"),
+        ("sex = 1", "sex is text, which is compared with a number"),
+        ("illness IN (1, 2)", "single quotes: '1'"),
     ],
 )
 def test_a_constant_that_cannot_be_read_is_named(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_strangers
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
@@ -15,14 +15,15 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
-from dbdeid.query.forms.as_written import chooses
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.statement import dated, names_of_tables
-from dbdeid.query.rewrite.answer import Desk, Plan, spread_keys, unreadable
-from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
+from dbdeid.query.parse.meaning import mistaken_kinds
+from dbdeid.query.parse.statement import dated, query
+from dbdeid.query.rewrite.answer import Desk, Plan, unreadable
+from dbdeid.query.rewrite.dictionary import Dictionary
 
 # Questions whose plans are kept, of one release.
 MOST_PLANS = 500
+SPREADING = "--spread-suppressed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,12 @@ class Answers:
     Attributes:
         opened: the release, of which nothing that is read may change meanwhile.
         many: whether it is asked more than once, so that what serves later questions pays.
+        spreading: what who asks can do to have suppressed records counted.
     """
 
     opened: Opened
     many: bool = False
+    spreading: str = SPREADING
     _desks: dict[Relation, Desk] = field(default_factory=dict)
     _plans: dict[tuple[str, bool], tuple[Asked, Plan]] = field(default_factory=dict)
 
@@ -52,12 +55,17 @@ class Answers:
         text, constants = dated(text, datetime.now())
         asked, plan = self._plan(text, spread=spread)
         with _refusing(self.opened.session, text, asked.target):
-            found = self._desk(asked).rows(plan)
+            desk = self._desk(asked)
+            found, beyond = desk.found(plan)
+            strangers = tuple(of_strangers(desk.strangers(plan, text, asked.target)))
+            chosen = tuple(of_choice(plan, found.rows, beyond, asked.suppressed))
         notes = (
             *asked.notes,
-            *asked.of_suppressed(spread=spread),
-            *_of_plan(plan, text, asked, self.opened.session.catalog),
-            *_of_none(plan, found.rows, asked.suppressed),
+            *asked.of_suppressed(spread=spread, how=self.spreading),
+            *of_plan(plan, text, asked, self.opened.session.catalog),
+            *strangers,
+            *chosen,
+            *of_none(plan, found.rows, asked.suppressed),
             *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
@@ -135,56 +143,6 @@ class Answers:
             desk.clear()
 
 
-def _of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
-    """What a reader should know of how the numbers came about."""
-    if plan.question is not None:
-        yield from map(_assumption, plan.assumed)
-        if not plan.question.aggregates and spread_keys(plan.question, asked.target):
-            yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
-    else:
-        if asked.target.truthful:
-            yield "exact of the records released: all columns asked for are released as they are"
-        if chooses(plan.query):
-            yield "records have another order than in the source: of equals, another may come first"
-    read = {name.lower() for name in names_of_tables(text, catalog)}
-    joined = {t.name for t in asked.target.tables if t.name.lower() in read}
-    for name in sorted(joined):
-        yield f"{name} is read as it is: no release protects it"
-
-
-def _of_none(plan: Plan, rows: Sequence[tuple[Any, ...]], suppressed: int | None) -> Iterator[str]:
-    """Where no record is counted: small groups are often suppressed."""
-    if plan.question is None or plan.question.keys or len(rows) != 1 or suppressed == 0:
-        return
-    ((row),), place = rows, 0
-    for output in plan.question.outputs:
-        counts = [plan.question.aggregates[one].kind == "count" for one in output.aggregates]
-        if counts == [True] and row[place + 2] == 0:
-            yield (
-                "0 [0, 0] is of the records released, none of which can satisfy the conditions; "
-                "suppressed records may, and small groups are suppressed first"
-            )
-            return
-        place += 1 if output.shown is None else 3
-
-
-def _assumption(one: Assumed) -> str:
-    if one.what == "groups":
-        return (
-            f"groups by {one.column} tell nothing about the data: every released value stands for "
-            "all of them, in about the same proportions"
-        )
-    if one.what == "finer":
-        return (
-            f"groups by {one.column} are finer than the release: {one.split} of {one.released} "
-            "released values stand for several groups, among which records are spread evenly"
-        )
-    return (
-        f"no released value of {one.column} tells whether the condition on it holds: expected "
-        "values are assumed, only the bounds are known"
-    )
-
-
 # What a mistake in a question looks like; anything else is a defect or a missing file.
 _OF_THE_QUESTION = (
     "BinderException",
@@ -213,9 +171,14 @@ def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]
 
 
 def _refuse_constants(session: Session, text: str, target: Answerable) -> None:
-    """Refuse constants of a question that are no values of the type that they are read as."""
+    """Refuse constants of a question that are no values of the type that they are read as, and
+    columns that are not of the type that they are used as."""
     for constant, kind in unreadable(session, text, target):
         raise DataError(
             f"the query cannot be answered from the release: '{constant}' is no {kind}",
             hint="write a value of that type",
+        ) from None
+    for why, hint in mistaken_kinds(query(text), target):
+        raise DataError(
+            f"the query cannot be answered from the release: {why}", hint=hint
         ) from None

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from dbdeid.bind.read import Source
-from dbdeid.commands.queries.answers import Answers
+from dbdeid.commands.queries.answers import SPREADING, Answers
 from dbdeid.commands.queries.opened import opened
 from dbdeid.commands.queries.result import Result
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect
 from dbdeid.spec.file import as_path
+
+# What clients of a server have in place of `--spread-suppressed`.
+_OVER_THE_WIRE = "SET dbdeid.spread_suppressed = on"
 
 
 class OpenRelease:
@@ -181,7 +184,11 @@ class OpenRelease:
                 release = self._undo.enter_context(
                     opened(*given, trial=self._trial, for_others=self._for_others)
                 )
-                self._answers = Answers(release, many=self._connection is None)
+                self._answers = Answers(
+                    release,
+                    many=self._connection is None,
+                    spreading=_OVER_THE_WIRE if self._for_others else SPREADING,
+                )
             try:
                 yield self._answers
             except DataError:

@@ -76,8 +76,8 @@ class Asked:
             )
         return SuppressedRecords(self.suppressed, self.records)
 
-    def of_suppressed(self, *, spread: bool) -> Iterator[str]:
-        """What suppression means for the answer."""
+    def of_suppressed(self, *, spread: bool, how: str) -> Iterator[str]:
+        """What suppression means for the answer; `how`: what counts suppressed records too."""
         if self.records is None or not self.suppressed:
             return
         one = self.suppressed == 1
@@ -88,7 +88,7 @@ class Asked:
         else:
             yield (
                 f"{share}: {they} in no number here, and bounds hold of the others only; "
-                f"--spread-suppressed counts {them} too"
+                f"{how} counts {them} too"
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 
 from sqlglot import exp
@@ -251,6 +252,8 @@ def _unqualified(node: exp.Dot, standing: Standing) -> exp.Expr:
 def _function(node: exp.Func, standing: Standing) -> exp.Expr:
     if isinstance(node, exp.Connector | exp.Case | exp.Cast):
         return node
+    if isinstance(node, exp.CurrentDate) and node.this is None:  # which the engine has by a library
+        return exp.cast(exp.Literal.string(date.today().isoformat()), "DATE")
     name = name_of(node)
     arguments = _arguments(node)
     if name in ("current_setting", "set_config"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sqlglot import exp
@@ -65,8 +65,20 @@ def question(query: exp.Query, called: Mapping[Name, str], columns: Mapping[str,
         made = _as_duckdb(node)
         if made is not node:
             node.replace(made)
-    used = frozenset(node.name.lower() for node in query.find_all(exp.Identifier))
+    sorts = {id(node.this) for node in _sorting(query, columns)}
+    named = (node for node in query.find_all(exp.Identifier) if id(node) not in sorts)
+    used = frozenset(node.name.lower() for node in named)
     return with_names(query, taken=used).sql(dialect="duckdb")
+
+
+def _sorting(query: exp.Query, columns: Iterable[str]) -> Iterator[exp.Column]:
+    """Names in ORDER BY that no column has: of aggregates, as PostgreSQL calls them."""
+    known = {name.lower() for name in columns}
+    order = query.args.get("order")
+    for term in order.expressions if order is not None else ():
+        node = term.this
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() not in known:
+            yield node
 
 
 def _expand(select: exp.Select, called: Mapping[Name, str], columns: Sequence[str]) -> None:

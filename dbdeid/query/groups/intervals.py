@@ -16,7 +16,7 @@ from itertools import product
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast
-from dbdeid.query.parse.expressions import constant
+from dbdeid.query.parse.expressions import bare, constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
@@ -36,6 +36,7 @@ class Interval:
         whole: whether it is computed from whole numbers alone, so without an error of rounding.
         records: bounds of how many records it is computed from, without which it is NULL; None:
             not known.
+        parts: the names of those aggregates that it is a total of, none of which is negative.
     """
 
     value: exp.Expr
@@ -44,6 +45,7 @@ class Interval:
     counts: bool = False
     whole: bool = False
     records: tuple[exp.Expr, exp.Expr] | None = None
+    parts: frozenset[str] = frozenset()
 
     @property
     def unknown(self) -> bool:
@@ -127,6 +129,8 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
     if isinstance(node, exp.Nullif):
         return _unless(inner, node.expression)
+    if isinstance(node, exp.Div) and (part := _part_of_total(node, of)) is not None:
+        return _share(inner, interval(node.expression, of), part)
     if isinstance(node, exp.Binary):
         return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
@@ -203,6 +207,48 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
     ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
     lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
     return Interval(value, lower, upper)
+
+
+def _part_of_total(quotient: exp.Div, of: Mapping[str, Interval]) -> Interval | None:
+    """The part that a quotient divides by its total, leaving out positive factors; or None."""
+    total = bare(quotient.expression)
+    if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
+        total = bare(total.this)
+    part = bare(quotient.this)
+    while isinstance(part, exp.Mul | exp.Cast):
+        if isinstance(part, exp.Cast):
+            if part.to.this not in (exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL):
+                return None
+            part = bare(part.this)
+        elif (constant(part.expression) or 0) > 0:
+            part = bare(part.this)
+        elif (constant(part.this) or 0) > 0:
+            part = bare(part.expression)
+        else:
+            return None
+    if not isinstance(total, exp.Column) or not isinstance(part, exp.Column):
+        return None
+    return of[part.name] if part.name in of[total.name].parts else None
+
+
+def _share(scaled: Interval, total: Interval, part: Interval) -> Interval:
+    """A part of its total: what the part is, the total is no less.
+
+    Of a part p and others o the share p / (p + o) rises with p and falls with o. So it is no less
+    than the least part of the greatest total, and no more than the greatest part of the least total
+    that holds it.
+    """
+    value = _of_corners(exp.Div, scaled, total).value
+    if scaled.unknown or total.unknown or part.unknown:
+        return Interval(value, exp.null(), exp.null())
+    holding = _call(exp.Greatest, [total.lower, part.upper])
+    ends = []
+    for end, whole in ((scaled.lower, total.upper), (scaled.upper, holding)):
+        known = (n.copy().is_(exp.null()).not_() for n in (end, whole))
+        there = total.lower.copy() > _ZERO
+        share = _binary(exp.Div, _double(end), _double(whole))
+        ends.append(exp.case().when(exp.and_(*known, there), share))
+    return Interval(value, ends[0], ends[1])
 
 
 def _corner(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:

@@ -15,7 +15,7 @@ from dbdeid.engine.expressions import column, type_named
 from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.expressions import bare
+from dbdeid.query.parse.expressions import bare, constant
 from dbdeid.query.parse.question import Aggregate, Question, key_name, replaced
 
 
@@ -313,6 +313,60 @@ def constants_read(found: exp.Query, target: Answerable) -> Iterator[tuple[str, 
             yield inner.name, node.to
 
 
+def mistaken_kinds(found: exp.Query, target: Answerable) -> Iterator[tuple[str, str]]:
+    """Numbers of a query that are used as text, and text that is compared with numbers.
+
+    Returns:
+        What is wrong, and what to write, of each.
+    """
+    for node in found.find_all(*_OF_TEXT):
+        inner = bare(node.this)
+        source = target.find(inner.name) if isinstance(inner, exp.Column) else None
+        if source is not None and source.family in NUMBERS:
+            yield f"{source.name} is a number, no text", f"write CAST({source.name} AS VARCHAR)"
+    for node in found.find_all(*_COMPARED):
+        sides = [bare(side) for side in node.iter_expressions()]
+        columns = [target.find(s.name) for s in sides if isinstance(s, exp.Column)]
+        texts = [c for c in columns if c is not None and c.family in ("text", "enum")]
+        numbers = [s for s in sides if constant(s) is not None]
+        if texts and numbers:
+            why = f"{texts[0].name} is text, which is compared with a number"
+            yield why, f"write a text in single quotes: '{numbers[0].sql('duckdb')}'"
+
+
+_OF_TEXT = (
+    *(exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.RegexpExtract, exp.RegexpReplace),
+    *(exp.Left, exp.Right, exp.Substring, exp.Upper, exp.Lower, exp.Length, exp.Trim),
+    *(exp.StartsWith, exp.EndsWith, exp.Contains, exp.StrPosition, exp.Pad, exp.Split),
+)
+
+
+def texts_compared(question: Question) -> Iterator[tuple[str, str]]:
+    """The texts in quotes that columns of the source are to equal or not, by these columns."""
+    clauses = [*question.keys, question.where]
+    for one in question.aggregates:
+        clauses += [one.argument, one.condition, one.among.where if one.among else None]
+        if one.groups is not None:
+            yield from texts_compared(question.below(one))
+    yield from _texts_equalled([clause for clause in clauses if clause is not None])
+
+
+def texts_written(found: exp.Query) -> Iterator[tuple[str, str]]:
+    """Those of a query as it is written, where no subquery gives columns another meaning."""
+    if len(list(found.find_all(exp.Query))) == 1:
+        yield from _texts_equalled([found])
+
+
+def _texts_equalled(nodes: Sequence[exp.Expr]) -> Iterator[tuple[str, str]]:
+    for node in (found for root in nodes for found in root.find_all(*_EQUALLED)):
+        sides = [bare(side) for side in node.iter_expressions()]
+        names = [s.name for s in sides if isinstance(s, exp.Column)]
+        texts = [s.name for s in sides if isinstance(s, exp.Literal) and s.is_string]
+        if len(names) == 1:
+            yield from ((names[0], text) for text in texts)
+
+
+_EQUALLED = (exp.EQ, exp.NEQ, exp.In)
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _READ = (*NUMBERS, "date", "timestamp", "boolean")
 

@@ -237,6 +237,19 @@ class Question:
         keys = tuple(self.keys[place] for place in among.keys)
         return replace(self, keys=keys, joins=among.joins, where=among.where)
 
+    def is_total(self, total: Aggregate, *, of: Aggregate) -> bool:
+        """Whether a count is of no fewer records than another one, whatever they are.
+
+        It is so of `COUNT(*) / SUM(COUNT(*)) OVER ()`, and of `COUNT(*) / (SELECT COUNT(*) FROM …)`
+        where that has no condition or the same.
+        """
+        among, plain = total.among, total.kind == of.kind == "count"
+        if among is None or of.among is not None or of.groups is not None or not plain:
+            return False
+        same = total.argument in (None, of.argument) and total.condition in (None, of.condition)
+        own = (among.joins, among.where) == (self.joins, self.where)
+        return same and total.groups is None and (own or (among.joins, among.where) == ((), None))
+
     def below(self, aggregate: Aggregate) -> Question:
         """The question about the groups that an aggregate is of; their own keys come first.
 

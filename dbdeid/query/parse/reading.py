@@ -14,12 +14,7 @@ from sqlglot import exp
 from dbdeid.engine.expressions import column, identifier
 from dbdeid.query.parse.aliases import AGGREGATES, Item, expanded, has_aggregate, read_item
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.expressions import (
-    Scope,
-    bare,
-    instead_of,
-    refused,
-)
+from dbdeid.query.parse.expressions import Scope, bare, instead_of, refused
 from dbdeid.query.parse.groups import Groups, Total
 from dbdeid.query.parse.layers import (
     Below,
@@ -29,12 +24,8 @@ from dbdeid.query.parse.layers import (
     refuse_values_as_keys,
     with_terms,
 )
-from dbdeid.query.parse.question import (
-    Order,
-    Output,
-    Question,
-    key_name,
-)
+from dbdeid.query.parse.question import Order, Output, Question, key_name
+from dbdeid.query.parse.single_records import refuse_records
 from dbdeid.query.parse.statement import number_of_rows, only, statement, within
 from dbdeid.query.parse.tables import tables
 
@@ -104,6 +95,9 @@ class _Read:
             DataError: it shows what is neither a key nor of aggregates, or two columns alike.
         """
         groups = self.groups
+        for item in self.items:  # what is not released is told before what is no key
+            if not item.aggregates:
+                groups.scope.scalar(item.expression, "SELECT")
         outputs = tuple(_apart_by_name([_output(item, groups) for item in self.items]))
         if not groups.keys and all(output.shown is None for output in outputs):
             raise refused("SELECT without an aggregate", "add COUNT(*)")
@@ -128,8 +122,10 @@ class _Reader:
     target: Answerable
     numbers: count[int] = field(default_factory=lambda: count(1))
 
-    def read(self, select: exp.Select) -> _Read:
+    def read(self, select: exp.Select, *, of_number: bool = False) -> _Read:
         """A SELECT of groups, or one of the groups of a subquery.
+
+        `of_number`: whether one number is asked for, so that a list is another mistake.
 
         Raises:
             DataError: it is not of the supported form.
@@ -143,6 +139,8 @@ class _Reader:
             select.set("from_", exp.From(this=exp.Table(this=identifier(name))))
         totals = self._totals(select)
         read = tables(select, self.target, self.numbers)
+        if not of_number:
+            refuse_records(select, read.scope, self.target)
         items = _items(select, read.scope)
         where = [*read.conditions]
         if condition := select.args.get("where"):
@@ -265,7 +263,7 @@ class _Reader:
 
     def _total(self, select: exp.Select) -> Total:
         """A subquery of one number."""
-        read = self.read(select)
+        read = self.read(select, of_number=True)
         groups = read.groups
         if groups.keys or len(read.items) != 1 or not read.items[0].aggregates:
             raise refused("a subquery that is not of one number", instead_of(select))

@@ -22,8 +22,14 @@ from dbdeid.query.forms.listings import Listing, listing
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.expressions import is_of_form
-from dbdeid.query.parse.meaning import constants_read
-from dbdeid.query.parse.question import Question
+from dbdeid.query.parse.meaning import constants_read, texts_compared, texts_written
+from dbdeid.query.parse.question import (
+    Aggregate,
+    Output,
+    Question,
+    aggregate_name,
+    aggregate_place,
+)
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
@@ -56,6 +62,19 @@ class Plan:
     question: Question | None
     assumed: tuple[Assumed, ...]
     _whole: Callable[[], exp.Query]
+    _doubtful: Callable[[], bool] = lambda: False
+
+    @cached_property
+    def doubtful(self) -> bool:
+        """Whether another group may be chosen than by expected values; it asks the release."""
+        return self._doubtful()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a condition on aggregates chooses among groups."""
+        having = self.question.having if self.question is not None else None
+        named = having.find_all(exp.Column) if having is not None else ()
+        return any(c.name.startswith("aggregate_") for c in named)
 
     @cached_property
     def bounds(self) -> frozenset[int]:
@@ -104,6 +123,21 @@ class Answer:
         """The answer as `query --json` shows it."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A text of a question that is no value of the column that it is compared with.
+
+    Attributes:
+        column: of the source.
+        constant: the text.
+        known: the values that the dictionary of the release, which is public, lists.
+    """
+
+    column: str
+    constant: str
+    known: frozenset[str]
 
 
 class Desk:
@@ -180,14 +214,46 @@ class Desk:
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         refuse_unanswerable(self._session, question, target, self._told)
-        made = self._estimate(question, target, missing)
+        more = question  # one group beyond those wanted tells whether any is left out
+        if question.limit:
+            more = replace(question, limit=question.limit + 1)
+        made = self._estimate(more, target, missing)
         return Plan(
             sql(made, own=True),
             columns(question),
             question,
             assumptions(self._session, question, target, self._kept.keep),
             lambda: estimate(question, target, missing),
+            lambda: self._is_doubtful(question, target, missing),
         )
+
+    def _is_doubtful(
+        self, question: Question, target: Answerable, missing: SuppressedRecords | None
+    ) -> bool:
+        """Whether bounds of what groups are chosen by are apart for any group."""
+        if self._told is not None and target.truthful and target.weight is None:
+            kept = self._told.unchanged()
+            used = {s.column.name for one in parts(question, target) for s in one.spreads}
+            if used <= kept and not (missing is not None and missing.suppressed):
+                return False
+        terms = [order.term for order in question.order if question.limit or question.offset]
+        terms += [question.having] if question.having is not None else []
+        named = (c.name for term in terms for c in exp.paren(term.copy()).find_all(exp.Column))
+        there = Aggregate("count")
+        asked = (*question.aggregates, *([] if there in question.aggregates else [there]))
+        places = {aggregate_place(name) for name in named if name.startswith("aggregate_")}
+        places.add(asked.index(there))
+        outputs = tuple(Output.of(aggregate_name(place), place) for place in sorted(places))
+        plain = replace(question, aggregates=asked, outputs=outputs, having=None, order=())
+        every = self._estimate(replace(plain, limit=None, offset=None), target, missing)
+        apart = []
+        for output in outputs:
+            value, lower, upper = (column(output.name + end) for end in ("", "_lower", "_upper"))
+            alike = exp.NullSafeEQ(this=lower, expression=upper)
+            known = lower.copy().is_(exp.null()).eq(value.is_(exp.null()))
+            apart.append(exp.not_(exp.and_(alike, exp.paren(known))))
+        some = exp.select(exp.Count(this=exp.Star())).from_(every.subquery("every", copy=False))
+        return bool(self._session.row(some.where(exp.or_(*apart)))[0])
 
     def _estimate(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
@@ -313,9 +379,33 @@ class Desk:
         except (DataError, EngineError):  # the engine may know no such column or function
             raise refusal from None
 
+    def strangers(self, plan: Plan, text: str, target: Answerable) -> Iterator[Stranger]:
+        """The texts of a question that its dictionary knows for no values of their columns."""
+        if self._told is None or not target.told:
+            return
+        asked = plan.question
+        found = texts_compared(asked) if asked is not None else texts_written(query(text))
+        for name, constant in dict.fromkeys(found):
+            source = target.find(name)
+            if source is None or source.name not in target.quasi_identifiers:
+                continue
+            if source.family not in ("text", "enum"):
+                continue
+            known = self._told.values(source)
+            if known is not None and constant not in known:
+                yield Stranger(source.name, constant, known)
+
     def rows(self, plan: Plan) -> Table:
         """The rows of an answer, named as `plan.columns` has them."""
-        return self._session.result(plan.statement)
+        return self.found(plan)[0]
+
+    def found(self, plan: Plan) -> tuple[Table, tuple[Any, ...] | None]:
+        """The rows of an answer, and the first that LIMIT leaves out; None where it does not."""
+        found = self._session.result(plan.statement)
+        limit = plan.question.limit if plan.question is not None else None
+        if limit is None or len(found.rows) <= limit:
+            return found, None
+        return replace(found, rows=found.rows[:limit]), found.rows[limit]
 
 
 def _listing(text: str, target: Answerable) -> Listing | None:

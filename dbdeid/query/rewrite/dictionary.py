@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import cast, column, identifier
+from dbdeid.engine.expressions import cast, column, identifier, union_all
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import sql, step
@@ -56,6 +56,8 @@ class Assumed:
     released: int
 
 
+# More values of a column are not listed for a reader.
+MOST_VALUES = 1_000
 # Months are not equally long, nor is each day of the week as often in a month: so far apart, as
 # total variation, shares still tell nothing.
 _ALIKE = 0.1
@@ -93,6 +95,10 @@ class Dictionary:
         """The columns of which no released value stands for others."""
         return self._once("unchanged", self._unchanged)
 
+    def values(self, source: Column) -> frozenset[str] | None:
+        """The values that those of a column stand for; None where not all are listed, or many."""
+        return self._once(("values", source), lambda: self._values(source))
+
     def _once(self, of: Hashable, look: Callable[[], T]) -> T:
         if of not in self._found:
             self._found[of] = look()
@@ -102,6 +108,19 @@ class Dictionary:
     def _obstacles(self, source: Column) -> Obstacles:
         query = step("query/obstacles", {"dictionary": self.table}, {}, {"column": source.name})
         return Obstacles(*self.session.row(query))
+
+    def _values(self, source: Column) -> frozenset[str] | None:
+        found = self.obstacles(source)
+        if found.unknown or found.half_open or found.bounded:
+            return None
+        rows = exp.select().from_(self.table.table).where(_rows_of(source))
+        leaf = rows.select(exp.alias_(exp.Explode(this=column("leaves")), identifier("value")))
+        own = rows.select(exp.alias_(column("released_value"), "value"))
+        both = union_all(leaf, own.where(column("level").eq(0))).subquery("listed", copy=False)
+        some = exp.select(column("value")).distinct().from_(both, copy=False)
+        known = some.where(column("value").is_(exp.null()).not_()).limit(MOST_VALUES + 1)
+        listed = frozenset(str(value) for (value,) in self.session.rows(known))
+        return listed if 0 < len(listed) <= MOST_VALUES else None
 
     def _unreadable(self, used: Spread) -> int:
         leaf = exp.select(exp.alias_(exp.Explode(this=column("leaves")), identifier("leaf")))

@@ -369,8 +369,13 @@ class _Rewriting:
         """An aggregate between its bounds, with how many records it is of, if that is asked."""
         value, lower, upper = self._values(place)
         one = self.question.aggregates[place]
+        parts = frozenset(
+            aggregate_name(other)
+            for other, part in enumerate(self.question.aggregates)
+            if self.question.is_total(one, of=part)
+        )
         if one.kind in _COUNTS:
-            return Interval(value, lower, upper, counts=True, whole=True)
+            return Interval(value, lower, upper, counts=True, whole=True, parts=parts)
         if one.kind == "var_samp" or one.over is not None:  # of one record, or group, it is NULL
             return Interval(value, lower, upper)
         among = one.records
