@@ -142,7 +142,8 @@ def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
             [("A", 20, 0, 40), ("B", 30, 0, 60)],
         ),
         (
-            "PIVOT visits ON age // 10 IN (2, 3) USING COUNT(*) GROUP BY ward",
+            "PIVOT (SELECT ward, age // 10 AS decade FROM visits) ON decade IN (2, 3) "
+            "USING COUNT(*) GROUP BY ward",
             [("A", 1, 0, 2, 1, 0, 2), ("B", 0.5, 0, 1, 0.5, 0, 1)],
         ),
         (

@@ -14,10 +14,12 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import column, identifier
 from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import instead_of, refuse_strange, refused
 from dbdeid.query.parse.meaning import source_type
+from dbdeid.query.parse.question import Question
 from dbdeid.query.parse.statement import is_common, only, query
 from dbdeid.query.parse.tables import is_called, name_of, parts_of
 
@@ -206,3 +208,15 @@ def _released(release: Relation, exact: Sequence[Column]) -> exp.Select:
             cell = exp.cast(cell, source_type(c))
         shown.append(exp.alias_(cell, identifier(c.name)))
     return exp.select(*shown).from_(release.table)
+
+
+def by_keys(text: str, question: Question) -> str:
+    """A query of groups with those that its order finds equal sorted by the keys that it shows."""
+    select = query(text)
+    if not isinstance(select, exp.Select) or question.stable_order == question.order:
+        return text
+    if any(select.args.get(clause) for clause in ("distinct", "qualify")) or select.is_star:
+        return text
+    named = list(enumerate(question.outputs, start=1))
+    keys = [exp.Literal.number(n) for n, one in named if one.shown is None and one.label is None]
+    return sql(select.order_by(*(exp.Ordered(this=key, nulls_first=False) for key in keys)))

@@ -81,13 +81,15 @@ def _member_of(select: exp.Select, join: exp.Join) -> exp.Expr | None:
         if not isinstance(own, exp.Column) or own.table.lower() not in ("", alias):
             continue
         key = shown.get(own.name.lower())
-        if key is None or key not in (grouped[0], shown.get(grouped[0].name.lower())):
+        if key is None or key != grouped[0]:  # an alias may be a column there, which is meant then
             continue
         rest = select.copy()
         rest.set("joins", [other.copy() for other in select.args["joins"] if other is not join])
         names = {(c.table.lower(), c.name.lower()) for c in rest.find_all(exp.Column)}
         if any(table == alias or (not table and name in shown) for table, name in names):
             return None  # what it shows is used, or something else is called so
+        if any(not isinstance(star.parent, exp.Count) for star in rest.find_all(exp.Star)):
+            return None
         listed = exp.select(exp.column(own.this.copy())).from_(exp.Subquery(this=inner.copy()))
         return exp.In(this=outer.copy(), query=listed.subquery(copy=False))
     return None
@@ -212,16 +214,22 @@ def without_pivot(select: exp.Query, values: Values) -> exp.Select | None:
     starred = isinstance(select, exp.Select) and [type(e) for e in select.expressions]
     if starred != [exp.Star]:
         raise refused("PIVOT below other columns than *", "select them after it")
+    only(select.expressions[0], set(), " after * of PIVOT")
     only(select, {"expressions", "from_", "order", "limit", "offset"}, " around PIVOT")
     only(pivot, {"this", "expressions", "using", "group"}, " of PIVOT")
     if len(pivot.expressions) != 1:
         raise refused("PIVOT ON several columns", "pivot on one, and group by the others")
     (on,) = pivot.expressions
     of, listed = (on.this, on.expressions) if isinstance(on, exp.In) else (on, None)
+    if listed is not None and not isinstance(bare(of), exp.Column):
+        raise refused("PIVOT ON an expression with IN", "name the expression in a subquery first")
+    if listed is not None and any(isinstance(bare(value), exp.Null) for value in listed):
+        raise refused("PIVOT ON NULL", "count it apart: COUNT(*) FILTER (WHERE x IS NULL)")
     if listed is None:
         distinct = exp.select(of.copy()).distinct().from_(pivot.this.copy())
         present = exp.paren(of.copy()).is_(exp.null()).not_()
-        listed = _listed(distinct.where(present).order_by(of.copy()), (), values)
+        listed = _listed(distinct.where(present), (), values)
+        listed = listed and sorted(listed, key=_shown)  # as texts, whatever they are
     if not listed or len(listed) > MOST_COLUMNS:
         raise refused("PIVOT ON values that are not known, or too many", "list them: ON x IN (…)")
     group = pivot.args.get("group")

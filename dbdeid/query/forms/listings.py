@@ -15,7 +15,7 @@ from dbdeid.query.parse.expressions import bare, refused
 from dbdeid.query.parse.layers import with_terms
 from dbdeid.query.parse.question import Output, Question, key_name
 from dbdeid.query.parse.reading import read
-from dbdeid.query.parse.statement import number_of_rows, only, within
+from dbdeid.query.parse.statement import number_of_rows, only, query, within
 
 MOST = 64  # questions
 
@@ -206,3 +206,11 @@ def _narrowed(question: Question, places: Sequence[int]) -> Question:
         outputs=tuple(outputs),
         having=None if having is None else exp.paren(having.copy()).transform(held),
     )
+
+
+def listing_of(text: str, target: Answerable) -> Listing | None:
+    """The listing that a text is; None of another one, and of what is too deep to be read."""
+    try:
+        return listing(query(text), target)
+    except RecursionError:
+        return None

@@ -133,7 +133,7 @@ def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
             known.append(one.value.copy().is_(exp.null()).not_())
         elif not one.counts:
             known.append(exp.false() if one.records is None else one.records[0].copy() > 0)
-    if held.find(exp.Nullif, exp.Coalesce):
+    if held.find(exp.Nullif, exp.Coalesce, exp.If):
         known.append(exp.false())
     if any(constant(quotient.expression) is None for quotient in held.find_all(exp.Div)):
         shown = interval(node, of)  # where a divisor may be 0, it has no bounds

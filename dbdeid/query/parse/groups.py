@@ -15,6 +15,7 @@ from dbdeid.query.parse.expressions import (
     bare,
     constant,
     instead_of,
+    is_alternatives,
     named,
     refuse_strange,
     refused,
@@ -257,6 +258,9 @@ class Groups:
 
     def term(self, node: exp.Expr, clause: str) -> exp.Expr:
         """An expression of aggregates and keys over their placeholders."""
+        if is_alternatives(node):
+            hint = "compare records with it, in WHERE, or ask for that number first"
+            raise refused(f"a comparison of groups with a subquery in {clause}", hint)
         if isinstance(node, exp.Placeholder):
             return self._total(self.totals[node.name])
         if (variance := _squared(node)) is not None:

@@ -16,9 +16,9 @@ from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Table
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
-from dbdeid.query.forms.as_written import Changed, as_written, exact_columns, exactly
+from dbdeid.query.forms.as_written import Changed, as_written, by_keys, exact_columns, exactly
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
-from dbdeid.query.forms.listings import Listing, listing
+from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.expressions import is_of_form
@@ -196,7 +196,7 @@ class Desk:
     ) -> Plan:
         """A query that is run as it is written where that is exact."""
         try:
-            return self._as_written(text, target, missing, _INEXACT)
+            return self._as_written(by_keys(text, question), target, missing, _INEXACT)
         except DataError:
             return self._asked(question, target, missing)
 
@@ -276,13 +276,16 @@ class Desk:
         try:
             return self._as_written(text, target, missing, refusal)
         except DataError:
-            if (parts := _listing(text, target)) is not None:
+            if (parts := listing_of(text, target)) is not None:
                 return self._listed(parts, target, missing)
             select = query(text)
             if not isinstance(select, exp.Select):
                 raise
             found = with_constants(select, lambda inner: self._values(inner, target, missing))
-            if not with_thresholds(select, lambda q: self._threshold(q, target)) and not found:
+            if (
+                not with_thresholds(select, lambda q: self._threshold(q, target, missing))
+                and not found
+            ):
                 raise
         return self._asked(read(select, target), target, missing)
 
@@ -333,8 +336,12 @@ class Desk:
             return None
         return rows if len(rows) <= MOST_VALUES else None
 
-    def _threshold(self, inner: exp.Select, target: Answerable) -> Threshold | None:
+    def _threshold(
+        self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
+    ) -> Threshold | None:
         """The number of a subquery between bounds; None where it is none, or nothing is known."""
+        if missing is not None and missing.suppressed:
+            return None  # bounds are of the records released
         try:
             question = of_number(read(inner, target))
             if question is None:
@@ -406,13 +413,6 @@ class Desk:
         if limit is None or len(found.rows) <= limit:
             return found, None
         return replace(found, rows=found.rows[:limit]), found.rows[limit]
-
-
-def _listing(text: str, target: Answerable) -> Listing | None:
-    try:
-        return listing(query(text), target)
-    except RecursionError:
-        return None
 
 
 def answer(

@@ -17,6 +17,7 @@ from dbdeid.engine.expressions import cast, column, identifier, union_all
 from dbdeid.query.forms.constant_subqueries import written
 from dbdeid.query.parse.expressions import alternatives, bare, is_alternatives
 from dbdeid.query.parse.layers import with_terms
+from dbdeid.query.parse.outputs import CORRELATION
 from dbdeid.query.parse.question import Output, Question, aggregate_place
 from dbdeid.query.parse.statement import within
 
@@ -142,8 +143,13 @@ def threshold_of(row: Sequence[Any], question: Question) -> Threshold | None:
     if value is None:
         return None
     shown = exp.paren(question.outputs[0].shown.copy()) if question.outputs[0].shown else None
-    strict = shown is not None and not shown.find(exp.Nullif, exp.Coalesce)
-    there = all(cell is not None and cell > 0 for cell in row[4::3])
+    if shown is not None and any(
+        node.name == CORRELATION for node in shown.find_all(exp.Anonymous)
+    ):
+        return Threshold(value, None, None, certain=False)  # it may be NaN, above all numbers
+    strict = shown is not None and not shown.find(exp.Nullif, exp.Coalesce, exp.If)
+    least = 1 if any(one.kind == "var_samp" for one in question.aggregates) else 0
+    there = all(cell is not None and cell > least for cell in row[4::3])
     return Threshold(value, lower, upper, certain=strict and there)
 
 

@@ -1,0 +1,145 @@
+"""Numbers and groups that may not be there: what was once claimed of them does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbdeid
+from dbdeid.errors import DataError
+
+SPEC: dict[str, Any] = {
+    "release": "people",
+    "source": "src",
+    "columns": {
+        "age": {
+            "role": "quasi_identifier",
+            "hierarchy": {"intervals": [10], "lower": 0, "upper": 20},
+        },
+        "beds": {"role": "insensitive", "reason": "a number of a test"},
+        "cost": {"role": "insensitive", "reason": "a number of a test"},
+        "diag": {"role": "insensitive", "reason": "a word of a test"},
+    },
+    "privacy": [{"model": "k_anonymity", "k": 2}],
+    "method": {"name": "full_domain", "transformation": {"age": 1}},
+}
+ROWS = "(3, 1, 5, 'flu'), (4, 2, 7, 'flu'), (7, 3, 9, 'flu'), (9, 4, NULL, 'flu')"
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Any:
+    """Asks the release of some rows, and gives the first row of the answer."""
+    path = tmp_path / "people.duckdb"
+    limit: dict[str, float] = {}
+
+    def asked(text: str, rows: str = ROWS, **more: Any) -> tuple[Any, ...]:
+        limit.update(more.pop("method", {}))
+        spec = SPEC | {"method": SPEC["method"] | limit}
+        if not path.exists():
+            with duckdb.connect(str(path)) as con:
+                con.execute(f"CREATE TABLE src AS FROM (VALUES {rows}) AS t(age, beds, cost, diag)")
+            dbdeid.run(spec, database=path)
+        found = dbdeid.query(spec, text, database=path, **more)
+        return tuple(found.rows[0])
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("number", "sign"),
+    [
+        ("SELECT STDDEV(beds) FROM src WHERE beds = 4 AND age < 10", ">"),  # of one record
+        ("SELECT VAR_SAMP(beds) - 100 FROM src WHERE beds = 4 OR age < 3", ">"),  # or of one
+        ("SELECT CORR(age, beds) FROM src", ">"),  # NaN where all ages are equal
+        ("SELECT SUM(cost) / COUNT(*) - 100 FROM src WHERE beds = 4 OR age < 3", ">"),  # all NULL
+    ],
+)
+def test_a_number_that_may_be_none_compares_with_no_record_for_certain(
+    ask: Any, number: str, sign: str
+) -> None:
+    assert ask(f"SELECT COUNT(*) AS n FROM src WHERE beds {sign} ({number})")[1] == 0
+
+
+def test_nothing_is_certain_to_be_below_what_may_be_no_number(ask: Any) -> None:
+    text = "SELECT COUNT(*) AS n FROM src WHERE beds < (SELECT CORR(age, beds) FROM src)"
+    assert ask(text)[2] == 4
+
+
+def test_a_mean_with_zeros_is_none_where_all_is_null(ask: Any) -> None:
+    below = (
+        "SELECT beds, SUM(cost) / COUNT(*) AS v, COUNT(*) FILTER (WHERE age < 5) AS c FROM src "
+        "GROUP BY beds"
+    )
+    assert ask(f"SELECT COUNT(v) AS n FROM ({below}) AS g")[1] <= 3
+
+
+def test_a_number_of_all_is_not_known_where_some_were_suppressed(ask: Any) -> None:
+    rows = ", ".join(f"({age}, {3 + age // 3}, 0, 'flu')" for age in range(1, 7))
+    text = (
+        "SELECT COUNT(*) AS n FROM src WHERE beds > (SELECT AVG(beds) - 2 FROM src WHERE age < 19)"
+    )
+    rows += ", (15, 900, 0, 'flu')"
+    assert ask(text, rows, method={"suppression_limit": 0.2})[1] > 0
+    with pytest.raises(DataError, match="subquery"):
+        ask(text, spread_suppressed=True)
+
+
+def test_a_key_that_only_an_alias_names_is_no_condition(ask: Any) -> None:
+    joined = "(SELECT beds % 2 AS beds FROM src GROUP BY beds) AS t ON src.beds = t.beds"
+    with pytest.raises(DataError, match="JOIN"):
+        ask(f"SELECT COUNT(*) AS n FROM src JOIN {joined} WHERE age < 5")
+
+
+def test_a_star_shows_what_is_joined(ask: Any) -> None:
+    groups = "(SELECT diag, SUM(age) AS s FROM src GROUP BY diag) AS g"
+    joined = "(SELECT diag AS k FROM src GROUP BY diag) AS t ON g.diag = t.k"
+    with pytest.raises(DataError):
+        ask(f"SELECT * FROM {groups} JOIN {joined}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM (PIVOT src ON diag IN ('flu', NULL) USING COUNT(*) GROUP BY beds)",
+        "FROM (PIVOT src ON beds % 2 IN (0, 1) USING SUM(age) GROUP BY diag)",
+    ],
+)
+def test_columns_of_a_pivot_that_would_be_others_are_refused(ask: Any, text: str) -> None:
+    with pytest.raises(DataError, match="PIVOT ON"):
+        ask(f"SELECT * {text}")
+
+
+@pytest.mark.parametrize("after", ['REPLACE ("1" * 2 AS "1")', "EXCLUDE (diag)"])
+def test_what_a_star_leaves_out_or_changes_is_refused(ask: Any, after: str) -> None:
+    with pytest.raises(DataError, match="after \\* of PIVOT"):
+        ask(f"SELECT * {after} FROM (PIVOT src ON beds IN (1, 2) USING SUM(age) GROUP BY diag)")
+
+
+def test_columns_of_a_pivot_stand_as_their_names_sort(ask: Any, tmp_path: Path) -> None:
+    rows = "(1, -1, 1, 'a'), (2, -5, 1, 'a'), (3, -2, 1, 'a'), (4, -1, 1, 'a')"
+    ask("SELECT COUNT(*) AS n FROM src", rows)
+    text = "SELECT * FROM (PIVOT src ON beds USING SUM(age) GROUP BY diag)"
+    found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
+    shown = [name for name in found.columns if not name.endswith(("_lower", "_upper"))]
+    assert shown == ["diag", "-1", "-2", "-5"]
+
+
+def test_groups_are_not_compared_with_a_number_between_bounds(ask: Any) -> None:
+    groups = "WITH g AS (SELECT diag, COUNT(*) AS v FROM src WHERE age < 5 GROUP BY diag) "
+    with pytest.raises(DataError, match="comparison of groups"):
+        ask(groups + "SELECT COUNT(*) AS n FROM g WHERE v > (SELECT AVG(v) FROM g)")
+
+
+def test_equals_come_by_their_keys_with_bounds_and_without(ask: Any, tmp_path: Path) -> None:
+    rows = ", ".join(f"({n}, 1, {n % 2}, '{d}')" for n, d in enumerate("cabbca"))
+    ask("SELECT COUNT(*) AS n FROM src", rows)
+    path = tmp_path / "people.duckdb"
+    text = "SELECT cost, diag, MODE(beds) AS v{} FROM src GROUP BY 1, 2 ORDER BY v LIMIT 3"
+    exact = dbdeid.query(SPEC, text.format(""), database=path)
+    bounded = dbdeid.query(
+        SPEC, text.format(", COUNT(*) FILTER (WHERE age < 5) AS z"), database=path
+    )
+    assert [row[:2] for row in exact.rows] == [row[:2] for row in bounded.rows]
