@@ -143,3 +143,8 @@ def test_equals_come_by_their_keys_with_bounds_and_without(ask: Any, tmp_path: P
         SPEC, text.format(", COUNT(*) FILTER (WHERE age < 5) AS z"), database=path
     )
     assert [row[:2] for row in exact.rows] == [row[:2] for row in bounded.rows]
+
+
+def test_a_total_of_groups_over_a_part_is_no_mean(ask: Any) -> None:
+    text = "SELECT SUM(COUNT(*)) OVER () / COUNT(*) AS n FROM src GROUP BY beds % 2 ORDER BY 1"
+    assert ask(text)[0] == 2

@@ -107,7 +107,7 @@ def as_mean(
         return mean, None
     summed = exp.paren(quotient.this.copy()).find(exp.Sum)
     of_all = isinstance(count[0], exp.Count) and isinstance(count[0].this, exp.Star)
-    if summed is None or not of_all or summed.find(exp.Distinct):
+    if summed is None or not of_all or quotient.this.find(exp.Distinct, exp.Window):
         return None
     known = exp.paren(quotient.this.copy())
     inner = known.find(exp.Sum)
