@@ -73,10 +73,11 @@ def _refuse_untold(used: Spread, told: Dictionary) -> bool:
         raise _refused(used, "a released value has two meanings in the dictionary", "")
     if found.unknown or ((found.half_open or found.bounded) and used.scale is None):
         hint = (
-            f"ask without {name}; its owner can declare the domain of {name} in the hierarchy "
-            "(`domain:`, `lower` and `upper`, or a file with all leaves) and release again"
+            f"ask without {name}; its owner can say which values there may be and release again: "
+            "`domain: [...]` beside the hierarchy of the column, `lower` and `upper` in one of "
+            "intervals or dates, or a file with all of them"
         )
-        why = "some released values have neither listed leaves nor two bounds"
+        why = "the release does not tell which values some released values stand for"
         raise _refused(used, why, hint)
     in_cells = used.cuts is not None and (used.cuts.unit, used.cuts.step) != (None, None)
     if found.half_open and (used.listed or in_cells):
