@@ -18,7 +18,7 @@ from dbdeid.engine.relation import NUMBERS, Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
 from dbdeid.sources.files import Opened
-from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec, names_in
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
 from dbdeid.spec.release_spec import SourceQuery
@@ -125,7 +125,7 @@ def _may_be_told(file: SpecFile, found: Sequence[Column]) -> bool:
         require_table(path, names)
     if isinstance(source, SourceQuery) and not re.search("csv|tsv|txt", source.sql, re.IGNORECASE):
         return True
-    known = [part.strip() for key in file.spec.columns for part in (key, *key.split(","))]
+    known = [name for key in file.spec.columns for name in (key.strip(), *names_in(key))]
     return told_names(names, known)
 
 
@@ -176,7 +176,7 @@ def _spread(
     names = {column.name.lower(): column.name for column in found}
     given: dict[str, ColumnSpec] = {}
     for key, spec in file.spec.columns.items():
-        parts = [key] if key.lower() in names else [part.strip() for part in key.split(",")]
+        parts = (key,) if key.lower() in names else names_in(key)
         for part in parts:
             name = names.get(part.lower())
             if name is None:

@@ -22,7 +22,7 @@ from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Mistake, SpecError, did_you_mean
-from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec, names_in
 from dbdeid.spec.yaml_text import load
 
 # As a specification writes it: its name alone, or with the keys beside it.
@@ -282,7 +282,7 @@ def _spread(columns: Mapping[str, Role], known: Collection[str]) -> dict[str, Ro
     names = {name.lower(): name for name in known}
     found: dict[str, Role] = {}
     for key, role in columns.items():
-        parts = [key] if key.lower() in names else [part.strip() for part in key.split(",")]
+        parts = (key,) if key.lower() in names else names_in(key)
         for part in parts:
             if part.lower() not in names:
                 hint = did_you_mean(part, known)

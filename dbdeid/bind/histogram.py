@@ -37,7 +37,7 @@ from dbdeid.errors import DataError, SpecError
 from dbdeid.privacy import OfSensitive, TCloseness
 from dbdeid.query.dialects.histogram import COUNTED
 from dbdeid.sources.files import Opened, kept
-from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec, names_in
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import Evaluate
 
@@ -93,10 +93,8 @@ def counted_columns(file: SpecFile) -> dict[str, ColumnSpec]:
 
 
 def _each(file: SpecFile) -> dict[str, ColumnSpec]:
-    """The columns one by one; a key may list several between commas."""
-    return {
-        name.strip(): column for key, column in file.spec.columns.items() for name in key.split(",")
-    }
+    """The columns one by one."""
+    return {name: column for key, column in file.spec.columns.items() for name in names_in(key)}
 
 
 def on_histogram(file: SpecFile, place: str | Path) -> Histogram:
@@ -210,8 +208,7 @@ def _require_counts(
         raise DataError(
             f"{name}: {number - different} of {number} rows count a combination that another row "
             "counts, too",
-            hint="of a text file an empty text and NULL are the same: save it as Parquet; and "
-            + ASKED,
+            hint="in a text file an empty text and NULL are the same: save it as Parquet",
         )
 
 

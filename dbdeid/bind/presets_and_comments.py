@@ -23,7 +23,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake, SpecError, did_you_mean
 from dbdeid.profiling.detect import DetectedColumn, detect, unique_by
 from dbdeid.profiling.possible_identifiers import direct, doubts, look
-from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec, names_in
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.preset_spec import DEFAULTS, Preset
 from dbdeid.spec.project_file import ProjectFile
@@ -216,7 +216,7 @@ def _one_each(
 ) -> Iterator[tuple[str, object]]:
     """The declared columns, with a key of its own for each that the rule is about."""
     for key, spec in given.items():
-        parts = [part.strip() for part in str(key).split(",")]
+        parts = names_in(str(key))
         if str(key).lower() in names or not any(part.lower() in names for part in parts):
             yield str(key), spec
         else:

@@ -43,6 +43,7 @@ from dbdeid.external.values import Explained, explained
 from dbdeid.publish.queryable import asked_as, names_of_source, tables_of
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.sources.files import Opened
+from dbdeid.spec.column.column_spec import names_in
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located
 from dbdeid.spec.method.external import External, external
@@ -323,7 +324,7 @@ def _declared(file: SpecFile) -> dict[str, str]:
     """The names that the keys of `columns` may stand for, in lower case, and their keys."""
     named: dict[str, str] = {}
     for key in file.spec.columns:
-        named |= {part.strip().lower(): key for part in (key, *key.split(","))}
+        named |= {name.lower(): key for name in (key.strip(), *names_in(key))}
     return named
 
 
@@ -415,7 +416,7 @@ def _stand_in(file: SpecFile, found: _Fetched) -> Query:
     columns = [Column(c.name, types.get(c.name.lower(), c.type)) for c in found.columns]
     present = {c.name.lower() for c in columns}
     for key in file.spec.columns:
-        parts = [key] if key.lower() in present else [part.strip() for part in key.split(",")]
+        parts = (key,) if key.lower() in present else names_in(key)
         columns += [Column(part, "VARCHAR") for part in parts if part.lower() not in present]
         present |= {part.lower() for part in parts}
     nothing = [aliased(cast(null(), c.type), c.name) for c in columns]

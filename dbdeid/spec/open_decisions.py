@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.spec.column.column_spec import given_reason
+from dbdeid.spec.column.column_spec import given_reason, names_in
 from dbdeid.spec.file import SpecFile
 
 ROLES = "identifier, drop, quasi_identifier, sensitive or insensitive"
@@ -41,7 +41,7 @@ def open_questions(file: SpecFile) -> Open:
     columns, preset = file.spec.columns, file.spec.preset
     accepted = preset.accept if preset is not None else {}
     return Open(
-        tuple(n for key, c in columns.items() if c.role == "undecided" for n in _names(key)),
+        tuple(n for key, c in columns.items() if c.role == "undecided" for n in names_in(key)),
         tuple(key for key, c in columns.items() if c.unexplained and c.role != "undecided"),
         tuple(name for name, reason in accepted.items() if not given_reason(reason)),
         file.spec.asks_subject,
@@ -94,8 +94,3 @@ def open_mistakes(file: SpecFile) -> Iterator[Mistake]:
             name,
             hint="say why it may be released as declared, or take the line away",
         )
-
-
-def _names(key: str) -> Iterator[str]:
-    """The columns of a key, which may list several."""
-    yield from (part.strip() for part in key.split(","))

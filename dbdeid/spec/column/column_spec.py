@@ -60,6 +60,15 @@ def given_reason(reason: str | None) -> bool:
     return any(c.isalpha() and "FILLER" not in unicodedata.name(c, "") for c in reason)
 
 
+def names_in(key: str) -> tuple[str, ...]:
+    """The columns that a key of `columns` names, which may list several between commas.
+
+    >>> names_in("ward, admitted")
+    ('ward', 'admitted')
+    """
+    return tuple(part.strip() for part in key.split(","))
+
+
 class ColumnSpec(Part):
     """The role of one column and what belongs to it."""
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.errors import did_you_mean
-from dbdeid.spec.column.column_spec import ColumnSpec
+from dbdeid.spec.column.column_spec import ColumnSpec, names_in
 from dbdeid.spec.column.hierarchy_spec import Part, Text
 from dbdeid.spec.method.base import Declared, MethodPart, Share
 from dbdeid.spec.method.capabilities import Capabilities, Refused
@@ -121,7 +121,7 @@ class Policy(MethodPart):
     def check(self, spec: Declared) -> None:
         """Refuse a reference of other columns, and points of a frontier that is never the same."""
         named = {name.lower() for name, c in spec.columns.items() if c.role == "quasi_identifier"}
-        of_spec = {part.strip() for name in named for part in name.split(",")} | named
+        of_spec = {part for name in named for part in names_in(name)} | named
         given = self.safe_harbor
         for kind, column in (("age", given.age), ("zip", given.zip)) if given else ():
             if column is not None and column.lower() not in of_spec:
