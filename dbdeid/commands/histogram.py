@@ -26,6 +26,7 @@ from dbdeid.query.dialects.histogram import (
     Floored,
     Generalized,
     Grouped,
+    Unit,
     Warehouse,
 )
 from dbdeid.spec.column.column_spec import ColumnSpec
@@ -39,7 +40,10 @@ from dbdeid.spec.release_spec import SourceQuery
 # Values of a hierarchy that a query lists; with more of them it counts the values as they are.
 MOST_LISTED = 1_000
 # The unit of days that lies in each unit of dates, and is written alike everywhere.
-_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year"}
+_UNITS: Mapping[str, Unit] = {
+    **{"month": "month", "quarter": "quarter", "year": "year"},
+    "decade": "year",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class HistogramQuery:
     dialect: str
     columns: tuple[str, ...]
     generalized: Mapping[str, int]
-    unplanned: tuple[str, ...] = ()
+    unplanned: tuple[str, ...]
 
     def to_dict(self) -> JsonObject:
         """As plain values."""
@@ -96,19 +100,15 @@ def histogram(
     file = read(source)
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")
     require_decided(file)
-    columns = [
-        Counted(name, _generalized(file, name, column))
-        for name, column in counted_columns(file).items()
-    ]
-    generalized = {
-        name: column.min_level
-        for (name, column), counted in zip(counted_columns(file).items(), columns, strict=True)
-        if counted.generalized is not None
-    }
-    warehouse = cast("Warehouse", dialect)
-    text = dialects.histogram(_source(file, table, warehouse), columns, warehouse)
-    unplanned = tuple(str(mistake) for mistake in not_in_dbt(file))
-    return HistogramQuery(text, dialect, tuple(c.name for c in columns), generalized, unplanned)
+    columns, warehouse = counted_columns(file), cast("Warehouse", dialect)
+    counted = [Counted(name, _generalized(file, name, c)) for name, c in columns.items()]
+    return HistogramQuery(
+        dialects.histogram(_source(file, table, warehouse), counted, warehouse),
+        dialect,
+        tuple(columns),
+        {c.name: columns[c.name].min_level for c in counted if c.generalized is not None},
+        tuple(str(mistake) for mistake in not_in_dbt(file)),
+    )
 
 
 def _source(file: SpecFile, table: str | None, warehouse: Warehouse) -> str | Query:
@@ -176,4 +176,4 @@ def _begun(spec: HierarchySpec, level: int) -> Begun | None:
     if level > len(spec.dates) or not isinstance(lower, date) or not isinstance(upper, date):
         return None
     unit = _UNITS.get(spec.dates[level - 1])
-    return None if unit is None else Begun(unit, lower, upper)  # type: ignore[arg-type]
+    return None if unit is None else Begun(unit, lower, upper)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, cast
@@ -17,6 +17,7 @@ from postgres_server import Server, programs, running
 from tiers import examples
 
 from dbdeid.data import dates, intervals
+from dbdeid.data.hierarchy import Hierarchy
 from dbdeid.query.dialects.histogram import (
     COUNTED,
     WAREHOUSES,
@@ -24,6 +25,7 @@ from dbdeid.query.dialects.histogram import (
     Counted,
     Floored,
     Grouped,
+    Unit,
     Warehouse,
     histogram,
 )
@@ -85,6 +87,16 @@ def _answered(text: str, values: list[str]) -> list[tuple[Any, ...]]:
     return CONNECTION.execute(table + text).fetchall()
 
 
+def _require_labels_kept(
+    found: list[tuple[Any, ...]], records: int, hierarchy: Callable[[str], Hierarchy]
+) -> None:
+    """Each value that is given has the label of the value that it stands for."""
+    assert sum(n for *_, n in found) == records
+    for x, y, _ in found:
+        given_, was = (hierarchy(str(v)).levels[1].labels for v in (x, y))
+        assert given_ == was
+
+
 @given(
     st.integers(1, 40),
     st.integers(-50, 50),
@@ -101,16 +113,10 @@ def test_numbers_stay_in_their_interval(
         *((Fraction(width),), Fraction(origin), Fraction(lower), Fraction(lower + reach))
     )
     text = histogram("t", [Counted("x", by), Counted("y")], "duckdb")
-    listed = ", ".join(f"({v}::DECIMAL(18, 3))" for v in values)
-    found = CONNECTION.execute(
-        f"WITH t AS (SELECT v AS x, v AS y FROM (VALUES {listed}) AS _(v)) {text}"
-    ).fetchall()
-    assert sum(n for *_, n in found) == len(values)
-    for x, y, _ in found:
-        given_, was = (
-            intervals.build("x", [str(v)], scale, discrete=False).levels[1].labels for v in (x, y)
-        )
-        assert given_ == was
+    found = _answered(text, [f"{v}::DECIMAL(18, 3)" for v in values])
+    _require_labels_kept(
+        found, len(values), lambda v: intervals.build("x", [v], scale, discrete=False)
+    )
 
 
 @given(
@@ -120,21 +126,13 @@ def test_numbers_stay_in_their_interval(
     st.lists(st.dates(date(1980, 1, 1), date(2040, 1, 1)), min_size=1),
 )
 @settings(max_examples=examples(200), deadline=None)
-def test_days_stay_in_their_unit(unit: str, lower: date, reach: int, values: list[date]) -> None:
+def test_days_stay_in_their_unit(unit: Unit, lower: date, reach: int, values: list[date]) -> None:
     upper = lower + timedelta(days=reach)
-    by = Begun(unit, lower, upper)  # type: ignore[arg-type]
+    by = Begun(unit, lower, upper)
     calendar = dates.Calendar((unit,), lower, upper)
     text = histogram("t", [Counted("x", by), Counted("y")], "duckdb")
-    listed = ", ".join(f"(DATE '{v}')" for v in values)
-    found = CONNECTION.execute(
-        f"WITH t AS (SELECT v AS x, v AS y FROM (VALUES {listed}) AS _(v)) {text}"
-    ).fetchall()
-    assert sum(n for *_, n in found) == len(values)
-    for x, y, _ in found:
-        given_, was = (
-            dates.build("x", [str(v)], calendar, timed=False).levels[1].labels for v in (x, y)
-        )
-        assert given_ == was
+    found = _answered(text, [f"DATE '{v}'" for v in values])
+    _require_labels_kept(found, len(values), lambda v: dates.build("x", [v], calendar, timed=False))
 
 
 def test_groups_and_nulls(visits: duckdb.DuckDBPyConnection) -> None:

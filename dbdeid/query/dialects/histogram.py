@@ -22,7 +22,9 @@ from dbdeid.engine.expressions import (
     cast,
     count_rows,
     identifier,
+    is_null,
     literal,
+    one_of,
     plus,
     text_of,
 )
@@ -32,6 +34,9 @@ Warehouse = Literal[
     "duckdb", "postgres", "redshift", "snowflake", "bigquery", "databricks", "spark", "trino"
 ]
 WAREHOUSES: tuple[str, ...] = get_args(Warehouse)
+
+# What the days of a column may be given as the first of.
+Unit = Literal["month", "quarter", "year"]
 
 # The column of the counts.
 COUNTED = "deid_records"
@@ -56,7 +61,7 @@ class Floored:
 class Begun:
     """Days given as the first of their month, quarter or year, between limits as of `Floored`."""
 
-    unit: Literal["month", "quarter", "year"]
+    unit: Unit
     lower: date
     upper: date
 
@@ -144,7 +149,7 @@ def _floored(value: Expr, by: Floored) -> Expr:
     steps = cast(exp.Floor(this=quotient), "BIGINT")
     start = plus(exp.Mul(this=steps, expression=literal(by.width)), literal(by.origin))
     return case(
-        (value.is_(exp.null()), exp.null()),
+        (is_null(value), exp.null()),
         (exp.LT(this=value.copy(), expression=literal(by.lower)), literal(by.lower - 1)),
         (exp.GTE(this=value.copy(), expression=literal(by.upper)), literal(by.upper)),
         (exp.LT(this=start, expression=literal(by.lower)), literal(by.lower)),
@@ -158,7 +163,7 @@ def _begun(value: Expr, by: Begun) -> Expr:
     start = cast(begun, "DATE")
     lower, upper = (_day(limit) for limit in (by.lower, by.upper))
     return case(
-        (value.is_(exp.null()), exp.null()),
+        (is_null(value), exp.null()),
         (exp.LT(this=day.copy(), expression=lower), _day(by.lower - timedelta(days=1))),
         (exp.GTE(this=day.copy(), expression=upper), upper.copy()),
         (exp.LT(this=start, expression=lower.copy()), lower.copy()),
@@ -172,11 +177,9 @@ def _day(of: date) -> Expr:
 
 def _grouped(value: Expr, by: Grouped) -> Expr:
     text = text_of(value)
-    firsts = sorted(set(by.first.values()))
-    whens = []
-    for first in firsts:
-        others = [v for v, f in by.first.items() if f == first and v != first]
-        if others:
-            members = [literal(v) for v in others]
-            whens.append((exp.In(this=text.copy(), expressions=members), literal(first)))
+    others: dict[str, list[Expr]] = {}
+    for value_, first in by.first.items():
+        if value_ != first:
+            others.setdefault(first, []).append(literal(value_))
+    whens = [(one_of(text.copy(), others[first]), literal(first)) for first in sorted(others)]
     return case(*whens, otherwise=text) if whens else text
