@@ -37,7 +37,7 @@ from dbdeid.errors import DataError, SpecError
 from dbdeid.privacy import OfSensitive, TCloseness
 from dbdeid.query.dialects.histogram import COUNTED
 from dbdeid.sources.files import Opened, kept
-from dbdeid.spec.column.column_spec import ColumnSpec, names_in
+from dbdeid.spec.column.column_spec import ColumnSpec, given_reason, names_in
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import Evaluate
 
@@ -192,24 +192,50 @@ def _require_counts(
         DataError: it is not so.
     """
     name, count = Path(place).name, column(counts.name)
-    if session.row(select(count_rows()).from_(rows.subquery("counted")))[0] == 0:
+    (number,) = session.row(select(count_rows()).from_(rows.subquery("counted")))
+    if number == 0:
         raise DataError(f"{name} has no rows", hint=ASKED)
     if counts.family not in NUMBERS:
         raise DataError(f"{name}: {COUNTED} is no number", hint=ASKED)
     whole = all_of(count.copy() >= literal(1), cast(count, "BIGINT").eq(count))
     wrong = any_of(is_null(count), not_(whole))
-    asked = select(count_rows(), count_where(wrong)).from_(rows.subquery("counted"))
-    number, faulty = session.row(asked)
+    (faulty,) = session.row(select(count_where(wrong)).from_(rows.subquery("counted")))
     if faulty:
         raise DataError(f"{name}: {COUNTED} is no count in {faulty} of {number} rows", hint=ASKED)
     once = select(*(column(c.name) for c in others)).distinct().from_(rows.subquery("counted"))
-    different = session.row(select(count_rows()).from_(once.subquery("once")))[0]
+    (different,) = session.row(select(count_rows()).from_(once.subquery("once")))
     if different < number:
         raise DataError(
             f"{name}: {number - different} of {number} rows count a combination that another row "
             "counts, too",
             hint="in a text file an empty text and NULL are the same: save it as Parquet",
         )
+
+
+def require_explained(file: SpecFile, histogram: Histogram) -> None:
+    """Refuse to plan columns that leave as they are, and that nobody has looked at or spoken for.
+
+    Of a table they would be refused where they look like direct identifiers.
+
+    Args:
+        file: the spec as it is written.
+        histogram: of its source.
+
+    Raises:
+        SpecError: which of them have no reason.
+    """
+    columns = _each(file)
+    mistakes = [
+        file.mistake(
+            f"column {name!r} leaves as it is, and is not in the histogram: nobody looks at it",
+            *("columns", name),
+            hint="say in `reason: …` why nobody outside can use it against a person, or drop it",
+        )
+        for name in histogram.unseen
+        if not given_reason(columns[name].reason)
+    ]
+    if mistakes:
+        raise SpecError(mistakes, source=file.label)
 
 
 def warnings(histogram: Histogram) -> list[str]:

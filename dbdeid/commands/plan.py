@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.histogram import on_histogram, records
+from dbdeid.bind.histogram import on_histogram, records, require_explained
 from dbdeid.bind.histogram import warnings as of_histogram
 from dbdeid.bind.read import Source, read
 from dbdeid.commands import dbt_seed as seed
@@ -116,7 +116,9 @@ def plan(
     _require_possible(file)
     place = _place(file, output, database)
     declared, counted = file, on_histogram(file, histogram) if histogram is not None else None
-    file = counted.file if counted else file
+    if counted is not None:
+        require_explained(declared, counted)
+        file = counted.file
     with workplace(file, connection, database=database, settings=settings, writing=False) as work:
         with clock.phase("prepare"):
             bound = bind(file, work.session, records(counted, work.session) if counted else None)

@@ -183,11 +183,22 @@ def test_others_may_not_read_it(database: Path, tmp_path: Path) -> None:
 
 
 def test_columns_that_were_not_looked_at_are_named(database: Path, tmp_path: Path) -> None:
-    spec = people(privacy=[{"model": "k_anonymity", "k": 2}])
+    columns = COLUMNS | {"illness": {**COLUMNS["illness"], "reason": "a word of eight"}}
+    spec = people(columns=columns, privacy=[{"model": "k_anonymity", "k": 2}])
     counts = counted(spec, database, tmp_path / "counts.parquet")
     found = plan(spec, histogram=counts)
     assert typeless(found) == typeless(plan(spec, database=database))
     assert any("not looked at before they leave: illness" in w for w in found.warnings)
+
+
+def test_columns_that_nobody_looks_at_need_a_reason(database: Path, tmp_path: Path) -> None:
+    spec = people(columns=COLUMNS | {"name": "insensitive"})
+    with pytest.raises(SpecError, match="column 'name' looks like a direct identifier"):
+        plan(spec, database=database)
+    counts = counted(spec, database, tmp_path / "counts.parquet")
+    with pytest.raises(SpecError, match="column 'name' leaves as it is, and is not in the histog"):
+        plan(spec, histogram=counts)
+    assert search(spec, histogram=counts)["transformation"]
 
 
 @pytest.mark.parametrize(
