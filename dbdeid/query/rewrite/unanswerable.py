@@ -74,8 +74,8 @@ def _refuse_untold(used: Spread, told: Dictionary) -> bool:
     if found.unknown or ((found.half_open or found.bounded) and used.scale is None):
         hint = (
             f"ask without {name}; its owner can say which values there may be and release again: "
-            "list them under `domain:` beside the hierarchy of the column, give one of intervals or "
-            "dates `lower` and `upper`, or name a file with all of them"
+            "list them under `domain:` beside the hierarchy of the column, give one of intervals "
+            "or dates `lower` and `upper`, or name a file with all of them"
         )
         why = "the release does not tell which values some released values stand for"
         raise _refused(used, why, hint)
