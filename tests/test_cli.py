@@ -516,6 +516,7 @@ def of_policies(name: str, **chosen: Any) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_frontier_is_told_and_drawn(place: Path) -> None:
     owner = prints()["owner.duckdb"]
     of_policies("p", choose={"max_risk": 0.4})

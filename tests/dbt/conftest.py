@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -32,8 +35,7 @@ def dbt(pytestconfig: pytest.Config) -> Path:
     key = hashlib.sha256(repr((WANTED, lent, sys.version)).encode()).hexdigest()[:12]
     cache = pytestconfig.cache.mkdir("dbt")
     folder = cache / key
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may make it
+    with _alone(cache):  # another worker may make it
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)
             venv.create(folder)  # filled by the pip at hand, and what nobody loads stays as it is
@@ -47,6 +49,14 @@ def dbt(pytestconfig: pytest.Config) -> Path:
     return folder / "bin" / "python"
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other worker is at it meanwhile."""
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _lend(folder: Path) -> None:
     """Have dbdeid, for the plugin, and all that is beside it behind dbt's own packages."""
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -56,16 +66,25 @@ def _lend(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def built(dbt: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The integration project after a `dbt build`, to be copied and not changed."""
-    folder = tmp_path_factory.mktemp("built") / "hospital"
-    shutil.copytree(Path(__file__).with_name("project"), folder, ignore=Project.MADE)
-    project = Project(folder, dbt)
-    if tiers.full:
-        project.run("deps")
-    else:
-        project.link()
-    project.run("build")
-    return project
+    """The integration project after a `dbt build`, to be copied and not changed.
+
+    It is built by the worker that comes first, and each has a copy.
+    """
+    own = tmp_path_factory.getbasetemp()
+    common = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    project = Project(common / "hospital", dbt)
+    with _alone(common):
+        if not (common / "whole").exists():
+            shutil.copytree(
+                Path(__file__).with_name("project"), project.folder, ignore=Project.MADE
+            )
+            if tiers.full:
+                project.run("deps")
+            else:
+                project.link()
+            project.run("build")
+            (common / "whole").touch()
+    return project.copied(own / "built")
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def as_sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=repr)
 
 
+@pytest.mark.full
 @settings(
     max_examples=60,
     deadline=None,

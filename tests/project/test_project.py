@@ -122,6 +122,7 @@ def test_a_broken_release_is_caught_and_the_rest_tested(home: Path) -> None:
     assert "patient" not in json.dumps(ended)
 
 
+@pytest.mark.full
 def test_releases_made_elsewhere_and_previews_have_their_place(home: Path) -> None:
     made = "CREATE TABLE given AS SELECT '*' AS age, ward, illness FROM patients"
     external = {"method": {"name": "external", "table": "given"}, "target": None}

@@ -163,6 +163,7 @@ MUTANTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_what_a_folder_hides(place: Path, mutant: str) -> None:
     change, checks = MUTANTS[mutant]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +32,23 @@ SPEC: dict[str, Any] = {
 ROWS = "(3, 1, 5, 'flu'), (4, 2, 7, 'flu'), (7, 3, 9, 'flu'), (9, 4, NULL, 'flu')"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The database of some rows and of their release, made once."""
+
+    @cache
+    def make(rows: str, **limit: float) -> Path:
+        path = tmp_path_factory.mktemp("made") / "people.duckdb"
+        with duckdb.connect(str(path)) as con:
+            con.execute(f"CREATE TABLE src AS FROM (VALUES {rows}) AS t(age, beds, cost, diag)")
+        dbdeid.run(SPEC | {"method": SPEC["method"] | limit}, database=path)
+        return path
+
+    return make
+
+
 @pytest.fixture
-def ask(tmp_path: Path) -> Any:
+def ask(tmp_path: Path, made: Callable[..., Path]) -> Any:
     """Asks the release of some rows, and gives the first row of the answer."""
     path = tmp_path / "people.duckdb"
     limit: dict[str, float] = {}
@@ -39,9 +57,7 @@ def ask(tmp_path: Path) -> Any:
         limit.update(more.pop("method", {}))
         spec = SPEC | {"method": SPEC["method"] | limit}
         if not path.exists():
-            with duckdb.connect(str(path)) as con:
-                con.execute(f"CREATE TABLE src AS FROM (VALUES {rows}) AS t(age, beds, cost, diag)")
-            dbdeid.run(spec, database=path)
+            shutil.copy(made(rows, **limit), path)
         found = dbdeid.query(spec, text, database=path, **more)
         return tuple(found.rows[0])
 

@@ -114,13 +114,13 @@ FILES: dict[str, Callable[[Path], str]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", FILES)
 def test_files(tmp_path: Path, wanted: bytes, kind: str) -> None:
     assert released(tmp_path, FILES[kind](tmp_path)) == wanted
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16"])
 def test_text_in_other_encodings(tmp_path: Path, encoding: str) -> None:
     as_utf8 = released(tmp_path / "a", transcoded(tmp_path, "utf-8"))
@@ -145,7 +145,7 @@ def frames() -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", frames())
 def test_rows_that_python_gives(tmp_path: Path, wanted: bytes, kind: str) -> None:
     assert released(tmp_path, frames()[kind]()) == wanted
@@ -153,7 +153,7 @@ def test_rows_that_python_gives(tmp_path: Path, wanted: bytes, kind: str) -> Non
     assert released(tmp_path / "named", named) == wanted
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["temporary table", "temporary view", "registered", "catalog"])
 def test_what_only_the_callers_connection_sees(tmp_path: Path, wanted: bytes, kind: str) -> None:
     with duckdb.connect() as connection:
@@ -184,7 +184,7 @@ def duckdb_file(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("made", [sqlite_file, duckdb_file])
 @pytest.mark.parametrize("source", ["clinic.patients", "clinic.main.Patients"])
 def test_files_that_are_attached(
@@ -218,7 +218,7 @@ def server() -> Iterator[Server]:
 
 
 @needs_postgres
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "source",
     [

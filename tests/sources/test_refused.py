@@ -296,7 +296,7 @@ def test_a_server_that_goes_away_in_the_middle(
 ) -> None:
     server.run(
         "CREATE TABLE many AS SELECT i AS id, repeat('x', 999) AS note "
-        "FROM generate_series(1, 99999) i"
+        "FROM generate_series(1, 19999) i"
     )
     read = postgres.postgres_rows
 
