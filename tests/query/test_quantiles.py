@@ -12,9 +12,9 @@ from text_worlds import drawers, judged_all
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answer
 from dbdeid.query.rewrite.rewrite import estimate
 
 MakeRelease = Callable[..., Answerable]

@@ -17,8 +17,8 @@ from random_releases import RandomRelease, random_release
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import Desk
 
 WORLDS = 6
 

@@ -14,11 +14,12 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk, unreadable
+from dbdeid.query.desk.plan import Plan
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.meaning import mistaken_kinds
 from dbdeid.query.parse.statement import dated, query
-from dbdeid.query.rewrite.answer import Desk, Plan, unreadable
 from dbdeid.query.rewrite.dictionary import Dictionary
 
 # Questions whose plans are kept, of one release.

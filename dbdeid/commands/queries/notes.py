@@ -8,10 +8,10 @@ from typing import Any
 from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
+from dbdeid.query.desk.plan import Plan, Stranger, spread_keys
 from dbdeid.query.forms.as_written import chooses
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
-from dbdeid.query.rewrite.answer import Plan, Stranger, spread_keys
 from dbdeid.query.rewrite.dictionary import Assumed
 
 

@@ -27,8 +27,6 @@ _STEPS: dict[str, str] = {
     "count": "query/count",
     "sum": "query/sum",
     "avg": "query/avg",
-    "arg_max": "query/arg_max",
-    "arg_min": "query/arg_min",
 }
 
 
@@ -111,6 +109,8 @@ def over_items(kind: Kind, items: Relation, keys: Sequence[str]) -> exp.Expr:
     """
     if kind in ("min", "max"):
         return _first(kind, items, keys)
+    if kind in ("arg_min", "arg_max"):
+        return _chosen(kind, items, keys)
     query = step(_STEPS[kind], {"items": items}, {"key": keys})
     for node in query.walk():
         node.pop_comments()
@@ -142,6 +142,47 @@ def _first(kind: Kind, items: Relation, keys: Sequence[str]) -> exp.Select:
     )
     found = found.from_(items.table).group_by(*map(column, keys))
     return _between(found, column("lower"), column("upper"), keys)
+
+
+def _chosen(kind: Kind, items: Relation, keys: Sequence[str]) -> exp.Select:
+    """The first key of the group whose value is the least, or the greatest.
+
+    Which one is expected, and the first and the last in order of those that may be it: no group
+    that is certain is beyond them.
+    """
+    least = kind == "arg_min"
+    first, beyond = (exp.Min, exp.LTE) if least else (exp.Max, exp.GTE)
+    near, far = ("low", "high") if least else ("high", "low")
+    alike = [column(key) for key in keys]
+    ranked = [
+        exp.Ordered(this=column(of), desc=not least, nulls_first=False) for of in ("value", near)
+    ]
+    order = exp.Order(expressions=[*ranked, exp.Ordered(this=column("x"))])
+    place = exp.Window(this=exp.RowNumber(), partition_by=alike, order=order)
+    certain = first(this=exp.case().when(column("certain"), column(far)))
+    best = exp.Window(this=certain, partition_by=[key.copy() for key in alike])
+    placed = exp.select(
+        *(column(name) for name in (*keys, "x", near)),
+        exp.alias_(best, "best"),
+        exp.alias_(place, "place"),
+    ).from_(items.table)
+    may_be = exp.or_(
+        *(column(name).is_(exp.null()) for name in ("best", near)),
+        beyond(this=column(near), expression=column("best")),
+    )
+    expected, possible = (
+        exp.case().when(which, column("x")) for which in (column("place").eq(1), may_be)
+    )
+    return (
+        exp.select(
+            *map(column, keys),
+            exp.alias_(exp.Min(this=expected), "estimate"),
+            exp.alias_(exp.Min(this=possible), "lower"),
+            exp.alias_(exp.Max(this=possible.copy()), "upper"),
+        )
+        .from_(placed.subquery("placed"))
+        .group_by(*map(column, keys))
+    )
 
 
 def _value() -> exp.Expr:

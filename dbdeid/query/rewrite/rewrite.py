@@ -70,7 +70,7 @@ def estimate(
 
     Counts are DOUBLE and their bounds BIGINT, sums and means DOUBLE, keys have the source's type
     (ENUM as VARCHAR). It raises an error of the engine rather than guess where the dictionary does
-    not tell what a value stands for; `answer.refuse_unanswerable` gives the reason before.
+    not tell what a value stands for; `desk.unanswerable` gives the reason before.
 
     Args:
         question: what is asked.
