@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_strangers
+from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_single, of_strangers
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
@@ -59,13 +59,16 @@ class Answers:
             desk = self._desk(asked)
             found, beyond = desk.found(plan)
             strangers = tuple(of_strangers(desk.strangers(plan, text, asked.target)))
-            chosen = tuple(of_choice(plan, found.rows, beyond, asked.suppressed))
+            unsure = (
+                *of_choice(plan, found.rows, beyond, asked.suppressed),
+                *of_single(plan),
+            )
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread, how=self.spreading),
             *of_plan(plan, text, asked, self.opened.session.catalog),
             *strangers,
-            *chosen,
+            *unsure,
             *of_none(plan, found.rows, asked.suppressed),
             *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )

@@ -32,6 +32,15 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
         yield f"{name} is read as it is: no release protects it"
 
 
+def of_single(plan: Plan) -> Iterator[str]:
+    """Where a variance may be none, since it is of one record."""
+    for name in plan.maybe_single:
+        yield (
+            f"{name} may be NULL in the original, where a group may be of one record: its bounds "
+            "hold where there are two or more"
+        )
+
+
 def of_none(plan: Plan, rows: Sequence[tuple[Any, ...]], suppressed: int | None) -> Iterator[str]:
     """Where no record is counted: small groups are often suppressed."""
     if plan.question is None or plan.question.keys or len(rows) != 1 or suppressed == 0:

@@ -44,6 +44,11 @@ class Plan:
         """Whether another group may be chosen than by expected values; it asks the release."""
         return self._doubts is not None and self._doubts.of_choice()
 
+    @cached_property
+    def maybe_single(self) -> tuple[str, ...]:
+        """The outputs that are NULL of one record, where a group may be of one; as above."""
+        return self._doubts.of_variances() if self._doubts is not None else ()
+
     @property
     def chooses(self) -> bool:
         """Whether a condition on aggregates chooses among groups."""

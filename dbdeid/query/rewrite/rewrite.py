@@ -376,10 +376,15 @@ class _Rewriting:
         )
         if one.kind in _COUNTS:
             return Interval(value, lower, upper, counts=True, whole=True, parts=parts)
-        if one.kind == "var_samp" or one.over is not None:  # of one record, or group, it is NULL
+        if one.over is not None:  # of one group it is NULL
             return Interval(value, lower, upper)
         among = one.records
         if among not in self.question.aggregates:
             return Interval(value, lower, upper)
         _, certain, possible = self._values(self.question.aggregates.index(among))
+        if one.kind == "var_samp":  # there is none of one record
+            certain, possible = (
+                exp.Greatest(this=end - 1, expressions=[exp.Literal.number(0)])
+                for end in (certain, possible)
+            )
         return Interval(value, lower, upper, records=(certain, possible))
