@@ -10,6 +10,7 @@ from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
 from dbdeid.query.desk.plan import Plan, Stranger, spread_keys
 from dbdeid.query.forms.as_written import chooses
+from dbdeid.query.parse.counterparts import approximated
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.query.rewrite.dictionary import Assumed
@@ -19,6 +20,8 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     """What a reader should know of how the numbers came about."""
     if plan.question is not None:
         yield from map(_assumption, plan.assumed)
+        if approximated(text):
+            yield "approximate aggregates are answered as exact: COUNT(DISTINCT …), QUANTILE_CONT"
         if not plan.question.aggregates and spread_keys(plan.question, asked.target):
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
     else:
