@@ -73,7 +73,7 @@ class Answers:
             *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
-        told = script, notes, asked.suppressed, plan.bounds
+        told = script, tuple(dict.fromkeys(notes)), asked.suppressed, plan.bounds
         return Result(plan.columns, found.types, found.rows, *told)
 
     def script(self, text: str, dialect: Dialect, *, spread: bool) -> str:
