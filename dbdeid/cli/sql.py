@@ -109,6 +109,7 @@ def serve(
         found = {
             "url": server.url(None if given else password),
             "tables": {t.name: list(t.columns) for t in server.served.tables},
+            "skipped": {str(path): why for path, why in server.served.skipped.items()},
         }
         show(options, found, query_texts().served(found))
         sys.stdout.flush()

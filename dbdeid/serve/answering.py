@@ -166,8 +166,8 @@ class Client:
         count = max([*found, len(given)], default=0)
         columns: Mapping[str, str] = {}
         for name in tables_of(query):
-            if (place := self.served.places.get(name)) is not None:
-                columns = {**columns, **{c.lower(): k for c, k in place.columns.items()}}
+            if (known := self.served.find(name)) is not None:
+                columns = {**columns, **{c.lower(): k for c, k in known[0].columns.items()}}
         columns = columns or self.catalog.columns
         made = []
         for number in range(1, count + 1):
@@ -242,17 +242,17 @@ class Client:
     def _place(self, query: Query) -> tuple[Place, dict[Name, str]]:
         """Where a query is answered from, and what that calls the tables that it names."""
         names = tables_of(query)
-        found = {name: self.served.places[name] for name in names if name in self.served.places}
+        found = {name: known for name in names if (known := self.served.find(name)) is not None}
         if not found:
             unknown = ".".join(min(names)) if names else "?"
             listed = ", ".join(table.name for table in self.served.tables)
             raise Refused("42P01", f'relation "{unknown}" does not exist', f"FROM one of: {listed}")
-        first, *others = found.values()
+        first, *others = (place for place, _ in found.values())
         if any(other.release is not first.release or other.name != first.name for other in others):
             raise Refused(
                 "0A000", "a query reads one release", "ask each release in a query of its own"
             )
-        return first, {name: place.name for name, place in found.items()}
+        return first, {name: called for name, (_, called) in found.items()}
 
     def _asked_of(
         self, turn: threading.Lock, interrupt: Callable[[], None], ask: Callable[[], _Found]

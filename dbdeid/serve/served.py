@@ -6,13 +6,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdeid.commands.queries.open_release import OpenRelease
 from dbdeid.commands.queries.opened import databases_of
+from dbdeid.engine import file_names
 from dbdeid.engine.session import Settings
-from dbdeid.errors import DataError
+from dbdeid.errors import DataError, DbdeidError
 from dbdeid.query.clients.questions import Name
 from dbdeid.serve.catalog import ServedTable
 
@@ -20,6 +21,8 @@ DATABASE = "releases"
 # What clients look in first for the names of databases.
 ALSO = "postgres"
 _SCHEMAS = ("public", "main")
+# What no source is called: tables of an engine's own.
+_OF_ENGINES = ("pg_", "sqlite_", "duckdb_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,32 @@ class Served:
     Attributes:
         tables: as clients are told of them.
         places: where each is answered from, by how a query may name it, in lower case.
+        unnamed: the only release, where it is of a file, which does not tell how its source is
+            called; None of others.
+        skipped: the databases of folders that are not served, and why.
     """
 
     tables: tuple[ServedTable, ...]
     places: Mapping[Name, Place]
+    unnamed: Place | None = None
+    skipped: Mapping[Path, str] = field(default_factory=dict)
+
+    def find(self, name: Name) -> tuple[Place, str] | None:
+        """Where a table is answered from and how it is called there; None where it is unknown.
+
+        As `dbdeid query` has it, any name that a file does not know is that of its source.
+
+        Args:
+            name: with what qualifies it, in lower case.
+        """
+        if name in self.places:
+            place = self.places[name]
+            return place, place.name
+        *qualifiers, plain = name
+        own = not qualifiers or qualifiers[-1] in _SCHEMAS
+        if self.unnamed is None or not own or plain.startswith(_OF_ENGINES):
+            return None
+        return self.unnamed, plain
 
 
 @contextmanager
@@ -63,15 +88,17 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
         settings: limits of the engine.
 
     Raises:
-        DataError: one is no release, may not be published, or two are called alike.
+        DataError: one is no release, may not be published, or two are called alike; of a folder,
+            none is a release.
     """
     with ExitStack() as undo:
         tables: list[ServedTable] = []
         places: dict[str, Place] = {}
         other: list[tuple[str, Place]] = []
-        for path in _files(sources):
-            release = OpenRelease(path, settings=settings, for_others=True)
+        opened, skipped = _opened(sources, settings)
+        for _, release in opened:
             undo.callback(release.close)
+        for path, release in opened:
             turn = threading.Lock()
             for name in release.releases:
                 columns = release.columns(name)
@@ -90,15 +117,39 @@ def served(sources: Sequence[Path], settings: Settings | None = None) -> Iterato
                 places[name] = place
                 if "." not in name:  # as those know it who have SQL for the source
                     tables.append(_table(place, name))
-        yield Served(tuple(tables), dict(_qualified(places)))
+        alone = len(opened) == 1 and len(tables) == 1 and file_names.holds_table(opened[0][0])
+        unnamed = next(iter(places.values())) if alone else None
+        yield Served(tuple(tables), dict(_qualified(places)), unnamed, skipped)
 
 
-def _files(sources: Iterable[Path]) -> Iterator[Path]:
-    for source in sources:
-        if source.is_dir():
-            yield from databases_of(source)
-        else:
-            yield source
+def _opened(
+    sources: Iterable[Path], settings: Settings | None
+) -> tuple[list[tuple[Path, OpenRelease]], dict[Path, str]]:
+    """The releases, and those databases of folders that are none, with the reason."""
+    opened: list[tuple[Path, OpenRelease]] = []
+    skipped: dict[Path, str] = {}
+    with ExitStack() as undo:  # unless all goes well
+        for source in sources:
+            folder = source.is_dir()
+            before = len(opened)
+            for path in databases_of(source) if folder else (source,):
+                try:
+                    release = OpenRelease(path, settings=settings, for_others=True)
+                except DbdeidError as error:
+                    if not folder:
+                        raise
+                    skipped[path] = error.message
+                    continue
+                undo.callback(release.close)
+                opened.append((path, release))
+            if folder and len(opened) == before:
+                whys = "; ".join(skipped.values())
+                raise DataError(
+                    f"{source} holds no release that can be served: {whys}",
+                    hint="name the spec of a release, an exported file, or a folder of them",
+                )
+        undo.pop_all()
+    return opened, skipped
 
 
 def _table(place: Place, source: str | None = None) -> ServedTable:

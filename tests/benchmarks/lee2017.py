@@ -36,7 +36,7 @@ from dbdeid.engine.session import Settings
 from dbdeid.evaluation.evaluate import evaluate_workload
 from dbdeid.methods.counterfeit import counterfeit
 from dbdeid.publish.queryable import answerable
-from dbdeid.query.rewrite.answer import answer
+from dbdeid.query.desk.answer import answer
 from dbdeid.release import run as running
 from dbdeid.release.result import RunResult
 from dbdeid.utility.query_error import QueryError

@@ -18,10 +18,10 @@ from sqlglot import exp
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answering
 from dbdeid.query.dialects.dialects import Dialect, transpiled
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answering
 
 Rows = list[tuple[Any, ...]]
 

@@ -36,8 +36,8 @@ from random_releases import RandomRelease, random_release, write_table
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 
 NEAR = 1e-9  # how far an expected value may be from its brute-force twin, relative to 1 or to it
 UNKNOWN = "unknown"  # a bound that is somewhere beyond an open end

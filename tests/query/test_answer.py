@@ -9,8 +9,8 @@ import pytest
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 

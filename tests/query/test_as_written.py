@@ -13,8 +13,8 @@ import pytest
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk, answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import Desk, answer
 from dbdeid.query.rewrite.rewrite import SuppressedRecords
 
 KEPT = (

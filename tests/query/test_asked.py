@@ -12,8 +12,8 @@ from asking import bounded
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 about = pytest.approx

@@ -9,9 +9,9 @@ import pytest
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
+from dbdeid.query.desk.plan import assumptions
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import assumptions
 
 MakeRelease = Callable[..., Answerable]
 

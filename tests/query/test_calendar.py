@@ -13,8 +13,8 @@ from text_worlds import drawers, judged_all, number
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 from dbdeid.query.rewrite.scale import unit_of
 
 MakeRelease = Callable[..., Answerable]

@@ -6,8 +6,8 @@ import pytest
 
 from dbdeid.commands.queries.notes import of_choice
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.query.desk.answer import Desk
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import Desk
 
 OTHERS = "which groups are shown goes by expected values"
 EQUALS = "groups beyond the last one are as good by ORDER BY"

@@ -10,9 +10,9 @@ import pytest
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 

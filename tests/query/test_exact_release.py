@@ -13,7 +13,7 @@ from raw_tables import ACCEPTED, PEOPLE, answered, filled
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
-from dbdeid.query.rewrite.answer import answer
+from dbdeid.query.desk.answer import answer
 
 ITSELF = replace(
     PEOPLE,

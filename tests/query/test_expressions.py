@@ -335,12 +335,13 @@ REFUSED = [
     ("a = any (select 1)", "in WHERE"),
     ("'x' in s", "IN with something else than a list in WHERE"),
     ("(a, b) = (1, 2)", "a row (…, …) in WHERE"),
-    ("[a]", "ARRAY in WHERE"),
+    ("[a]", "a list in WHERE"),
     ("s[1]", "a list or a part of one in WHERE"),
     ("a::my_type", "a type other than numbers, text, BOOLEAN, dates and times in WHERE"),
     ("a::int[]", "a type other than numbers"),
     ("s::json", "a type other than numbers"),
-    ("$1", "PLACEHOLDER in WHERE"),
+    ("a & 1", "arithmetic of single bits in WHERE"),
+    ("d AT TIME ZONE 'UTC'", "AT TIME ZONE in WHERE"),
 ]
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import SUPPORTED
-from dbdeid.query.rewrite.answer import answer
 
 
 @pytest.mark.parametrize(

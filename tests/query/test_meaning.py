@@ -7,10 +7,10 @@ import pytest
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.meaning import is_number
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answer
 
 COLUMNS = {
     "n": "INTEGER",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from random import Random
 
+import duckdb
 import pytest
 import tiers
 from random_releases import RandomRelease
@@ -12,9 +14,9 @@ from text_worlds import drawers, judged_all
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk, answer
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.reading import parse
-from dbdeid.query.rewrite.answer import answer
 from dbdeid.query.rewrite.rewrite import estimate
 
 MakeRelease = Callable[..., Answerable]
@@ -173,3 +175,73 @@ def test_others_are_refused(asked: str, why: str, session: Session, visits: Answ
     with pytest.raises(DataError) as refusal:
         answer(session, f"SELECT {asked} AS x FROM visits WHERE age > 0", visits)
     assert why in refusal.value.message
+
+
+# -- of one record ---------------------------------------------------------------------------------
+
+SINGLE = "SELECT {} AS x FROM visits WHERE {}"
+
+
+def in_all_worlds(shown: str, where: str) -> set[float | None]:
+    """What the original may answer, of all tables that may lie behind `visits`."""
+    ages = [range(20, 30) if age == "[20, 30)" else range(30, 40) for age, _, _ in ROWS]
+    found: set[float | None] = set()
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT world, age, cost "
+            "FROM (SELECT UNNEST(?) AS world, UNNEST(?) AS age, UNNEST(?) AS cost)",
+            [
+                [n for n, _ in enumerate(itertools.product(*ages)) for _ in ROWS],
+                [age for world in itertools.product(*ages) for age in world],
+                [cost for _ in itertools.product(*ages) for *_, cost in ROWS],
+            ],
+        )
+        query = f"SELECT DISTINCT {shown} FILTER ({where}) FROM visits GROUP BY world"
+        found |= {row[0] for row in connection.sql(query).fetchall()}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("where", "single"),
+    [
+        ("cost = 10 AND age < 90", "always"),
+        ("age < 25", "maybe"),
+        ("cost = 10 OR age > 37", "maybe"),
+        ("age < 31 AND cost > 20", "maybe"),
+        ("age < 30", "never"),
+        ("cost > 50 AND age = 20", "always"),
+    ],
+)
+@pytest.mark.parametrize("shown", ["STDDEV(cost)", "VAR_SAMP(age)"])
+def test_no_number_is_claimed_where_all_worlds_have_none(
+    shown: str, where: str, single: str, session: Session, visits: Answerable
+) -> None:
+    truth = in_all_worlds(shown, where)
+    desk, text = Desk(session, visits.dictionary), SINGLE.format(shown, where)
+    plan = desk.plan(text, visits)
+    ((value, lower, upper),) = desk.rows(plan).rows
+    numbers = [x for x in truth if x is not None]
+    assert single == ("never" if None not in truth else "maybe" if numbers else "always")
+    assert plan.maybe_single == (("x",) if single == "maybe" else ())
+    if not numbers:
+        assert (value, lower, upper) == (None, None, None)
+    else:
+        assert lower <= min(numbers) + 1e-9
+        assert max(numbers) <= upper + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("shown", "where", "expected"),
+    [
+        ("COALESCE(STDDEV(cost), 0)", "cost = 10 AND age < 90", (0, 0, 0)),
+        ("STDDEV(cost) / COUNT(*)", "cost = 10 AND age < 90", (None, None, None)),
+    ],
+)
+def test_what_is_computed_of_no_variance(
+    shown: str,
+    where: str,
+    expected: tuple[float | None, ...],
+    session: Session,
+    visits: Answerable,
+) -> None:
+    assert answer(session, SINGLE.format(shown, where), visits).rows == (expected,)

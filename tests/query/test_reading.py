@@ -104,6 +104,10 @@ REFUSED = [
     (f"{B} HAVING KURTOSIS(age) > 3", "the aggregate KURTOSIS"),
     (f"{B} HAVING COUNT(*) OVER () > 3", "a window"),
     (f"{B} HAVING COUNT(*) IN (SELECT 1)", "a subquery in HAVING"),
+    (
+        "SELECT SUM(CASE WHEN age > (SELECT AVG(age) FROM people) THEN 1 END) AS n FROM people",
+        "a subquery in SUM",
+    ),
     (f"{B} HAVING COUNT(*) > random()", "the function RANDOM in HAVING"),
     (f"{B} HAVING CAST(COUNT(*) AS my_type) = 1", "a type other than numbers, text"),
     (

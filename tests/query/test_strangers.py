@@ -8,8 +8,8 @@ import pytest
 
 from dbdeid.commands.queries.notes import of_strangers
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.query.desk.answer import Desk
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import Desk
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import answer
 
 MakeRelease = Callable[..., Answerable]
 

@@ -17,8 +17,8 @@ from random_releases import RandomRelease, random_release
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite.answer import Desk
 
 WORLDS = 6
 
@@ -34,10 +34,17 @@ def drawers(release: RandomRelease, random: Random) -> Iterator[tuple[Questioner
         yield drawer, names
 
 
-def judged_all(topic: str, seeds: list[int], drawn: Drawn, queries: int) -> Counter[str]:
-    """What worlds say of queries that are drawn for random releases."""
+def judged_all(
+    topic: str, seeds: list[int], drawn: Drawn, queries: int, macros: Iterable[str] = ()
+) -> Counter[str]:
+    """What worlds say of queries that are drawn for random releases.
+
+    `macros`: what functions of other engines mean in these worlds.
+    """
     seen: Counter[str] = Counter()
     with opened() as session:
+        for macro in macros:
+            session.execute(f"CREATE MACRO {macro}")
         for seed in seeds:
             random = Random(f"{topic} {seed}")
             release = random_release(random)

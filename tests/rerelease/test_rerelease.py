@@ -347,7 +347,7 @@ def test_what_two_releases_tell_is_said_before_how_the_second_was_made(
     dbdeid.run(spec((1, 1)), con)
     lines = verdict.released(dbdeid.run(spec((2, 0)), con)).splitlines()
     (place,) = (i for i, line in enumerate(lines) if "which others may have" in line)
-    assert lines[place].startswith("  earlier       beside ")
+    assert lines[place].startswith("  warning       beside ")
     first = [i for i, line in enumerate(lines) if line.startswith(("  use ", "  classes "))]
     assert first[0] < place < first[1]
 

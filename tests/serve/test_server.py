@@ -396,6 +396,39 @@ def test_a_folder_of_releases(hospital: Path, tmp_path: Path) -> None:
         pass
 
 
+def test_what_is_no_release_in_a_folder_is_left_out(hospital: Path, tmp_path: Path) -> None:
+    shutil.copy(hospital / "visits_public.duckdb", tmp_path)
+    shutil.copy(hospital / "owner.duckdb", tmp_path)
+    (tmp_path / "torn.db").write_text("no database")
+    with answering(tmp_path) as server, connected(server, PASSWORD) as client:
+        assert client.execute("SELECT COUNT(*) FROM visits_public").fetchone()
+        assert [table.name for table in server.served.tables] == ["visits_public"]
+        whys = {path.name: why for path, why in server.served.skipped.items()}
+        assert set(whys) == {"owner.duckdb", "torn.db"}
+        assert "no release" in whys["owner.duckdb"] or "more than" in whys["owner.duckdb"]
+    (tmp_path / "visits_public.duckdb").unlink()
+    with pytest.raises(DataError, match="no release that can be served"), answering(tmp_path):
+        pass
+
+
+def test_a_file_alone_is_asked_by_any_name_as_with_query(
+    hospital: Path, server: Server, client: Connection
+) -> None:
+    path, notices = hospital / "visits_public.duckdb", list[str]()
+    client.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    text = "SELECT sex, COUNT(*) AS n FROM {} GROUP BY sex ORDER BY sex"
+    there = dbdeid.query(path, text.format("encounters"))
+    for name in ("encounters", "public.Encounters", "releases.public.encounters"):
+        found = client.execute(text.format(name)).fetchall()
+        assert [row[:2] for row in found] == [row[:2] for row in there.rows]
+    assert any(n.startswith("encounters is taken for the source") for n in notices)
+    assert set(there.notes) <= {*notices}
+    for name in ("other.encounters", "pg_encounters"):
+        assert refusal(client, text.format(name)).sqlstate == "42P01"
+    both = "SELECT COUNT(*) FROM encounters JOIN stays ON encounters.age = stays.age"
+    assert "does not tell which" in str(refusal(client, both))
+
+
 def test_a_port_that_is_taken(server: Server, hospital: Path) -> None:
     export = hospital / "visits_public.duckdb"
     with (

@@ -68,4 +68,6 @@ def served(found: Mapping[str, Any]) -> str:
     lines = [found["url"], ""]
     for name, columns in found["tables"].items():
         lines.append(f"{name}: {', '.join(columns)}")
+    for path, why in found["skipped"].items():
+        lines += ["", f"warning: {path} is not served: {why}"]
     return "\n".join([*lines, "", "Ctrl-C ends it"])

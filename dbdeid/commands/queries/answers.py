@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_strangers
+from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_single, of_strangers
 from dbdeid.commands.queries.opened import Asked, Opened
 from dbdeid.commands.queries.result import Result, Script
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
+from dbdeid.query.desk.answer import Desk, unreadable
+from dbdeid.query.desk.plan import Plan
 from dbdeid.query.dialects.dialects import Dialect, transpiled, unplaced
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.meaning import mistaken_kinds
 from dbdeid.query.parse.statement import dated, query
-from dbdeid.query.rewrite.answer import Desk, Plan, unreadable
 from dbdeid.query.rewrite.dictionary import Dictionary
 
 # Questions whose plans are kept, of one release.
@@ -58,18 +59,21 @@ class Answers:
             desk = self._desk(asked)
             found, beyond = desk.found(plan)
             strangers = tuple(of_strangers(desk.strangers(plan, text, asked.target)))
-            chosen = tuple(of_choice(plan, found.rows, beyond, asked.suppressed))
+            unsure = (
+                *of_choice(plan, found.rows, beyond, asked.suppressed),
+                *of_single(plan),
+            )
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread, how=self.spreading),
             *of_plan(plan, text, asked, self.opened.session.catalog),
             *strangers,
-            *chosen,
+            *unsure,
             *of_none(plan, found.rows, asked.suppressed),
             *(f"asked at {constant}, by the clock of this machine" for constant in constants),
         )
         script = Script(asked.views, plan)
-        told = script, notes, asked.suppressed, plan.bounds
+        told = script, tuple(dict.fromkeys(notes)), asked.suppressed, plan.bounds
         return Result(plan.columns, found.types, found.rows, *told)
 
     def script(self, text: str, dialect: Dialect, *, spread: bool) -> str:

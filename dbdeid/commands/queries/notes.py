@@ -8,10 +8,11 @@ from typing import Any
 from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
+from dbdeid.query.desk.plan import Plan, Stranger, spread_keys
 from dbdeid.query.forms.as_written import chooses
+from dbdeid.query.parse.counterparts import approximated
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
-from dbdeid.query.rewrite.answer import Plan, Stranger, spread_keys
 from dbdeid.query.rewrite.dictionary import Assumed
 
 
@@ -19,6 +20,8 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     """What a reader should know of how the numbers came about."""
     if plan.question is not None:
         yield from map(_assumption, plan.assumed)
+        if approximated(text):
+            yield "approximate aggregates are answered as exact: COUNT(DISTINCT …), QUANTILE_CONT"
         if not plan.question.aggregates and spread_keys(plan.question, asked.target):
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
     else:
@@ -30,6 +33,15 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
         yield f"{name} is read as it is: no release protects it"
+
+
+def of_single(plan: Plan) -> Iterator[str]:
+    """Where a variance may be none, since it is of one record."""
+    for name in plan.maybe_single:
+        yield (
+            f"{name} may be NULL in the original, where a group may be of one record: its bounds "
+            "hold where there are two or more"
+        )
 
 
 def of_none(plan: Plan, rows: Sequence[tuple[Any, ...]], suppressed: int | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.expressions import Expr
 from dbdeid.engine.sqltext import sql as text_of
-from dbdeid.query.rewrite.answer import Plan
+from dbdeid.query.desk.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,7 +36,9 @@ class Interval:
         whole: whether it is computed from whole numbers alone, so without an error of rounding.
         records: bounds of how many records it is computed from, without which it is NULL; None:
             not known.
-        parts: the names of those aggregates that it is a total of, none of which is negative.
+        parts: the names of those aggregates that it is a total of.
+        nonnegative: whether nothing that a total adds up is below 0, so that no part is greater
+            than it; None of counts, of which that is always so.
     """
 
     value: exp.Expr
@@ -46,6 +48,7 @@ class Interval:
     whole: bool = False
     records: tuple[exp.Expr, exp.Expr] | None = None
     parts: frozenset[str] = frozenset()
+    nonnegative: exp.Expr | None = None
 
     @property
     def unknown(self) -> bool:
@@ -210,13 +213,18 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
 
 
 def _part_of_total(quotient: exp.Div, of: Mapping[str, Interval]) -> Interval | None:
-    """The part that a quotient divides by its total, leaving out positive factors; or None."""
+    """The part that a quotient divides by its total, leaving out positive factors and a 0 in place
+    of NULL; or None."""
     total = bare(quotient.expression)
     if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
         total = bare(total.this)
     part = bare(quotient.this)
-    while isinstance(part, exp.Mul | exp.Cast):
-        if isinstance(part, exp.Cast):
+    while isinstance(part, exp.Mul | exp.Cast | exp.Coalesce):
+        if isinstance(part, exp.Coalesce):
+            if [constant(other) for other in part.expressions] != [0]:
+                return None
+            part = bare(part.this)
+        elif isinstance(part, exp.Cast):
             if part.to.this not in (exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL):
                 return None
             part = bare(part.this)
@@ -236,11 +244,11 @@ def _share(scaled: Interval, total: Interval, part: Interval) -> Interval:
 
     Of a part p and others o the share p / (p + o) rises with p and falls with o. So it is no less
     than the least part of the greatest total, and no more than the greatest part of the least total
-    that holds it.
+    that holds it. Where values may be below 0, a part may be more than the whole.
     """
-    value = _of_corners(exp.Div, scaled, total).value
+    anyhow = _of_corners(exp.Div, scaled, total)
     if scaled.unknown or total.unknown or part.unknown:
-        return Interval(value, exp.null(), exp.null())
+        return anyhow
     holding = _call(exp.Greatest, [total.lower, part.upper])
     ends = []
     for end, whole in ((scaled.lower, total.upper), (scaled.upper, holding)):
@@ -248,7 +256,10 @@ def _share(scaled: Interval, total: Interval, part: Interval) -> Interval:
         there = total.lower.copy() > _ZERO
         share = _binary(exp.Div, _double(end), _double(whole))
         ends.append(exp.case().when(exp.and_(*known, there), share))
-    return Interval(value, ends[0], ends[1])
+    if total.nonnegative is not None:
+        for place, end in enumerate((anyhow.lower, anyhow.upper)):
+            ends[place] = exp.case().when(total.nonnegative.copy(), ends[place]).else_(end)
+    return Interval(anyhow.value, ends[0], ends[1])
 
 
 def _corner(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:

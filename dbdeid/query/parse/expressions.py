@@ -104,8 +104,8 @@ _INSTEAD = {
         ("select", "subquery", "exists", "in"),
         "JOIN the table, if its key is unique, or ask for what it gives in a query of its own",
     ),
-    "approxdistinct": "ask for COUNT(DISTINCT …), which has bounds",
-    "approxquantile": "ask for QUANTILE_CONT(…), which has bounds",
+    "placeholder": "compare with it in WHERE or FILTER (WHERE …), or ask for its number first",
+    "approxtopk": "ask for the groups: SELECT x, COUNT(*) … GROUP BY x ORDER BY 2 DESC LIMIT 3",
     "currentdate": "write the date: DATE '2026-01-31'",
     **dict.fromkeys(
         ("currenttimestamp", "localtimestamp"), "write the moment: TIMESTAMP '2026-01-31 12:00:00'"
@@ -132,6 +132,8 @@ def named(node: exp.Expr) -> str:
         return named(node.this)
     if node.key in _WORDS:
         return _WORDS[node.key]
+    if isinstance(node, exp.Binary) and node.key.startswith("bitwise"):
+        return "arithmetic of single bits"
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name}"
     if isinstance(node, exp.AggFunc):
@@ -149,6 +151,15 @@ _WORDS = {
     "logicaland": "the aggregate BOOL_AND",
     "select": "a subquery",
     "subquery": "a subquery",
+    "placeholder": "a subquery",  # parameters are refused before, as what they are
+    "parameter": "a parameter",
+    "attimezone": "AT TIME ZONE",
+    "array": "a list",
+    "struct": "a structure",
+    "lambda": "a function of its own",
+    "dot": "a part of a structure",
+    "any": "ANY (…)",
+    "all": "ALL (…)",
     "window": "a window",
     "star": "*",
     "groupingsets": "GROUPING SETS",

@@ -27,6 +27,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     **{exp.Variance: "variance", exp.VariancePop: "var_pop", exp.Median: "median"},
     **{exp.Quantile: "quantile", exp.PercentileCont: "quantile_cont"},
     **{exp.PercentileDisc: "quantile_disc", exp.Mode: '"mode"', exp.AnyValue: "any_value"},
+    **{exp.ApproxDistinct: "approx_count_distinct", exp.ApproxQuantile: "approx_quantile"},
     **{exp.Corr: "corr", exp.ArgMax: "arg_max", exp.ArgMin: "arg_min"},
     **{exp.GroupConcat: "string_agg", exp.Dayname: "dayname", exp.Monthname: "monthname"},
     **{exp.Hour: '"hour"', exp.Minute: '"minute"', exp.Second: '"second"', exp.Week: '"week"'},

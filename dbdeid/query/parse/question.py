@@ -146,6 +146,14 @@ class Aggregate:
     groups: Grouped | None = None
 
     @property
+    def is_most_records(self) -> bool:
+        """Whether it is the greatest number of records that any of its groups has."""
+        if self.kind != "max" or self.groups is None or self.groups.condition is not None:
+            return False
+        value = self.groups.value
+        return isinstance(value, exp.Column) and self.groups.named(value) == [Aggregate("count")]
+
+    @property
     def records(self) -> Aggregate:
         """How many records, or groups, it is of."""
         own = (self.argument, self.condition, self.among)
@@ -238,17 +246,21 @@ class Question:
         return replace(self, keys=keys, joins=among.joins, where=among.where)
 
     def is_total(self, total: Aggregate, *, of: Aggregate) -> bool:
-        """Whether a count is of no fewer records than another one, whatever they are.
+        """Whether a count or a sum is of all the records of another one, whatever they are.
 
-        It is so of `COUNT(*) / SUM(COUNT(*)) OVER ()`, and of `COUNT(*) / (SELECT COUNT(*) FROM …)`
-        where that has no condition or the same.
+        It is so of `COUNT(*) / SUM(COUNT(*)) OVER ()`, of `SUM(x) FILTER (…) / SUM(x)`, and of
+        `COUNT(*) / (SELECT COUNT(*) FROM …)` where that has no condition or the same.
         """
-        among, plain = total.among, total.kind == of.kind == "count"
-        if among is None or of.among is not None or of.groups is not None or not plain:
+        plain = of.among is None and of.groups is None and total.groups is None
+        if not plain or total == of or total.kind != of.kind or total.kind not in ("count", "sum"):
             return False
-        same = total.argument in (None, of.argument) and total.condition in (None, of.condition)
-        own = (among.joins, among.where) == (self.joins, self.where)
-        return same and total.groups is None and (own or (among.joins, among.where) == ((), None))
+        all_values = (None, of.argument) if total.kind == "count" else (of.argument,)
+        if total.argument not in all_values or total.condition not in (None, of.condition):
+            return False
+        among = total.among
+        if among is None:
+            return True
+        return (among.joins, among.where) in ((self.joins, self.where), ((), None))
 
     def below(self, aggregate: Aggregate) -> Question:
         """The question about the groups that an aggregate is of; their own keys come first.
@@ -260,15 +272,22 @@ class Question:
         used = [*groups.named(groups.value), *groups.named(groups.condition)]
         of = (one.records for one in used if one.kind not in ("count", "distinct"))
         there = Aggregate("distinct", exp.Literal.number(1))
-        asked = (*groups.aggregates, *(one for one in of if one not in groups.aggregates), there)
+        own = self.of(aggregate)
+        keys = (*groups.keys, *own.keys)
+        found = Question(keys, (), (), own.joins, own.where)
+        together = [found.together(groups)] if aggregate.is_most_records else []
+        asked = (*groups.aggregates, *of, *together, there)
         shown: tuple[Output, ...] = ()
         if groups.value is not None and groups.named(groups.value):
             added = aggregate.kind in ("sum", "avg")  # which numbers alone are
             value = exp.paren(groups.value.copy()) if added else groups.value
             shown = (Output("value", shown=value),)
-        own = self.of(aggregate)
-        keys = (*groups.keys, *own.keys)
-        return Question(keys, tuple(dict.fromkeys(asked)), shown, own.joins, own.where)
+        return replace(found, aggregates=tuple(dict.fromkeys(asked)), outputs=shown)
+
+    def together(self, groups: Grouped) -> Aggregate:
+        """How many records all the groups have of which this question is about each."""
+        keys = tuple(range(len(groups.keys), len(self.keys)))
+        return Aggregate("count", among=Among(keys, self.joins, self.where))
 
 
 def key_name(place: int) -> str:

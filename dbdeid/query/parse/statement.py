@@ -11,6 +11,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from dbdeid.engine import sqltext
 from dbdeid.errors import DataError
+from dbdeid.query.parse.counterparts import place_counterparts
 from dbdeid.query.parse.expressions import refused
 
 # A longer text or a larger tree takes seconds to read; a deeper one, or a longer chain as in
@@ -79,6 +80,8 @@ def query(text: str) -> exp.Query:
         if isinstance(found, exp.Condition | exp.Alias):  # words that are no statement, as SELEC
             raise refused("an expression where a SELECT is expected", _ONE)
         raise refused(f"{named.upper()} where a SELECT is expected", _ONE)
+    refuse_large(found)
+    place_counterparts(found)
     refuse_large(found)
     for node in found.walk():
         node.pop_comments()

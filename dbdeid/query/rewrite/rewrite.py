@@ -14,7 +14,7 @@ probability that it is real, and only one that is real for sure can be certain.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -70,7 +70,7 @@ def estimate(
 
     Counts are DOUBLE and their bounds BIGINT, sums and means DOUBLE, keys have the source's type
     (ENUM as VARCHAR). It raises an error of the engine rather than guess where the dictionary does
-    not tell what a value stands for; `answer.refuse_unanswerable` gives the reason before.
+    not tell what a value stands for; `desk.unanswerable` gives the reason before.
 
     Args:
         question: what is asked.
@@ -217,7 +217,7 @@ class _Rewriting:
         inner = _Rewriting(below, self.target, self.missing, tables, aggregates)
         own = key_names(self.question.of(aggregate))
         items = self.tables.named("groups", aggregate, lambda: inner.as_items(aggregate, own))
-        return over_items(aggregate.kind, items, own)
+        return over_items(aggregate, items, own)
 
     def as_items(self, aggregate: Aggregate, names: Sequence[str]) -> exp.Select:
         """The groups that an aggregate is of, as `groups.regrouped` reads them.
@@ -252,6 +252,10 @@ class _Rewriting:
         plain = isinstance(groups.value, exp.Column)
         alone = next(iter(groups.named(groups.value)), None) if plain else None
         kind = alone.kind if alone is not None else None
+        together = None
+        if aggregate.is_most_records:
+            of_all = self.question.aggregates.index(self.question.together(groups))
+            _, together, _ = self._values(of_all)
         first = len(groups.keys)
         keys: list[exp.Expr] = [column(key_name(first + at), "groups") for at in range(len(names))]
         if names == [WHOLE]:
@@ -267,6 +271,7 @@ class _Rewriting:
                 value=value,
                 added=kind in ("count", "sum", "distinct"),
                 records=kind == "count" and alone == Aggregate("count"),
+                together=together,
             ),
             aggregate.kind,
         )
@@ -376,10 +381,19 @@ class _Rewriting:
         )
         if one.kind in _COUNTS:
             return Interval(value, lower, upper, counts=True, whole=True, parts=parts)
-        if one.kind == "var_samp" or one.over is not None:  # of one record, or group, it is NULL
-            return Interval(value, lower, upper)
+        found = Interval(value, lower, upper)
+        if one.over is not None:  # of one group it is NULL
+            return found
+        if parts:
+            known = column("nonnegative", self._holder(place))
+            found = replace(found, parts=parts, nonnegative=known)
         among = one.records
         if among not in self.question.aggregates:
-            return Interval(value, lower, upper)
+            return found
         _, certain, possible = self._values(self.question.aggregates.index(among))
-        return Interval(value, lower, upper, records=(certain, possible))
+        if one.kind == "var_samp":  # there is none of one record
+            certain, possible = (
+                exp.Greatest(this=end - 1, expressions=[exp.Literal.number(0)])
+                for end in (certain, possible)
+            )
+        return replace(found, records=(certain, possible))

@@ -135,13 +135,13 @@ def of_number(question: Question) -> Question | None:
     return replace(question, aggregates=tuple(aggregates), outputs=tuple(outputs), order=())
 
 
-def threshold_of(row: Sequence[Any], question: Question) -> Threshold | None:
+def threshold_of(row: Sequence[Any], question: Question) -> Threshold:
     """What the one row of the answer to `of_number` tells."""
     value, lower, upper = (None if cell is None else written(cell) for cell in row[:3])
     if value is None:
         value = lower if lower is not None else upper
-    if value is None:
-        return None
+    if value is None:  # as of a variance of one record, so that nothing is expected to hold
+        return Threshold(exp.null(), None, None, certain=False)
     shown = exp.paren(question.outputs[0].shown.copy()) if question.outputs[0].shown else None
     if shown is not None and any(
         node.name == CORRELATION for node in shown.find_all(exp.Anonymous)

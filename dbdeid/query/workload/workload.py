@@ -13,6 +13,7 @@ from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
+from dbdeid.query.desk.unanswerable import refuse_unanswerable
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.question import (
     Aggregate,
@@ -24,7 +25,6 @@ from dbdeid.query.parse.question import (
 )
 from dbdeid.query.parse.reading import parse
 from dbdeid.query.rewrite.rewrite import estimate
-from dbdeid.query.rewrite.unanswerable import refuse_unanswerable
 from dbdeid.utility.query_error import LOWER, UPPER, AggregateColumn, QueryError, Workload, compare
 
 # The source among joined tables, whose aliases are others.

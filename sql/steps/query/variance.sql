@@ -1,7 +1,8 @@
 -- query/variance: the mean square of the distances from the mean in each group. It is no more than that from
 --                 any point, taken of the farthest of the records that may be missing, nor than a quarter
 --                 of the range squared; and no less than the least that the records that are certain are
---                 away from any one point, which lies between two ends of their intervals
+--                 away from any one point, which lies between two ends of their intervals. There is none of
+--                 a sample that is of one record at most
 -- reads   __items__     as query_items gives them
 --         __possible__  __key__, x, mass: the values of the argument with the records expected to have them
 -- takes   $less: 1 of a sample, which is divided by one record less, else 0
@@ -40,7 +41,7 @@ FROM (
     __key__,
     CAST(NULL AS DOUBLE) AS estimate,
     CAST(NULL AS DOUBLE) AS lower,
-    LEAST(
+    CASE WHEN MAX(entire) > $less THEN LEAST(
       MAX(GREATEST(
         CASE WHEN sure + taken > $less THEN (sure_squares + taken_squares) / (sure + taken - $less) ELSE 0 END,
         CASE WHEN sure > $less THEN sure_squares / (sure - $less) ELSE 0 END,
@@ -48,10 +49,11 @@ FROM (
       )),
       (MAX(high) - MIN(low)) * (MAX(high) - MIN(low)) / 4
         * MAX(CASE WHEN $less = 0 THEN 1 WHEN sure < 2 THEN 2 ELSE CAST(sure AS DOUBLE) / (sure - 1) END)
-    ) AS upper
+    ) END AS upper
   FROM (
     SELECT
       __key__,
+      entire,
       low,
       high,
       SUM(CASE WHEN certain THEN records ELSE 0 END) OVER (PARTITION BY __key__) AS sure,
@@ -64,6 +66,7 @@ FROM (
         __key__,
         records,
         certain,
+        entire,
         low,
         high,
         GREATEST((low - middle) * (low - middle), (high - middle) * (high - middle)) AS square
@@ -78,7 +81,8 @@ FROM (
     __key__,
     CAST(NULL AS DOUBLE) AS estimate,
     CASE
-      WHEN MAX(entire) > $less AND MIN(squares - 2 * point * sums + point * point * ends) < CAST('Infinity' AS DOUBLE)
+      WHEN MAX(entire) <= $less THEN NULL
+      WHEN MIN(squares - 2 * point * sums + point * point * ends) < CAST('Infinity' AS DOUBLE)
         THEN GREATEST(MIN(squares - 2 * point * sums + point * point * ends), 0) / (MAX(entire) - $less)
       ELSE 0
     END AS lower,

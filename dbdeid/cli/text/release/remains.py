@@ -21,13 +21,14 @@ def remains(result: RunResult) -> Iterator[str]:
 
 def earlier(result: RunResult) -> Iterator[str]:
     """What the release tells together with earlier ones, right under the three sentences."""
-    yield from _lines("earlier", _of_earlier(result))
+    yield from _lines("warning", _of_earlier(result))
 
 
 def notes(result: RunResult) -> Iterator[str]:
     """The warnings that were not said further up."""
     said = (*result.useless, *_of_earlier(result))
-    yield from (f"  note          {text}" for text in result.warnings if text not in said)
+    told = (text for text in dict.fromkeys(result.warnings) if text not in said)
+    yield from (f"  note          {text}" for text in told)
 
 
 def _of_earlier(result: RunResult) -> tuple[str, ...]:

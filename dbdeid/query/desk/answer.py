@@ -3,141 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import column, union_all
 from dbdeid.engine.failure import EngineError
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Table
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
+from dbdeid.query.desk.doubts import Doubts
+from dbdeid.query.desk.kept import KeptTables
+from dbdeid.query.desk.plan import Answer, Plan, Stranger, assumptions, columns
+from dbdeid.query.desk.unanswerable import refuse_unanswerable
 from dbdeid.query.forms.as_written import Changed, as_written, by_keys, exact_columns, exactly
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
 from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.expressions import is_of_form
 from dbdeid.query.parse.meaning import constants_read, texts_compared, texts_written
 from dbdeid.query.parse.question import (
-    Aggregate,
-    Output,
     Question,
-    aggregate_name,
-    aggregate_place,
 )
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.counted import CountedRecords
-from dbdeid.query.rewrite.dictionary import Assumed, Dictionary, assumed
-from dbdeid.query.rewrite.kept import KeptTables
-from dbdeid.query.rewrite.rewrite import SuppressedRecords, below, estimate, parts
+from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate
 from dbdeid.query.rewrite.thresholds import Threshold, of_number, threshold_of, with_thresholds
-from dbdeid.query.rewrite.unanswerable import refuse_unanswerable
 
 Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
 
 _INEXACT = DataError("the query cannot be answered as it is written")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a query is answered.
-
-    Attributes:
-        statement: as it is run, on what its desk keeps.
-        columns: names of the answer's columns.
-        question: what is asked, as an expected value with bounds; None where the query is run as
-            it is written, so that its answer is exact of the records that were released.
-        assumed: what of the answer the hierarchies decide.
-    """
-
-    statement: str
-    columns: tuple[str, ...]
-    question: Question | None
-    assumed: tuple[Assumed, ...]
-    _whole: Callable[[], exp.Query]
-    _doubtful: Callable[[], bool] = lambda: False
-
-    @cached_property
-    def doubtful(self) -> bool:
-        """Whether another group may be chosen than by expected values; it asks the release."""
-        return self._doubtful()
-
-    @property
-    def chooses(self) -> bool:
-        """Whether a condition on aggregates chooses among groups."""
-        having = self.question.having if self.question is not None else None
-        named = having.find_all(exp.Column) if having is not None else ()
-        return any(c.name.startswith("aggregate_") for c in named)
-
-    @cached_property
-    def bounds(self) -> frozenset[int]:
-        """The places of those columns that are bounds of the one before."""
-        outputs = self.question.outputs if self.question is not None else ()
-        found, place = set[int](), 0
-        for output in outputs:
-            if output.shown is not None:
-                found |= {place + 1, place + 2}
-                place += 2
-            place += 1
-        return frozenset(found)
-
-    @cached_property
-    def query(self) -> exp.Query:
-        """The statement with all that its desk keeps, for any session."""
-        return self._whole()
-
-    @cached_property
-    def sql(self) -> str:
-        """The query, laid out for reading."""
-        return sql(self.query, pretty=True)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The expected answer of the source with its bounds, and the SQL on the release that gives it.
-
-    Attributes:
-        columns: names, each aggregate followed by its `_lower` and `_upper`; those of the query
-            where it is run as it is written.
-        rows: values; a bound is None where none is known.
-        plan: of the answer.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    plan: Plan
-
-    @property
-    def sql(self) -> str:
-        """The statement on the release, written only for those who want to read it."""
-        return self.plan.sql
-
-    def to_dict(self) -> JsonObject:
-        """The answer as `query --json` shows it."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return {"columns": list(self.columns), "rows": rows, "sql": self.sql}
-
-
-@dataclass(frozen=True, slots=True)
-class Stranger:
-    """A text of a question that is no value of the column that it is compared with.
-
-    Attributes:
-        column: of the source.
-        constant: the text.
-        known: the values that the dictionary of the release, which is public, lists.
-    """
-
-    column: str
-    constant: str
-    known: frozenset[str]
 
 
 class Desk:
@@ -224,36 +124,18 @@ class Desk:
             question,
             assumptions(self._session, question, target, self._kept.keep),
             lambda: estimate(question, target, missing),
-            lambda: self._is_doubtful(question, target, missing),
+            self._doubts(question, target, missing),
         )
 
-    def _is_doubtful(
+    def _doubts(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
-    ) -> bool:
-        """Whether bounds of what groups are chosen by are apart for any group."""
-        if self._told is not None and target.truthful and target.weight is None:
-            kept = self._told.unchanged()
-            used = {s.column.name for one in parts(question, target) for s in one.spreads}
-            if used <= kept and not (missing is not None and missing.suppressed):
-                return False
-        terms = [order.term for order in question.order if question.limit or question.offset]
-        terms += [question.having] if question.having is not None else []
-        named = (c.name for term in terms for c in exp.paren(term.copy()).find_all(exp.Column))
-        there = Aggregate("count")
-        asked = (*question.aggregates, *([] if there in question.aggregates else [there]))
-        places = {aggregate_place(name) for name in named if name.startswith("aggregate_")}
-        places.add(asked.index(there))
-        outputs = tuple(Output.of(aggregate_name(place), place) for place in sorted(places))
-        plain = replace(question, aggregates=asked, outputs=outputs, having=None, order=())
-        every = self._estimate(replace(plain, limit=None, offset=None), target, missing)
-        apart = []
-        for output in outputs:
-            value, lower, upper = (column(output.name + end) for end in ("", "_lower", "_upper"))
-            alike = exp.NullSafeEQ(this=lower, expression=upper)
-            known = lower.copy().is_(exp.null()).eq(value.is_(exp.null()))
-            apart.append(exp.not_(exp.and_(alike, exp.paren(known))))
-        some = exp.select(exp.Count(this=exp.Star())).from_(every.subquery("every", copy=False))
-        return bool(self._session.row(some.where(exp.or_(*apart)))[0])
+    ) -> Doubts:
+        """What may be otherwise than it is answered."""
+
+        def asked(one: Question) -> exp.Select:
+            return self._estimate(one, target, missing)
+
+        return Doubts(self._session, self._told, question, target, missing, asked)
 
     def _estimate(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
@@ -281,11 +163,9 @@ class Desk:
             select = query(text)
             if not isinstance(select, exp.Select):
                 raise
-            found = with_constants(select, lambda inner: self._values(inner, target, missing))
-            if (
-                not with_thresholds(select, lambda q: self._threshold(q, target, missing))
-                and not found
-            ):
+            constants = with_constants(select, lambda q: self._values(q, target, missing))
+            thresholds = with_thresholds(select, lambda q: self._threshold(q, target, missing))
+            if not constants and not thresholds:
                 raise
         return self._asked(read(select, target), target, missing)
 
@@ -441,48 +321,6 @@ def answering(
     """
     refuse_unanswerable(session, question, target)
     return estimate(question, target, missing)
-
-
-def columns(question: Question) -> tuple[str, ...]:
-    """The names of the answer's columns."""
-    found: list[str] = []
-    for output in question.outputs:
-        found.append(output.name)
-        if output.shown is not None:
-            found += [f"{output.name}_lower", f"{output.name}_upper"]
-    return tuple(found)
-
-
-def spread_keys(question: Question, target: Answerable) -> list[str]:
-    """The columns that a question groups by and that may be generalized."""
-    named = {c.name for key in question.keys for c in key.find_all(exp.Column) if not c.table}
-    known = target.dictionary is not None
-    return [name for name in target.quasi_identifiers if known and name in named]
-
-
-def assumptions(
-    session: Session, question: Question, target: Answerable, keep: Keep | None = None
-) -> tuple[Assumed, ...]:
-    """What of an answer the hierarchies decide rather than the records, each once.
-
-    Args:
-        session: where the release is.
-        question: what is asked, known to be answerable.
-        target: the release.
-        keep: where tables of the dictionary alone are kept.
-    """
-    if target.dictionary is None:
-        return ()
-    groups, *others = parts(question, target)
-    asked = [one for one in question.aggregates if one.over is None and one.groups is None]
-    plain = zip(others, asked, strict=False)  # the others are of the questions below
-    limited = [records for records, one in plain if one.condition is not None]
-    found = [a for one in below(question) for a in assumptions(session, one, target, keep)]
-    for records in (groups, *limited):
-        known = [target.release, target.dictionary, *(j.table for j in question.every_join)]
-        tables = CommonTables.beside(known, keep)
-        found += assumed(session, records, tables, keys=records is groups)
-    return tuple({(one.column, one.what): one for one in found}.values())
 
 
 def unreadable(session: Session, text: str, target: Answerable) -> Iterator[tuple[str, str]]:

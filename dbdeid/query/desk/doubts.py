@@ -1,0 +1,128 @@
+"""What of an answer may be otherwise in the original, found out by asking the release once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dbdeid.engine.expressions import column
+from dbdeid.engine.session import Session
+from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.question import (
+    Aggregate,
+    Output,
+    Question,
+    aggregate_name,
+    aggregate_place,
+)
+from dbdeid.query.rewrite.dictionary import Dictionary
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, parts
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What is not certain of the answer to a question.
+
+    Attributes:
+        session: where the release is.
+        told: what its dictionary tells; None where it has none.
+        question: what was asked.
+        target: the release.
+        missing: suppressed records to be spread; None: they are missing.
+        estimate: the query on the release that answers a question.
+    """
+
+    session: Session
+    told: Dictionary | None
+    question: Question
+    target: Answerable
+    missing: SuppressedRecords | None
+    estimate: Callable[[Question], exp.Select]
+
+    def of_choice(self) -> bool:
+        """Whether another group may be chosen than by expected values.
+
+        So it is where bounds of what groups are chosen by are apart for any group.
+        """
+        if self._settled():
+            return False
+        there = Aggregate("count")
+        given = self.question.aggregates
+        asked = given if there in given else (*given, there)
+        places = {*self._chosen_by(), asked.index(there)}
+        every = replace(self.question, having=None, order=(), limit=None, offset=None)
+        return self._any(every, asked, sorted(places), _apart)
+
+    def of_variances(self) -> tuple[str, ...]:
+        """The outputs of which the original may have NULL, since a group may be of one record."""
+        question = self.question
+        if not self.target.truthful or (self.missing is not None and self.missing.suppressed):
+            return ()
+        return tuple(
+            output.name
+            for output in question.outputs
+            for one in [question.aggregates[place] for place in output.aggregates]
+            if one.kind == "var_samp" and self._may_be_single(one.records)
+        )
+
+    def _may_be_single(self, records: Aggregate) -> bool:
+        given = self.question.aggregates
+        asked = given if records in given else (*given, records)
+        return self._any(self.question, asked, [asked.index(records)], _single)
+
+    def _settled(self) -> bool:
+        """Whether all that the question uses is known for certain, without asking the release."""
+        if self.told is None or not self.target.truthful or self.target.weight is not None:
+            return False
+        used = {s.column.name for one in parts(self.question, self.target) for s in one.spreads}
+        spread = self.missing is not None and self.missing.suppressed
+        return used <= self.told.unchanged() and not spread
+
+    def _chosen_by(self) -> Iterator[int]:
+        """The places of the aggregates by which groups are chosen."""
+        question = self.question
+        limited = question.limit or question.offset
+        terms = [order.term for order in question.order] if limited else []
+        terms += [question.having] if question.having is not None else []
+        for term in terms:
+            for reference in exp.paren(term.copy()).find_all(exp.Column):
+                if reference.name.startswith("aggregate_"):
+                    yield aggregate_place(reference.name)
+
+    def _any(
+        self,
+        question: Question,
+        asked: tuple[Aggregate, ...],
+        places: list[int],
+        condition: Callable[[exp.Expr, exp.Expr, exp.Expr], exp.Expr],
+    ) -> bool:
+        """Whether a condition of an aggregate and its bounds holds in any group.
+
+        Args:
+            question: which groups.
+            asked: its aggregates.
+            places: those that are looked at.
+            condition: of the expected value and the two bounds.
+        """
+        outputs = tuple(Output.of(aggregate_name(place), place) for place in places)
+        rows = self.estimate(replace(question, aggregates=asked, outputs=outputs))
+        any_of = [
+            condition(*(column(output.name + end) for end in ("", "_lower", "_upper")))
+            for output in outputs
+        ]
+        some = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("asked", copy=False))
+        return bool(self.session.row(some.where(exp.or_(*any_of)))[0])
+
+
+def _apart(value: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
+    """Whether two bounds are not one known value, or unknown where there is a value."""
+    alike = exp.NullSafeEQ(this=lower, expression=upper)
+    known = lower.copy().is_(exp.null()).eq(value.is_(exp.null()))
+    return exp.not_(exp.and_(alike, exp.paren(known)))
+
+
+def _single(_: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
+    """Whether there may be one record or none, but also several."""
+    return exp.and_(lower < exp.Literal.number(2), upper >= exp.Literal.number(2))

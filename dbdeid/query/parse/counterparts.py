@@ -1,0 +1,120 @@
+"""Functions of other engines, and approximate ones, as what they mean in words that are taken.
+
+What is exact is as good as any approximation of it. `WIDTH_BUCKET` is a CASE of comparisons, which
+are known of columns that are released as intervals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dbdeid.engine import sqltext
+from dbdeid.query.parse.expressions import bare, refused
+from dbdeid.query.parse.naming import shown_name
+
+MOST_BUCKETS = 100
+_PLACES = 10**12  # of the ends of buckets, of which some have no last digit
+_APPROXIMATE = re.compile(r"approx", re.IGNORECASE)
+_KINDS = (exp.ApproxDistinct, exp.ApproxQuantile, exp.WidthBucket)
+# By the names of those that the parser does not know: Spark's, Trino's and Databricks'.
+_NAMED = {"approx_percentile": 2, "percentile_approx": 2, "approx_median": 1}
+
+
+def place_counterparts(root: exp.Query) -> None:
+    """Put into a query what its approximate functions and WIDTH_BUCKET mean.
+
+    Raises:
+        DataError: the buckets are not a plain number of equal ones, between two numbers that rise.
+    """
+    found = list(_found(root))
+    for select in root.find_all(exp.Select) if found else ():
+        for node in list(select.expressions):  # a column is called as it was asked for
+            inner = any(one is node or one.find_ancestor(exp.Select) is select for one in found)
+            if not isinstance(node, exp.Alias) and inner and any(_found(node)):
+                called = exp.to_identifier(shown_name(node), quoted=True)
+                node.replace(exp.alias_(node.copy(), called))
+    for node in list(_found(root)):
+        made = _bucket(node) if isinstance(node, exp.WidthBucket) else _exact(node)
+        node.replace(made)
+
+
+def approximated(text: str) -> bool:
+    """Whether a text that can be read asks for approximate numbers."""
+    if _APPROXIMATE.search(text) is None:
+        return False
+    try:
+        roots = [root for root in sqltext.statements(text) if root is not None]
+    except (SqlglotError, RecursionError):
+        return False
+    return any(not isinstance(n, exp.WidthBucket) for root in roots for n in _found(root))
+
+
+def _found(root: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes that have a counterpart."""
+    for node in root.find_all(*_KINDS, exp.Anonymous):
+        if not isinstance(node, exp.Anonymous):
+            if not any(node.args.get(k) for k in ("weight", "threshold")):
+                yield node
+        elif _NAMED.get(node.name.lower(), 0) in (len(node.expressions), len(node.expressions) - 1):
+            yield node
+
+
+def _exact(node: exp.Expr) -> exp.Expr:
+    """An approximate aggregate as the exact one; how near it need be does not matter."""
+    if isinstance(node, exp.ApproxDistinct):
+        return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
+    if isinstance(node, exp.ApproxQuantile):
+        return exp.PercentileCont(this=node.this.copy(), expression=node.args["quantile"].copy())
+    value, *fraction = node.expressions
+    if node.name.lower() == "approx_median":
+        return exp.Median(this=value.copy())
+    return exp.PercentileCont(this=value.copy(), expression=fraction[0].copy())
+
+
+def _bucket(node: exp.WidthBucket) -> exp.Expr:
+    """The number of the bucket, from 1; 0 below all, one more than there are above."""
+    names = ("min_value", "max_value", "num_buckets")
+    low, high, many = (_number(node.args.get(name)) for name in names)
+    if low is None or high is None or many is None or low >= high:
+        raise refused(_OF_BUCKETS, "write WIDTH_BUCKET(x, 0, 100, 10)")
+    if many.denominator != 1 or not 1 <= many <= MOST_BUCKETS:
+        raise refused(_OF_BUCKETS, f"ask for 1 to {MOST_BUCKETS} of them")
+    if node.this.find(exp.WidthBucket) is not None:
+        raise refused("WIDTH_BUCKET of itself")
+    value, case = exp.paren(node.this.copy()), exp.case()
+    for place in range(int(many) + 1):
+        end = _written(low + (high - low) * place / many)
+        case = case.when(value.copy() < end, exp.Literal.number(place))
+    last = exp.Literal.number(int(many) + 1)
+    return exp.paren(case.when(value >= _written(high), last))  # nothing of NULL
+
+
+_OF_BUCKETS = "WIDTH_BUCKET of other ends and numbers of buckets than constants that rise"
+
+
+def _number(node: exp.Expr | None) -> Fraction | None:
+    """A constant as it is written, exactly."""
+    inner = bare(node) if node is not None else None
+    if isinstance(inner, exp.Neg):
+        found = _number(inner.this)
+        return None if found is None else -found
+    if not isinstance(inner, exp.Literal) or inner.is_string:
+        return None
+    try:
+        return Fraction(inner.name)
+    except ValueError:
+        return None
+
+
+def _written(end: Fraction) -> exp.Expr:
+    """An end as a constant: of numbers of 12 places the same are below it."""
+    near = Decimal(ceil(abs(end) * _PLACES) if end >= 0 else -ceil(end * _PLACES)) / _PLACES
+    text = format(near.normalize(), "f")
+    return exp.Literal.number(text) if end >= 0 else exp.Neg(this=exp.Literal.number(text))
