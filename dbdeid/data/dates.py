@@ -45,10 +45,10 @@ def build(column: str, values: Sequence[str], calendar: Calendar, *, timed: bool
     low, high = _range(days, calendar)
     write = _write_timestamp if timed else _write_date
     for unit in calendar.units:
-        cells = [_cell(day, unit, calendar) for day in days]
+        cells = _cells(days, unit, calendar)
         levels.append(level_of(cells, low, high, discrete=not timed, write=write))
     limits = [None if day is None else _number(day) for day in (calendar.lower, calendar.upper)]
-    numbers = [_number(day) for day in days]
+    numbers = (_number(day) for day in days)
     inside = within(numbers, *limits, discrete=not timed, write=write)
     levels.append(top_level(len(texts), inside))
     kind = f"dates by {', '.join(calendar.units)}"
@@ -117,6 +117,19 @@ def _range(days: Sequence[date], calendar: Calendar) -> tuple[Fraction, Fraction
     first = calendar.lower or widest(min(inside))[0]
     last = calendar.upper or widest(max(inside))[1]
     return _number(first), _number(last)
+
+
+def _cells(days: Sequence[date], unit: str, calendar: Calendar) -> list[Cell]:
+    """The bucket of each day; days that follow each other are mostly in one, made once."""
+    found: list[Cell] = []
+    start, end = date.max, date.min  # of the last bucket: none yet
+    for day in days:
+        if not start <= day < end:
+            cell = _cell(day, unit, calendar)
+            start = date.min if cell.start is None else date.fromordinal(int(cell.start))
+            end = date.max if cell.end is None else date.fromordinal(int(cell.end))
+        found.append(cell)
+    return found
 
 
 def _cell(day: date, unit: str, calendar: Calendar) -> Cell:

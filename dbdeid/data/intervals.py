@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -207,13 +207,12 @@ def level_of(
     """
     if discrete:
         low, high = _ceil(low), _ceil(high)
-        cells = [_whole(cell) for cell in cells]
     index: dict[str, int] = {}
     groups = [index.setdefault(cell.label, len(index)) for cell in cells]
     first = dict(zip(reversed(groups), reversed(cells), strict=True))
     unit = Fraction(1 if discrete else 0)
     span = high - low - unit
-    ordered = [first[group] for group in range(len(index))]
+    ordered = [_whole(first[group]) if discrete else first[group] for group in range(len(index))]
     return Level(
         np.array(groups, np.int64),
         tuple(index),
@@ -224,7 +223,7 @@ def level_of(
 
 
 def within(
-    numbers: Sequence[Fraction],
+    numbers: Iterable[Fraction],
     lower: Fraction | None,
     upper: Fraction | None,
     *,

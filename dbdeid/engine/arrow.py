@@ -36,10 +36,14 @@ def numbers(values: Sequence[float | None], kind: type[np.generic]) -> pa.Array:
 
 def texts(values: Sequence[str | None]) -> pa.Array:
     """Texts, None being NULL."""
-    written = [b"" if value is None else value.encode() for value in values]
     present = np.array([value is not None for value in values], np.bool_)
-    buffers = [_validity(present), _offsets(map(len, written)), pa.py_buffer(b"".join(written))]
-    return pa.Array.from_buffers(pa.large_string(), len(written), buffers)
+    filled = ["" if value is None else value for value in values]
+    whole = "".join(filled).encode()
+    lengths = list(map(len, filled))
+    if len(whole) != sum(lengths):  # some character takes more bytes than one
+        lengths = [len(text.encode()) for text in filled]
+    buffers = [_validity(present), _offsets(lengths), pa.py_buffer(whole)]
+    return pa.Array.from_buffers(pa.large_string(), len(filled), buffers)
 
 
 def blobs(values: Sequence[bytes]) -> pa.Array:

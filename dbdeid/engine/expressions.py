@@ -121,7 +121,9 @@ def cast(value: Expr, kind: str | Type) -> Expr:
         value: what is read.
         kind: the type, as `Column.type` spells it.
     """
-    return exp.cast(value, type_named(kind))
+    made = exp.cast(value.copy(), type_named(kind), copy=False)
+    made._type = None  # said once more, which each copy of a tree would copy
+    return made
 
 
 def text_of(value: Expr) -> Expr:
@@ -361,8 +363,9 @@ def descending(value: Expr) -> Expr:
 
 def table_named(name: str, schema: str | None = None, catalog: str | None = None) -> Table:
     """A table or view: `"catalog"."schema"."name"`."""
-    return exp.table_(
-        identifier(name),
+    # Not by `exp.table_`, which copies each name.
+    return exp.Table(
+        this=identifier(name),
         db=identifier(schema) if schema else None,
         catalog=identifier(catalog) if catalog else None,
     )

@@ -31,6 +31,7 @@ def parsed(path: str) -> exp.Expr:
     tree = sqlglot.parse_one(text(path), dialect="duckdb")
     for node in tree.walk():
         node._meta = None  # where it stood in the file: each copy of the tree would copy that
+        node.comments = node.comments or None  # and a list of no comments, too
     return tree
 
 

@@ -47,7 +47,7 @@ def test_a_column_arrives_as_it_was(given: Any, rows: list[Any], kind: str) -> N
     "values", [["a", 1], [1, 2], [True, False], np.array([True]), np.array(["2020-01-01"], "M8[D]")]
 )
 def test_what_is_no_text_is_no_column(values: Any) -> None:
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         arrow.array(values)
 
 

@@ -26,13 +26,12 @@ from dbdeid.engine.expressions import (
     cast,
     coalesce,
     column,
-    count_rows,
     function,
     is_null,
     literal,
     mapped,
+    not_null,
     select,
-    sum_of,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -189,17 +188,14 @@ def digested(
         columns: all its columns.
         named: as the digest names them, if not so.
     """
-    cells = [_cell(column(c.name), c.type) for c in columns]
-    whole = function("concat", *cells)
-    alike = select(aliased(whole, "text"), aliased(count_rows(), "times"))
-    alike = alike.from_(rows.subquery("rows")).group_by("1")  # a text is hashed once
-    digest = function("sha256", column("text"))
-    each = select(aliased(digest, "row_digest"), "times").from_(alike.subquery("alike"))
-    session.fill(Step(ROWS, each))
+    # One text of all pieces: texts of cells would be written once more. That rows are alike is not
+    # looked for, which takes as long as to hash them again.
+    pieces = [piece for c in columns for piece in _pieces(column(c.name), c.type)]
+    digest = function("sha256", function("concat", *pieces))
+    each = select(aliased(digest, "row_digest")).from_(rows.subquery("rows"))
+    records = session.fill(Step(ROWS, each))
     try:
         staged = Relation(ROWS, schema="main", catalog="temp")
-        total = select(sum_of(column("times"))).from_(staged.table)
-        records = int(session.row(total)[0] or 0)
         buckets = [row for span in _spans(records) for row in _buckets(session, staged, *span)]
     finally:
         session.drop_temp(ROWS)
@@ -229,14 +225,13 @@ def _header(columns: Sequence[Column]) -> str:
     return "".join(f"{len(word.encode())}:{word}" for word in words)
 
 
-def _cell(value: Expr, kind: str) -> Expr:
-    """A cell as a text that tells where it ends."""
+def _pieces(value: Expr, kind: str) -> list[Expr]:
+    """A cell as a text that tells where it ends, in pieces; those that are NULL are left out."""
     text = canonical(value, kind)
-    size = function("strlen", text)  # in bytes
-    colon = literal(":")
-    written = function("concat", size, colon, text.copy())
-    none = (is_null(value), literal("N"))
-    return case(none, otherwise=written)
+    size = cast(function("strlen", text.copy()), "VARCHAR")  # in bytes
+    begun = case((is_null(value), literal("N")), otherwise=size)
+    colon = case((not_null(value), literal(":")))
+    return [begun, colon, text]
 
 
 def canonical(value: Expr, kind: str) -> Expr:
@@ -259,5 +254,5 @@ def canonical(value: Expr, kind: str) -> Expr:
 
 def _elements(value: Expr, kind: str) -> Expr:
     each = "element" + str(kind.count("["))
-    written = mapped(value.copy(), each, _cell(column(each), kind))
+    written = mapped(value.copy(), each, function("concat", *_pieces(column(each), kind)))
     return function("array_to_string", written, literal(""))

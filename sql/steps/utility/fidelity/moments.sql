@@ -7,18 +7,18 @@ SELECT
   released.*
 FROM (
   SELECT
-    -- added in one order, so that a sum is the same in every run
-    avg(value ORDER BY value) AS source_mean,
-    sum(value ORDER BY value) AS source_sum,
-    median(value) AS source_median,
-    stddev_pop(value ORDER BY value) AS deviation,
-    sum(abs(value) ORDER BY value) AS magnitude
-  FROM __source__
+    -- sorted once, and added in that order, so that a sum is the same in every run
+    list_avg(sorted) AS source_mean,
+    list_sum(sorted) AS source_sum,
+    list_median(sorted) AS source_median,
+    list_stddev_pop(sorted) AS deviation,
+    list_sum(list_transform(sorted, lambda each: abs(each))) AS magnitude
+  FROM (SELECT list(value ORDER BY value) FILTER (value IS NOT NULL) AS sorted FROM __source__) AS source
 ) AS source
 CROSS JOIN (
   SELECT
-    avg(value ORDER BY value) AS released_mean,
-    sum(value ORDER BY value) AS released_sum,
-    median(value) AS released_median
-  FROM __released__
+    list_avg(sorted) AS released_mean,
+    list_sum(sorted) AS released_sum,
+    list_median(sorted) AS released_median
+  FROM (SELECT list(value ORDER BY value) FILTER (value IS NOT NULL) AS sorted FROM __released__) AS released
 ) AS released
