@@ -203,7 +203,9 @@ def verify(
                 )
             reopened.append((path.name, of_file))
         for name in found.work.places.tables:
-            reopened.append((name, elsewhere.reopened(found.file, name, declared, expected)))
+            home = found.work.home
+            there = elsewhere.reopened(found.file, name, declared, expected, found.book, home)
+            reopened.append((name, there))
     verified = _together(replace(table, unique=alone), reopened)
     return replace(verified, source_changed=changed, unpublishable=given)
 

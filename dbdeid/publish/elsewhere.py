@@ -27,7 +27,7 @@ from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import published
 from dbdeid.targets.shape import shaped
 from dbdeid.targets.target import Target, opened
-from dbdeid.verify import Content, Declared, Verification, rows_digest, verify_stored
+from dbdeid.verify import Check, Content, Declared, Verification, rows_digest, verify_stored
 from dbdeid.workspace.atomic_files import remembered
 
 _STAGED = "deid_new_"
@@ -189,7 +189,7 @@ class Deliveries:
             VerificationError: it gives something else than what was verified.
         """
         for one in self.written:
-            found = reopened(self.file, one.place.name, self.declared, self.expected)
+            found = reopened(self.file, one.place.name, self.declared, self.expected, None, None)
             _require(found, one.place.name, "what is read from it now is not what was verified")
 
 
@@ -242,7 +242,8 @@ def _filled(session: Session, place: Place, target: Target, public: Public) -> I
     for table, final in zip((public.released, *public.beside), place.tables, strict=True):
         new = replace(final, name=f"{_STAGED}{secrets.token_hex(8)}")
         shape = shaped(session, target.program, table, place.name)
-        target.write(new, shape, session.batches(shape.rows))
+        with session.batches(shape.rows) as rows:  # closed, or the database stays open
+            target.write(new, shape, rows)
         yield new
 
 
@@ -280,9 +281,22 @@ def _verified(
 
 
 def reopened(
-    file: SpecFile, name: str, declared: Declared, expected: Content | None
+    file: SpecFile,
+    name: str,
+    declared: Declared,
+    expected: Content | None,
+    book: Book | None,
+    home: Path | None,
 ) -> Verification:
     """Verify a release in an attached database, as anybody reads it.
+
+    Args:
+        file: the spec.
+        name: of the table, as the spec names it.
+        declared: the shape and promises of the release.
+        expected: the content of what was verified.
+        book: that tells whether it is of an earlier run.
+        home: its file.
 
     Raises:
         DataError: it cannot be read, or is gone.
@@ -292,11 +306,17 @@ def reopened(
         place, target = found[0]
         for table in place.tables:
             if target.found(table) is None:
-                raise DataError(f"{table.name!r} in {place.database.alias} is gone", hint=_AGAIN)
-        return _verified(place, target, place.tables, declared, expected)[0]
-
-
-_AGAIN = "run the spec again"
+                raise DataError(
+                    f"{table.name!r} in {place.database.alias} is gone",
+                    hint=f"`dbdeid export SPEC {name}` writes it there",
+                )
+        verification, digests = _verified(place, target, place.tables, declared, expected)
+    key = place.key(place.tables[0], home)
+    of_runs = {one.sha256 for one in (book.tables() if book else ()) if one.path == key}
+    if verification.verified or digests[0] not in of_runs:
+        return verification
+    told = f"holds an earlier run: `dbdeid export SPEC {name}` writes the last one there"
+    return Verification((), (Check("table", False, told),))
 
 
 def _require(found: Verification, name: str, why: str) -> None:

@@ -30,6 +30,11 @@ _FOUND = (
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = $1 AND c.relname = $2"
 )
+_MAY = (
+    "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
+    "AND pg_catalog.has_schema_privilege(n.oid, 'CREATE') "
+    "FROM pg_catalog.pg_namespace n WHERE n.nspname = $1"
+)
 # What gives a new table the rights of an old one: statements, written by the server.
 _RIGHTS = """
 WITH old AS (
@@ -86,7 +91,7 @@ class PostgresTarget:
     schema = "public"
 
     def __init__(self, address: Resolved, alias: str, *, writing: bool) -> None:
-        self._alias = alias
+        self._alias, self._writing = alias, writing
         self._server = Postgres(address, alias, writing=writing)
         try:
             for setting in _SETTINGS:
@@ -99,6 +104,16 @@ class PostgresTarget:
         """What has that name: `table`, another word for what else it is, or None."""
         for name in (place.name, str(place.schema)):
             self._require_short(name)
+        if self._writing:
+            may = self._run(_MAY, (place.schema,)).fetchall()
+            if not may:
+                raise DataError(
+                    f"{self._alias}: PostgreSQL has no schema {place.schema!r}",
+                    hint="check the name in `export`; a schema is made by its owner",
+                )
+            if not may[0][0]:
+                why, hint = _WHY["42501"]
+                raise DataError(f"{self._alias}: {why}", hint=hint)
         rows = self._run(_FOUND, (place.schema, place.name)).fetchall()
         if not rows:
             return None
@@ -172,7 +187,7 @@ class PostgresTarget:
         if state.startswith("42"):
             return DataError(
                 f"{self._alias}: PostgreSQL refused it: {self._server.words(error)}",
-                hint="check the name in `export`; a schema is made by its owner",
+                hint="check the names in `export`, and those of the columns",
             )
         told = f"PostgreSQL error {state}" if state else "the connection ended"
         return DataError(

@@ -85,7 +85,8 @@ def shaped(session: Session, program: Program, table: Relation, name: str) -> Sh
         kinds = ", ".join(f"{c.name!r} ({c.shown_type})" for c in without)
         raise DataError(
             f"{name}: {NAMES[program]} has no type that holds each value of {kinds}",
-            hint="generalize it, release it as text with `type: categorical`, or export a file",
+            hint="CAST it in the source to a type that fits, release it as text with "
+            "`type: categorical`, or export a file",
         )
     _require_whole(session, program, table, columns, there, name)
     given = [aliased(_given(program, c, str(there[c.name])), c.name) for c in columns]
