@@ -189,8 +189,16 @@ class Deliveries:
             VerificationError: it gives something else than what was verified.
         """
         for one in self.written:
-            found = reopened(self.file, one.place.name, self.declared, self.expected, None, None)
-            _require(found, one.place.name, "what is read from it now is not what was verified")
+            name = one.place.name
+            try:
+                found = reopened(self.file, name, self.declared, self.expected, None, None)
+            except DataError as error:
+                raise DataError(
+                    f"{name} was written and verified, and could not be read once more: "
+                    f"{error.message}",
+                    hint="`dbdeid verify SPEC` reads it again",
+                ) from None
+            _require(found, name, "what is read from it now is not what was verified")
 
 
 @contextmanager

@@ -90,6 +90,7 @@ def test_it_is_replaced_as_a_whole_with_its_rights(place: Path, town: Server) ->
     town.run("DROP TABLE visits, visits_dictionary")
 
 
+@pytest.mark.full
 def test_what_is_refused(place: Path, town: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(*exports: str, **more: Any) -> str:
         return refused(lambda: dbdeid.run(given(town, *exports, **more)))
@@ -121,6 +122,7 @@ def test_what_is_refused(place: Path, town: Server, monkeypatch: pytest.MonkeyPa
     town.run("DROP TABLE theirs, parts; DROP VIEW seen")
 
 
+@pytest.mark.full
 def test_a_server_that_goes_away(
     place: Path, town: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,11 +171,9 @@ def test_no_secret_is_kept_or_shown(
 ) -> None:
     town.run("GRANT CREATE ON SCHEMA public TO locked")
     monkeypatch.setenv("HALL", SECRET)
-    wanted = given(town, "hall.kept", user="locked:${HALL}", target="out.duckdb")
-    del wanted["database"]
+    wanted = given(town, "hall.kept", user="locked:${HALL}")
     with caplog.at_level("DEBUG"):
         done = dbdeid.run(wanted)
-        assert dbdeid.verify(wanted).verified
     Path("spec.yml").write_text(json.dumps(wanted))
     page = write_report(Path("spec.yml"), "public", Path("public.html"))
     shown = repr(done) + caplog.text + str(done.to_dict())

@@ -63,12 +63,9 @@ def test_what_is_not_its_own_is_never_replaced(place: Path) -> None:
 
     dbdeid.run(spec("lake.mine"))
     assert "holds the release 'visits_public'" in refused("lake.mine", release="another")
-    before = rows("SELECT * FROM mine")
     change("UPDATE mine SET dose = 9 WHERE rowid = 1")
     assert "'mine' in lake was changed since dbdeid wrote it" in refused("lake.mine")
     assert not dbdeid.verify(spec("lake.mine")).verified
-    change(f"UPDATE mine SET dose = {before[0][2]} WHERE rowid = 1")
-    dbdeid.run(spec("lake.mine"))
     change("DROP TABLE mine")
     with pytest.raises(DataError, match="is gone"):
         dbdeid.verify(spec("lake.mine"))
