@@ -31,6 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "profiling": {"data", "engine"},
     "verify": {"privacy", "data", "engine"},
     "sources": {"data", "engine"},
+    "targets": {"sources", "verify", "data", "engine"},
     "spec": {"utility", "privacy", "data", "engine"},
     "bind": {
         *("sources", "spec", "verify", "profiling", "query", "utility", "privacy", "data"),
@@ -49,8 +50,8 @@ ROOMS: dict[str, set[str]] = {
         *("methods", "bind", "spec", "report", "record", "privacy", "lattice", "data", "engine"),
     },
     "publish": {
-        *("workspace", "methods", "prepare", "bind", "spec", "verify", "query", "report"),
-        *("record", "privacy", "data", "engine"),
+        *("workspace", "methods", "prepare", "bind", "targets", "sources", "spec", "verify"),
+        *("query", "report", "record", "privacy", "data", "engine"),
     },
     "rerelease": {
         *("workspace", "methods", "prepare", "bind", "spec", "verify"),

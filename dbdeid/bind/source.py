@@ -135,10 +135,16 @@ def attached_table(file: SpecFile, session: Session, name: str) -> Relation:
         DataError: the database or the table is not there, or cannot be read.
         MissingExtra: the library that would read it is not installed.
     """
+    database, schema, table = attached_place(file, name)
+    return provide(session, database, schema, table)
+
+
+def attached_place(file: SpecFile, name: str) -> tuple[Database, str | None, str]:
+    """The attached database that a table is named in, its schema where it is told, and its name."""
     alias = file.spec.attached_as(name)
     assert alias is not None
     parts = table_parts(name)
-    return provide(session, _database(file, alias), parts[1] if len(parts) > 2 else None, parts[-1])
+    return _database(file, alias), parts[1] if len(parts) > 2 else None, parts[-1]
 
 
 def _database(file: SpecFile, alias: str) -> Database:

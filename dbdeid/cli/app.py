@@ -419,12 +419,14 @@ def export(
     spec: SpecPath,
     destination: Annotated[
         Path,
-        typer.Argument(metavar="DEST", help="A new file, or a new or empty folder for all of it."),
+        typer.Argument(
+            metavar="DEST", help="A new file or table, or an empty folder for all of it."
+        ),
     ],
     *,
     options: Options,
 ) -> None:
-    """Export a release to a new file or folder, verified after reopening.
+    """Export a release to a new file, folder or table of `attach`, verified after reopening.
 
     A folder gets exactly what may leave: the target or the declared exports, what explains them,
     the public report and its manifest. Nothing private is in it. Trials, withdrawn releases and

@@ -25,7 +25,7 @@ from dbdeid.evaluation.fidelity import fidelity
 from dbdeid.external import metrics as external_measures
 from dbdeid.external import verify as external_work
 from dbdeid.prepare import fingerprints, populations, pseudonyms
-from dbdeid.publish import export, hierarchy_rules
+from dbdeid.publish import elsewhere, export, hierarchy_rules
 from dbdeid.publish.promises import declare
 from dbdeid.publish.tables import Public
 from dbdeid.record.border import damaged, record_of
@@ -202,6 +202,10 @@ def verify(
                     of_file, hygiene=(*of_file.hygiene, *_unlike(names, digests, found.work.home))
                 )
             reopened.append((path.name, of_file))
+        for name in found.work.places.tables:
+            home = found.work.home
+            there = elsewhere.reopened(found.file, name, declared, expected, found.book, home)
+            reopened.append((name, there))
     verified = _together(replace(table, unique=alone), reopened)
     return replace(verified, source_changed=changed, unpublishable=given)
 
@@ -385,14 +389,20 @@ def export_release(
 ) -> tuple[Path, ...]:
     """Export the release of a spec to a new file, verified after reopening.
 
+    Or to a table of a database that the spec attaches, `warehouse.public.visits`: a new one, or one
+    that a run of the spec has written.
+
     Raises:
         DataError: the destination exists or its ending is unknown, or the release is a view, a
             trial, or withdrawn.
         VerificationError: the file does not keep the promises; it is removed.
     """
+    file = read(source, database=database)
+    table = str(destination)
+    if not is_export(table) and file.spec.attached_as(table) is not None:
+        return _export_table(file, table, database, settings)
     if not is_export(destination.name):
         raise DataError(f"{destination.name}: unknown kind of export", hint=f"use {KINDS}")
-    file = read(source, database=database)
     finals = companions(destination, file.spec)
     for path in finals:
         if path.exists():
@@ -400,17 +410,43 @@ def export_release(
     if not destination.resolve().parent.is_dir():
         raise DataError(f"the folder {destination.parent} does not exist", hint="create it first")
     with exportable(file, database=database, settings=settings) as found:
-        bound, session = found.bound(), found.work.session
-        declared = found.declared(bound)
-        if declared.subject is not None:
-            # whose records they are is not told by a file: its content is held against this table
-            _require(_verified(found, bound, declared, _kept(found)))
-        elif (kept := _kept(found)) is not None:
-            checks = compared(session, declared, *found.public.tables, kept)
-            _require(Verification((), tuple(checks)))
-        expected = expected_content(found, declared)
+        declared = _as_verified(found)
+        expected, session = expected_content(found, declared), found.work.session
         with staging(None) as stage:
             files, _ = export.write(session, stage, finals, declared, found.public, expected)
             with uninterrupted():
                 put_in_place(files)
     return finals
+
+
+def _export_table(
+    file: SpecFile, name: str, database: Path | None, settings: Settings | None
+) -> tuple[Path, ...]:
+    with exportable(file, database=database, settings=settings) as found:
+        declared = _as_verified(found)
+        expected, work = expected_content(found, declared), found.work
+        with elsewhere.delivering(
+            file, [name], work.session, found.book, work.home, declared, found.public, expected
+        ) as tables:
+            tables.swap()
+            with uninterrupted():
+                tables.commit()
+            tables.look()
+    return (Path(name),)
+
+
+def _as_verified(found: Existing) -> Declared:
+    """What a release promises that is as it was when it was verified.
+
+    Raises:
+        VerificationError: it is not.
+    """
+    bound = found.bound()
+    declared = found.declared(bound)
+    if declared.subject is not None:
+        # whose records they are is not told by a file: its content is held against this table
+        _require(_verified(found, bound, declared, _kept(found)))
+    elif (kept := _kept(found)) is not None:
+        checks = compared(found.work.session, declared, *found.public.tables, kept)
+        _require(Verification((), tuple(checks)))
+    return declared

@@ -97,6 +97,9 @@ class BookedFile:
         path: where it belongs.
         sha256: of its content.
         unfinished: where it lay when it was booked, until it is renamed.
+
+    A table of another database is kept among them: its `path` has a `|`, its `sha256` is that of
+    its rows, and `unfinished` is empty.
     """
 
     release: str
@@ -171,6 +174,13 @@ class Book:
 
     def files(self) -> Sequence[BookedFile]:
         """All files that runs wrote, newest first."""
+        return [one for one in self._written() if one.unfinished]
+
+    def tables(self) -> Sequence[BookedFile]:
+        """All tables of other databases that runs wrote, newest first."""
+        return [one for one in self._written() if not one.unfinished]
+
+    def _written(self) -> Sequence[BookedFile]:
         if self.session.exists("files", SCHEMA, self.catalog) is None:
             return []
         query = (

@@ -82,6 +82,15 @@ def is_export(name: str) -> bool:
     return found is not None and found.lasting
 
 
+def names_file(name: str) -> bool:
+    """Whether an export of this name is a file or a folder, and no table of another database.
+
+    >>> [names_file(n) for n in ("public.csv", "public/", "lake.public.visits", 'lake."csv"')]
+    [True, True, False, False]
+    """
+    return name.endswith("/") or is_export(name)
+
+
 def of_one_table(name: str) -> bool:
     """Whether a name is of a file that is one table, and no database.
 

@@ -151,6 +151,9 @@ class Session(Protocol):
     def table(self, relation: Relation) -> pa.Table:
         """A table as an Arrow table."""
 
+    def batches(self, query: Query) -> pa.RecordBatchReader:
+        """The rows of a query as Arrow batches, in its order, read while they are asked for."""
+
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
 

@@ -161,7 +161,7 @@ def entry_of(work: Workplace, prepared: Prepared, record: ReleaseRecord) -> Entr
         release=spec.release,
         object=remembered(target, work.home) if target else spec.release,
         kind="file" if target else spec.output.kind,
-        exports=tuple(remembered(path, work.home) for path in exports),
+        exports=(*(remembered(path, work.home) for path in exports), *work.places.tables),
         spec=text,
         spec_hash=hashlib.sha256(text.encode()).hexdigest(),
         transformation=record.transformation,

@@ -24,7 +24,8 @@ from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare import fingerprints
 from dbdeid.prepare.populations import by_name
 from dbdeid.prepare.prepare import upload_hierarchies
-from dbdeid.publish import export
+from dbdeid.publish import elsewhere, export
+from dbdeid.publish.elsewhere import Deliveries
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public, views
 from dbdeid.release import preview, record
@@ -106,6 +107,7 @@ def run(
             )
         rerelease.require_memory(work, file)
         check_owned(work, file.spec)
+        elsewhere.require_reachable(file, work.places.tables, work.book, work.home)
         last = None
         if reuse:
             file, last = reusing.applied(file, work)
@@ -207,7 +209,17 @@ def _release(
         kept = held(kept, spec.expect)
         entry = record.entry_of(work, prepared, kept)
         private = Private(hierarchies, written.flagged, rows, written.clusters, again)
-        _commit(work, stage, spec, entry, files, public, private, declared, as_written)
+        with elsewhere.delivering(
+            prepared.bound.file,
+            work.places.tables,
+            session,
+            work.book,
+            work.home,
+            declared,
+            public,
+            as_written,
+        ) as tables:
+            _commit(work, stage, spec, entry, files, tables, public, private, declared, as_written)
     reader = Reader(work.places, spec.release, work.connection, _kept(work, public.released))
     return record.result_of(kept, clock.seconds, _where(work, spec.release), reader)
 
@@ -287,19 +299,23 @@ def _commit(
     spec: ReleaseSpec,
     entry: Entry,
     files: list[Finished],
+    tables: Deliveries,
     public: Public,
     private: Private,
     declared: Declared,
     as_written: Content | None,
 ) -> None:
-    """Book the run, swap the release in, put its files into place: all or nothing.
+    """Book the run, swap the release in, put its files and tables into place: all or nothing.
 
     Where the database ends with the session, nothing in it would be read again.
     """
     if work.passing:
         require_unchanged(work, spec)
+        tables.swap()
         with uninterrupted():
             put_in_place(files)
+            tables.commit()
+        tables.look()
         return
     session, book = work.session, work.keep_book(stage)
     with ExitStack() as held:
@@ -318,11 +334,15 @@ def _commit(
                 book.keep_published(again.run, again.shown, again.rows)
             book.add(entry)
             book.add_files([booked(file, entry.release, work.home) for file in files])
+            book.add_files(tables.booked(entry.release, work.home))
+            tables.swap()
             held.enter_context(uninterrupted())  # after the commit there is no way back
             stage.booked = work.home is not None
         work.place_book(book, stage)
         put_in_place(files)
         stage.booked = False
+        tables.commit()
+    tables.look()
 
 
 def _swap(

@@ -122,7 +122,7 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
 
 def forgotten(work: Workplace) -> tuple[str, ...]:
     """What is told of a release that leaves as files alone: no later one is held against it."""
-    if not (work.passing and work.places.exports):
+    if not (work.passing and (work.places.exports or work.places.tables)):
         return ()
     return (
         "nothing remembers this release: it was compared with none before it, and no later one "
@@ -136,7 +136,7 @@ def require_memory(work: Workplace, file: SpecFile) -> None:
     Raises:
         SpecError: the release leaves as files alone, and is forgotten when they are written.
     """
-    exported = bool(work.places.exports)
+    exported = bool(work.places.exports or work.places.tables)
     if file.spec.rerelease == "strict" and work.home is None and (work.passing or exported):
         mistake = file.mistake(
             "`rerelease: strict` has nothing to compare with: without a database that stays, "

@@ -29,10 +29,10 @@ _AT_ONCE = 20_000  # rows in one batch
 def _batched(
     connection: Any, found: Any, kinds: Mapping[str, str], as_text: tuple[str, ...] = ()
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The rows of a cursor, in batches; the connection is closed after the last one.
+    """The rows of a cursor, in batches; what they come from is closed after the last one.
 
     Args:
-        connection: of the cursor.
+        connection: what is closed at the end: that of the cursor, or the cursor.
         found: the cursor.
         kinds: the type of each column.
         as_text: types whose values come as text.
@@ -77,7 +77,7 @@ def sqlite_tables(path: Path, alias: str) -> list[str]:
         with closing(_sqlite(path)) as connection:
             return _names(connection)
     except sqlite3.Error as error:
-        raise without_cells(error, _no_sqlite(alias, path)(error)) from None
+        raise without_cells(error, no_sqlite(alias, path)(error)) from None
 
 
 def _names(connection: sqlite3.Connection) -> list[str]:
@@ -91,7 +91,7 @@ def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
     Raises:
         DataError: it cannot be read, or has no such table.
     """
-    refused = _no_sqlite(wanted.alias, path)
+    refused = no_sqlite(wanted.alias, path)
     try:
         connection = _sqlite(path)
         known = _names(connection)
@@ -99,6 +99,30 @@ def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
         if name is None or (wanted.schema or "main").lower() != "main":
             connection.close()
             raise wanted.missing(known)
+        return sqlite_table(connection, name, refused)
+    except sqlite3.Error as error:
+        raise without_cells(error, refused(error)) from None
+
+
+def sqlite_table(
+    connection: sqlite3.Connection,
+    name: str,
+    refused: Callable[[BaseException], DataError],
+    *,
+    closing: bool = True,
+) -> Rows:
+    """The rows of a table of an open connection, each column in the type that it declares.
+
+    Args:
+        connection: which any thread may use.
+        name: of the table, as it is spelled.
+        refused: the error of a row that is not read.
+        closing: whether the connection ends with the last row.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
         declared = connection.execute(
             "SELECT name, type FROM pragma_table_info(?)", [name]
         ).fetchall()
@@ -106,7 +130,8 @@ def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
     except sqlite3.Error as error:
         raise without_cells(error, refused(error)) from None
     kinds = {str(column): _kind(str(kind)) for column, kind in declared}
-    schema, batches = _batched(connection, found, kinds, _AS_TEXT)
+    last = connection if closing else found
+    schema, batches = _batched(last, found, kinds, _AS_TEXT)
     days = {name: kind for name, kind in kinds.items() if kind in _AS_TEXT}
     return Rows(schema, batches, days, refused=refused)
 
@@ -123,7 +148,9 @@ def _sqlite(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _no_sqlite(alias: str, path: Path) -> Callable[[BaseException], DataError]:
+def no_sqlite(alias: str, path: Path) -> Callable[[BaseException], DataError]:
+    """The error of a file of SQLite that cannot be read, without its cells."""
+
     def refused(error: BaseException) -> DataError:
         if isinstance(error, sqlite3.Error):
             why = f"SQLite tells {getattr(error, 'sqlite_errorname', 'no more')}"

@@ -33,7 +33,7 @@ def postgres_tables(address: Resolved, alias: str) -> list[str]:
         DataError: the database cannot be read.
         MissingExtra: the driver is not installed.
     """
-    with _Postgres(address, alias) as server:
+    with Postgres(address, alias) as server:
         return [f"{schema}.{name}" for schema, name in server.tables()]
 
 
@@ -44,7 +44,7 @@ def postgres_rows(address: Resolved, wanted: Wanted) -> Rows:
         DataError: the server cannot be reached, lets nobody in, or has no such table.
         MissingExtra: the driver is not installed.
     """
-    server = _Postgres(address, wanted.alias)
+    server = Postgres(address, wanted.alias)
     try:
         tables = server.tables()
         schema = (wanted.schema or "public").lower()
@@ -58,8 +58,12 @@ def postgres_rows(address: Resolved, wanted: Wanted) -> Rows:
     except BaseException:
         server.close()
         raise
-    kinds = {field.name: kind for field in reader.schema if (kind := _numeric(field))}
-    return Rows(reader.schema, server.batches(reader), kinds, refused=server.refused)
+    return Rows(reader.schema, server.batches(reader), numerics(reader), refused=server.refused)
+
+
+def numerics(reader: Any) -> dict[str, str]:
+    """The types of columns that come as text."""
+    return {field.name: kind for field in reader.schema if (kind := _numeric(field))}
 
 
 def _numeric(field: pa.Field) -> str | None:
@@ -72,26 +76,27 @@ def _numeric(field: pa.Field) -> str | None:
     return f"DECIMAL({digits},{places})" if given >= 0 and places <= digits <= 38 else "DOUBLE"
 
 
-class _Postgres:
-    """A connection that only reads."""
+class Postgres:
+    """A connection, in one transaction, that only reads unless it is to write."""
 
-    def __init__(self, address: Resolved, alias: str) -> None:
+    def __init__(self, address: Resolved, alias: str, *, writing: bool = False) -> None:
         driver = library("adbc_driver_postgresql.dbapi", "adbc-driver-postgresql")
-        self._errors = (driver.Error, OSError)
+        self.errors = (driver.Error, OSError)
         self._address, self._alias = address, alias
         try:
-            self._connection = driver.connect(address.text)
-            self._cursor = self._connection.cursor()
-            self._cursor.execute("SET TRANSACTION READ ONLY")
-        except self._errors as error:
+            self.connection = driver.connect(address.text)
+            self.cursor = self.connection.cursor()
+            if not writing:
+                self.cursor.execute("SET TRANSACTION READ ONLY")
+        except self.errors as error:
             told = DataError(
-                f"{alias}: no connection to PostgreSQL: {self._words(error)}",
+                f"{alias}: no connection to PostgreSQL: {self.words(error)}",
                 hint="check address, user and password; a password comes from PGPASSWORD, "
                 "~/.pgpass, or a variable in the address",
             )
             raise without_cells(error, told) from None
 
-    def __enter__(self) -> _Postgres:
+    def __enter__(self) -> Postgres:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,10 +104,10 @@ class _Postgres:
 
     def close(self) -> None:
         """Let go of the server."""
-        for part in (self._cursor, self._connection):
+        for part in (self.cursor, self.connection):
             try:
                 part.close()
-            except self._errors:  # it is gone
+            except self.errors:  # it is gone
                 continue
 
     def tables(self) -> list[tuple[str, str]]:
@@ -115,10 +120,10 @@ class _Postgres:
 
     def _asked(self, query: str) -> Any:
         try:
-            self._cursor.execute(query)
-        except self._errors as error:
+            self.cursor.execute(query)
+        except self.errors as error:
             raise without_cells(error, self.refused(error)) from None
-        return self._cursor
+        return self.cursor
 
     def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """The batches of a reader; the connection is closed after the last one."""
@@ -135,7 +140,7 @@ class _Postgres:
             )
         if state.startswith(_TOLD):
             return DataError(
-                f"{self._alias}: PostgreSQL refused the query: {self._words(error)}",
+                f"{self._alias}: PostgreSQL refused the query: {self.words(error)}",
                 hint="check the names in the spec, and the view if it is one",
             )
         told = f"PostgreSQL error {state}" if state else "the connection ended"
@@ -144,7 +149,7 @@ class _Postgres:
             hint="see the log of the server; nothing was written, so run it again",
         )
 
-    def _words(self, error: BaseException) -> str:
+    def words(self, error: BaseException) -> str:
         """The first line of what the driver says, without what came from the environment."""
         lines = self._address.hidden(str(error)).strip().splitlines() or [type(error).__name__]
         return lines[0].partition("failed: ")[2] or lines[0]

@@ -9,12 +9,18 @@ from pydantic import Field, field_validator, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.engine.file_names import KINDS, is_export, is_folder
+from dbdeid.engine.reading import table_parts
 from dbdeid.spec.column.hierarchy_spec import Part, Text
 
 
 def _is_folder(path: str) -> bool:
     """Whether an export is a folder of files: `public/`."""
     return path.endswith("/") and is_folder(Path(path)) and Path(path).name not in ("", "..")
+
+
+def _is_table(name: str) -> bool:
+    """Whether an export may be a table of an attached database: `warehouse.public.visits`."""
+    return "/" not in name and len(parts := table_parts(name)) in (2, 3) and all(parts)
 
 
 class Output(Part):
@@ -29,7 +35,8 @@ class Output(Part):
     @classmethod
     def _endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for path in value:
-            if not (_is_folder(path) if path.endswith("/") else is_export(path)):
+            file = _is_folder(path) if path.endswith("/") else is_export(path)
+            if not (file or _is_table(path)):
                 raise problem(
                     f"export ends in none of {KINDS}", "as in public.csv, or public.csv.gz"
                 )

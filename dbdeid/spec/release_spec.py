@@ -24,6 +24,8 @@ from pydantic import (
 from dbdeid.data.location import address
 from dbdeid.data.location.file_formats import is_remote, names_file
 from dbdeid.data.problem import problem
+from dbdeid.engine.file_names import KINDS
+from dbdeid.engine.file_names import names_file as exports_file
 from dbdeid.errors import did_you_mean
 from dbdeid.privacy import (
     MODELS,
@@ -182,6 +184,7 @@ class ReleaseSpec(Part):
             raise problem("a view is an internal preview and lives in `database`", "drop `target`")
         if self.subject is not None and self.accept == "rows":
             raise problem("accept: rows says that k may count rows, and subject that it does not")
+        self._check_exports()
         if self.null_policy == "wildcard":
             self._check_wildcard()
         if self.linked:
@@ -204,6 +207,22 @@ class ReleaseSpec(Part):
                 "give it to the columns that are to change, or choose another method",
             )
         self.method.check_roles(self)
+
+    def _check_exports(self) -> None:
+        """Whether each export is either a file or a table of an attached database."""
+        for name in self.output.export:
+            file, alias = exports_file(name), self.attached_as(name)
+            if file and alias is not None:
+                table = '."'.join([alias, name.partition(".")[2]]) + '"'
+                raise problem(
+                    f"export {name} may be a file, or a table of {alias}",
+                    f"write ./{name} for the file, or {table} for the table",
+                )
+            if not file and alias is None:
+                raise problem(
+                    f"export {name} ends in none of {KINDS}, and names no database of `attach`",
+                    "as in public.csv, or warehouse.public.visits with `attach: {warehouse: …}`",
+                )
 
     def _check_wildcard(self) -> None:
         hint = "own_category is stricter: what holds under it holds under wildcard too"
@@ -301,6 +320,16 @@ class ReleaseSpec(Part):
         """The attached database that a table is named in, as `clinic` in `clinic.public.visits`."""
         first = name.partition(".")[0].strip('"').lower()
         return next((a for a in self.attach if "." in name and a.lower() == first), None)
+
+    @property
+    def exported_files(self) -> tuple[str, ...]:
+        """The files and folders that the release is exported to."""
+        return tuple(filter(exports_file, self.output.export))
+
+    @property
+    def exported_tables(self) -> tuple[str, ...]:
+        """The tables of attached databases that the release is exported to."""
+        return tuple(name for name in self.output.export if not exports_file(name))
 
     @property
     def source_name(self) -> str:

@@ -15,6 +15,7 @@ from dbdeid.verify.release import (
     verify_table,
     verify_views,
 )
+from dbdeid.verify.stored_tables import rows_digest, verify_stored
 
 __all__ = [
     "Check",
@@ -30,10 +31,12 @@ __all__ = [
     "content_proof",
     "contents",
     "rebuilt",
+    "rows_digest",
     "unique",
     "verify_bare",
     "verify_file",
     "verify_given",
+    "verify_stored",
     "verify_table",
     "verify_views",
 ]

@@ -339,6 +339,16 @@ def _views(session: Session, table: Relation, catalog: Relation, declared: Decla
     return Check("views", True) if told is None else views.rows(session, table, catalog, declared)
 
 
+def judged(
+    session: Session,
+    declared: Declared,
+    tables: tuple[Relation, Relation | None, Relation | None],
+    same_as: Content | None,
+) -> Verification:
+    """All that released tables show without their source, under their declared types."""
+    return _judged(session, declared, declared, tables, same_as)
+
+
 def _judged(
     session: Session,
     stored: Declared,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dbdeid.bind.source import databases
+from dbdeid.bind.source import attached_place, databases
 from dbdeid.data.location.file_formats import names_file
 from dbdeid.engine.reading import NotSql, common_names, tables_in
 from dbdeid.engine.sqltext import statements
@@ -13,7 +13,7 @@ from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.files import located, relative
 from dbdeid.spec.names import objects_of
-from dbdeid.spec.release_spec import SourceQuery
+from dbdeid.spec.release_spec import SourceQuery, published
 from dbdeid.workspace.release_files import companions
 
 # A file, and the table in it; no table where the file is one.
@@ -35,7 +35,11 @@ def written(file: SpecFile, database: Path | None = None) -> dict[Thing, str]:
     found = dict.fromkeys(_in(home, tables), "release")
     if spec.target is not None:
         found[_file(relative(file, spec.target, "target"))] = "target"
-    for export in spec.output.export:
+    for name in spec.exported_tables:
+        attached, text = attached_place(file, name)[0], _in_attached(name)
+        names = (text, *(f"{text}_{what}" for what in published(spec)))
+        found |= dict.fromkeys(((attached.place.rstrip("|"), n) for n in names), "output.export")
+    for export in spec.exported_files:
         path = relative(file, export, "output", "export")
         found |= {_file(companion): "output.export" for companion in companions(path, spec)}
         if path.suffix == ".duckdb":
@@ -63,11 +67,15 @@ def read(file: SpecFile, database: Path | None = None) -> frozenset[Thing]:
             found.add(_file(located(file, name, "source")))
         elif (alias := spec.attached_as(name)) is not None:
             attached = next(d for d in databases(file) if d.alias == alias)
-            table = name.partition(".")[2].removeprefix("main.").lower()
-            found.add((attached.place.rstrip("|"), table))
+            found.add((attached.place.rstrip("|"), _in_attached(name)))
         else:
             found |= _in(home, [name.removeprefix("main.")])
     return frozenset(found)
+
+
+def _in_attached(name: str) -> str:
+    """A table of an attached database without the name of that."""
+    return name.partition(".")[2].removeprefix("main.").lower()
 
 
 def _database(file: SpecFile, database: Path | None) -> Path | None:

@@ -26,6 +26,7 @@ class Places:
         database: the owner's database; None for in-memory or the caller's own.
         target: the file of the release; None: the release is written into the database.
         exports: files to export.
+        tables: of attached databases to export to, as the spec names them.
         private: the private file of a target.
         shelf: the folder where the project has its private files; None outside of projects.
         published: of a trial, the places of what the spec publishes; None of these themselves.
@@ -37,6 +38,7 @@ class Places:
     private: Path | None = None
     shelf: Path | None = None
     published: Places | None = None
+    tables: tuple[str, ...] = ()
 
     @property
     def shelves(self) -> tuple[Path, ...]:
@@ -69,9 +71,10 @@ def places(file: SpecFile, database: Path | None = None) -> Places:
     found = Places(
         database or (relative(file, spec.database, "database") if spec.database else None),
         target,
-        tuple(_followed(relative(file, path, "output", "export")) for path in spec.output.export),
+        tuple(_followed(relative(file, path, "output", "export")) for path in spec.exported_files),
         _private(target, spec.release, shelf) if target is not None else None,
         shelf,
+        tables=spec.exported_tables,
     )
     if file.trial:
         found = of_trial(found, file)
@@ -117,7 +120,7 @@ def require_lasting(file: SpecFile, label: str, database: Path | None, *, hint: 
         SpecError, DataError: nothing would remain of it, or its places are wrong.
     """
     found = places(file, database)
-    if not (found.database or found.target or found.exports):
+    if not (found.database or found.target or found.exports or found.tables):
         raise DataError(f"{label}: nothing would remain of this release", hint=hint)
 
 

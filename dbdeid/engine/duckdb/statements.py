@@ -174,6 +174,11 @@ class Statements:
             rows = self._cursor.sql(sql(exp.select("*").from_(relation.table)))
             return rows.to_arrow_table()
 
+    def batches(self, query: exp.Query) -> pa.RecordBatchReader:
+        """The rows of a query as Arrow batches, in its order, read while they are asked for."""
+        with no_cells():
+            return self._cursor.sql(sql(query)).to_arrow_reader()
+
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
         with no_cells():

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Literal, TypeAlias, TypeVar
 
 from dbdeid.data.json import Json, JsonObject
+from dbdeid.engine.file_names import names_file
 from dbdeid.record.comparison import Content
 from dbdeid.record.findings import Promise, Remains, Singled, Verification
 from dbdeid.record.making import Padding
@@ -90,7 +91,7 @@ def public(record: ReleaseRecord) -> PublicRecord:
         columns=tuple(_told(PublicColumn, column) for column in record.columns),
         metrics={name: value for name, value in record.metrics.items() if name in _METRICS},
         loss=_released_loss(record, record.loss),
-        exports=tuple(PurePath(name).name for name in record.exports),
+        exports=tuple(PurePath(name).name for name in record.exports if names_file(name)),
         remains=_remains(record.remains) if record.remains is not None else None,
         method_parameters=None if parameters is None else _only(parameters, _PARAMETERS),
         synthetic=None if synthetic is None else _told(PublicSynthetic, synthetic),

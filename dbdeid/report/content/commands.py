@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import PurePath
 
-from dbdeid.engine.file_names import is_folder
+from dbdeid.engine.file_names import is_folder, names_file
 from dbdeid.record.public_record import Shown
 
 
@@ -17,7 +17,7 @@ def commands(record: Shown) -> dict[str, str] | None:
     released = _foreign(record) if made_elsewhere else record.release
     if not names or k is None or released is None:
         return None
-    exports = [name for name in record.exports if not is_folder(PurePath(name))]
+    exports = [n for n in record.exports if names_file(n) and not is_folder(PurePath(n))]
     if made_elsewhere and released.endswith(_FILES):
         exports = [released]
     table, listed = _text(released), ", ".join(_text(name) for name in names)

@@ -1,0 +1,166 @@
+"""A release in a table of SQLite: what is there, whose it is, and what happens when that fails."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from lakes import change, left_behind, rows, spec, tables
+
+import dbdeid
+from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.errors import DataError, DbdeidError, SpecError, VerificationError
+from dbdeid.publish import elsewhere
+from dbdeid.targets.sqlite import SqliteTarget
+
+
+def refused(*exports: str, **more: Any) -> str:
+    with pytest.raises(DbdeidError) as error:
+        dbdeid.run(spec(*exports, **more))
+    return str(error.value)
+
+
+def own() -> list[tuple[Any, ...]]:
+    """The release in the database of its owner."""
+    with duckdb.connect("owner.duckdb", read_only=True) as connection:
+        query = "SELECT age, sex, dose::DOUBLE, ill::INT, seen::VARCHAR FROM visits_public"
+        return connection.execute(query).fetchall()
+
+
+def test_its_rows_are_those_that_were_verified_in_their_order(place: Path) -> None:
+    dbdeid.run(spec("lake.public_visits"))
+    assert rows("SELECT * FROM public_visits") == own()
+    assert tables() == {"other", "public_visits", "public_visits_dictionary"}
+    found = dbdeid.verify(spec("lake.public_visits"))
+    assert found.verified
+    assert {"content (lake.public_visits)", "order (lake.public_visits)"} <= {
+        check.check for check in found.hygiene
+    }
+    written = Path("lake.sqlite").read_bytes()
+    assert b"Ann " not in written
+    assert b"deid_new_" not in written
+    assert left_behind(place) == set()
+
+    # another run replaces it, and what reads it stays
+    change("CREATE VIEW seen AS SELECT count(*) AS n FROM public_visits")
+    dbdeid.run(spec("lake.public_visits", k=20))
+    assert rows("SELECT * FROM public_visits") == own()
+    assert rows("SELECT n FROM seen") == [(len(own()),)]
+    with duckdb.connect("owner.duckdb", read_only=True) as connection:
+        told = connection.execute("SELECT exports FROM deid.releases").fetchall()
+    assert told == [(["lake.public_visits"],)] * 2
+
+
+def test_what_is_not_its_own_is_never_replaced(place: Path) -> None:
+    assert "the table 'other' in lake exists and was not written by dbdeid" in refused("lake.other")
+    change("CREATE VIEW taken AS SELECT 1 AS a", "CREATE TABLE visits_dictionary (a INTEGER)")
+    assert "the view 'taken' in lake exists" in refused("lake.taken")
+    assert "the table 'visits_dictionary' in lake exists" in refused("lake.visits")
+    assert rows("SELECT * FROM other") == [(1,)]
+
+    dbdeid.run(spec("lake.mine"))
+    assert "holds the release 'visits_public'" in refused("lake.mine", release="another")
+    change("UPDATE mine SET dose = 9 WHERE rowid = 1")
+    assert "'mine' in lake was changed since dbdeid wrote it" in refused("lake.mine")
+    assert not dbdeid.verify(spec("lake.mine")).verified
+    change("DROP TABLE mine")
+    with pytest.raises(DataError, match="is gone"):
+        dbdeid.verify(spec("lake.mine"))
+    assert export_release(spec("lake.mine"), Path("lake.mine")) == (Path("lake.mine"),)
+    assert dbdeid.verify(spec("lake.mine")).verified
+    with pytest.raises(DataError, match="was not written by dbdeid"):
+        export_release(spec("lake.mine"), Path("lake.other"))
+
+
+def test_names_that_say_a_file_or_a_table(place: Path) -> None:
+    told = refused("lake.csv")
+    assert "may be a file, or a table of lake" in told
+    assert './lake.csv for the file, or lake."csv" for the table' in told
+    assert "names no database of `attach`" in refused("nowhere.public.visits")
+    assert "SQLite has no schema 'public'" in refused("lake.public.visits")
+    with pytest.raises(SpecError, match="neither exports"):
+        dbdeid.run(spec("lake.visits", output={"as": "view", "export": ["lake.visits"]}))
+    dbdeid.run(spec("./lake.csv", 'lake."csv"', 'lake.main."odd "" name"'))
+    assert {"csv", "csv_dictionary", 'odd " name', 'odd " name_dictionary'} <= tables()
+    assert left_behind(place) == {"lake.csv", "lake_dictionary.csv"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("own.duckdb", "export a file of its own"), ("mysql://db/lake", "outside of transactions")],
+)
+def test_databases_that_get_no_release(place: Path, kind: str, told: str) -> None:
+    duckdb.connect("own.duckdb").close()
+    assert told in refused("there.t", attach={"there": kind})
+
+
+def test_a_failure_leaves_what_was_there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dbdeid.run(spec("lake.mine"))
+    before, bytes_before = rows("SELECT * FROM mine"), Path("lake.sqlite").read_bytes()
+
+    # what is read back is not what was written
+    with monkeypatch.context() as patch:
+        write = SqliteTarget.write
+
+        def other(self: SqliteTarget, place: Any, shape: Any, batches: Any) -> None:
+            write(self, place, shape, batches)
+            self._connection.execute(f'UPDATE "{place.name}" SET rowid = rowid + 100')
+            self._connection.execute(f'UPDATE "{place.name}" SET rowid = 1 WHERE rowid = 105')
+
+        patch.setattr(SqliteTarget, "write", other)
+        assert "when it was read back: order" in refused("lake.mine", k=20)
+    # the book cannot be written
+    with monkeypatch.context() as patch:
+        patch.setattr(elsewhere.Deliveries, "swap", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            dbdeid.run(spec("lake.mine", k=20))
+    # another program holds the file
+    monkeypatch.setattr("dbdeid.targets.sqlite._WAIT", 0.01)
+    holder = sqlite3.connect("lake.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert "lake.sqlite cannot be written (another program holds it)" in refused("lake.mine")
+    holder.close()
+    assert (rows("SELECT * FROM mine"), Path("lake.sqlite").read_bytes()) == (before, bytes_before)
+    assert dbdeid.verify(spec("lake.mine")).verified
+    assert left_behind(place) == set()
+
+    # it does not commit: the run is booked, and the table can be written
+    def no_commit(_: SqliteTarget) -> None:
+        raise DataError("lake: no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteTarget, "commit", no_commit)
+        assert "lake.mine may hold the release before this one" in refused("lake.mine", k=20)
+    found = dbdeid.verify(spec("lake.mine", k=20))
+    assert found.failures == (
+        "table (lake.mine): holds an earlier run: `dbdeid export SPEC lake.mine` writes the last "
+        "one there",
+    )
+    export_release(spec("lake.mine", k=20), Path("lake.mine"))
+    assert dbdeid.verify(spec("lake.mine", k=20)).verified
+    assert rows("SELECT * FROM mine") == own()
+
+    # it commits, and gives something else
+    look = elsewhere.Deliveries.look
+
+    def changed(self: elsewhere.Deliveries) -> None:
+        change("DELETE FROM mine WHERE rowid = 1")
+        look(self)
+
+    monkeypatch.setattr(elsewhere.Deliveries, "look", changed)
+    with pytest.raises(VerificationError, match="what is read from it now"):
+        dbdeid.run(spec("lake.mine"))
+
+
+def test_without_a_book_only_a_new_table_is_written(place: Path) -> None:
+    given = spec("lake.mine")
+    del given["database"]
+    done = dbdeid.run(given)
+    assert any("nothing remembers this release" in warning for warning in done.warnings)
+    with pytest.raises(DataError, match="was not written by dbdeid for this database"):
+        dbdeid.run(given)
+    dbdeid.run({**given, "output": {"export": ["lake.another"]}}, trial=True)
+    assert "another" not in tables()
