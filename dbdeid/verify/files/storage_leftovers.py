@@ -179,7 +179,7 @@ def _length(segment: _Segment, data: bytes) -> int | None:
         case "RLE":
             return _runs(count, data)
         case "Roaring":
-            return _u64(data, 0) + 24 + 2 * -(-count // _VECTOR)  # at most: ten bits for each
+            return _roaring(count, data)
         case "DICT_FSST":
             return _dict_fsst(count, data)
         case "Uncompressed":
@@ -208,6 +208,19 @@ def _runs(count: int, data: bytes) -> int | None:
         (length,) = struct.unpack_from("<H", data, place)
         place, seen = place + 2, seen + length
     return place
+
+
+def _roaring(count: int, data: bytes) -> int:
+    """Containers of 2,048 rows each, then what is known of them.
+
+    That is the kind of each in two bits, of which the second says that it holds runs; the number of
+    runs of these in seven bits; both packed in groups of 32; and a byte for each of the others.
+    """
+    containers, place = -(-count // _VECTOR), 8 + _u64(data, 0)
+    end = place + 8 * -(-containers // 32)
+    kinds = int.from_bytes(data[place:end], "little")
+    runs = sum(kinds >> (2 * i + 1) & 1 for i in range(containers))
+    return end + 28 * -(-runs // 32) + containers - runs
 
 
 def _dict_fsst(count: int, data: bytes) -> int:
