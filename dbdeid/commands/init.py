@@ -245,6 +245,8 @@ def _flow(entry: Mapping[str, object]) -> Any:
     from ruamel.yaml.comments import CommentedMap
 
     made = CommentedMap({k: v if v != "" else _quoted("") for k, v in entry.items()})
+    if isinstance(domain := made.get("domain"), list):
+        made["domain"] = _listed(domain)
     made.fa.set_flow_style()
     return made
 

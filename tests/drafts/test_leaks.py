@@ -243,3 +243,21 @@ def test_contacts_and_doctors_do_not_pass_safe_harbor() -> None:
     )
     assert "Emergency_Contact" in said
     assert "Attending_Md" in said
+
+
+def test_a_draft_declares_no_value_of_few_records(tmp_path: Path) -> None:
+    """What is common, or of the type, can be asked of the release; the rest is for the owner."""
+    frame = pd.DataFrame(
+        {
+            "sex": ["F", "M"] * 50,
+            "gender": ["F", "M"] * 49 + ["F", "X"],
+            "married": [True, False] * 50,
+        }
+    )
+    path = drafted(frame, tmp_path)
+    columns = YAML(typ="safe").load(path.read_text(encoding="utf-8"))["columns"]
+    assert columns["sex"]["domain"] == ["F", "M"]
+    assert columns["married"]["domain"] == ["false", "true"]
+    assert "domain" not in columns["gender"]
+    assert "X" not in path.read_text(encoding="utf-8").split("columns:")[1]
+    assert "domain: [...]" in path.read_text(encoding="utf-8")

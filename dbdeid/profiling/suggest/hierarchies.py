@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbdeid.data import shelf
@@ -26,11 +27,20 @@ KNOWN = 0.8  # of the values the shelf must know
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A hierarchy as a spec writes it, the level it starts at, and what a reader should know."""
+    """A hierarchy as a spec writes it, and what goes with it.
+
+    Attributes:
+        hierarchy: as a spec writes it.
+        why: what a reader should know.
+        min_level: the level it starts at.
+        domain: values that the dictionary of the release may list, without which nobody can ask
+            what a generalized one stands for; none where that is for the owner to decide.
+    """
 
     hierarchy: Json
     why: str = ""
     min_level: int = 0
+    domain: tuple[str, ...] = ()
 
 
 def of(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
@@ -52,6 +62,8 @@ def of(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
         return _intervals(session, table, found)
     if family in ("text", "enum", "integer") and found.distinct <= MOST_LISTED:
         return _groups(session, table, found)
+    if family == "boolean":
+        return Ladder("suppress", domain=("false", "true"))
     return Ladder("suppress", "a hierarchy file would lose less" if found.distinct > 2 else "")
 
 
@@ -139,7 +151,7 @@ def _groups(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
     counted = values_of(session, table, found)
     values = [value for value, _ in counted]
     if len(set(map(str.strip, values))) < len(values):
-        return Ladder("suppress")
+        return Ladder("suppress", _NOT_ASKED)
     if bands := column_groups.bands(values):
         return Ladder({"groups": bands}, "neighbouring bands joined")
     if known := column_groups.categories(found.name, dict(counted)):
@@ -149,7 +161,20 @@ def _groups(session: Session, table: Relation, found: DetectedColumn) -> Ladder:
     rare = sorted(value for value, n in counted if n < limit)
     kept = [value for value, n in counted if n >= limit]
     if len(rare) < 2 or not kept or shelf.OTHER in values:
-        return Ladder("suppress")
+        return _suppressed(found, dict(counted), limit)
     groups: dict[str, list[str]] = {value: [value] for value in kept}
     groups[shelf.OTHER] = rare
     return Ladder({"groups": [groups]}, "rare values pooled: write groups that mean something")
+
+
+def _suppressed(found: DetectedColumn, counted: Mapping[str, int], limit: float) -> Ladder:
+    """A value or nothing. Only values of many records are written down: that there is one of a few
+    is for the owner to tell."""
+    many = all(n >= max(limit, FEW_RECORDS) for n in counted.values())
+    if not counted or not many or found.column.family not in ("text", "enum"):
+        return Ladder("suppress", _NOT_ASKED)
+    return Ladder("suppress", _LISTED, domain=tuple(sorted(counted)))
+
+
+_LISTED = "domain: public with the release, so that it can be asked by it"
+_NOT_ASKED = "to have it asked, list its values as `domain: [...]`, which makes them public"

@@ -53,6 +53,7 @@ class Proposal:
         why: as a clause, without any value of the column.
         hierarchy: of a quasi-identifier, as a spec writes it.
         min_level: that the release starts at.
+        domain: of a quasi-identifier: values that its dictionary may list.
         diverse: of a sensitive column: its values are so various that a model costs little.
         questions: that only its owner can answer, in `reason`.
         telling: how far it tells persons apart; None of a column that is withheld for certain.
@@ -63,6 +64,7 @@ class Proposal:
     why: str
     hierarchy: Json = None
     min_level: int = 0
+    domain: tuple[str, ...] = ()
     diverse: bool = False
     questions: tuple[str, ...] = ()
     telling: Distinctness | None = None
@@ -78,6 +80,8 @@ class Proposal:
             entry["hierarchy"] = self.hierarchy
             if self.min_level:
                 entry["min_level"] = self.min_level
+            if self.domain:
+                entry["domain"] = list(self.domain)
         if OF_ONE_VALUE in self.questions:
             entry["accept"] = "homogeneity"
         if self.questions:
@@ -331,7 +335,13 @@ def _laddered(session: Session, table: Relation, p: Proposal) -> Proposal:
         return replace(p, role="drop", why=why + "`source: {sql: …}`")
     ladder = hierarchies.of(session, table, p.found)
     why = f"{p.why}; {ladder.why}" if ladder.why else p.why
-    return replace(p, hierarchy=ladder.hierarchy, min_level=ladder.min_level, why=why)
+    return replace(
+        p,
+        hierarchy=ladder.hierarchy,
+        min_level=ladder.min_level,
+        domain=ladder.domain,
+        why=why,
+    )
 
 
 def _has_top(session: Session, table: Relation, found: DetectedColumn) -> bool:
