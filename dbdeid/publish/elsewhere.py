@@ -232,16 +232,15 @@ def delivering(
         written = []
         for place, target in found:
             old = [_known(place, target, t, file.spec.release, book, home) for t in place.tables]
-            for table, digests in zip(place.tables, old, strict=True):
-                if digests is not None:
+            for table, known in zip(place.tables, old, strict=True):
+                if known is not None:
                     target.lock(table)
-                    _require_unchanged(place, target, table, digests)
+                    _require_unchanged(place, target, table, known)
             new = tuple(_filled(session, place, target, public))
-            found_there, digests_there = _verified(place, target, new, declared, expected)
-            _require(found_there, place.name, "it failed its verification when it was read back")
-            written.append(
-                _Written(place, target, tuple(zip(new, place.tables, digests_there, strict=True)))
-            )
+            there, digests = _verified(place, target, new, declared, expected, booking=True)
+            _require(there, place.name, "it failed its verification when it was read back")
+            tables = tuple(zip(new, place.tables, digests, strict=True))
+            written.append(_Written(place, target, tables))
         yield Deliveries(file, tuple(written), declared, expected)
 
 
@@ -273,19 +272,21 @@ def _verified(
     tables: Sequence[Relation],
     declared: Declared,
     expected: Content | None,
+    *,
+    booking: bool,
 ) -> tuple[Verification, list[str]]:
     """What the verifier finds in tables, read back into a session that knows nothing else, and the
-    digests of their rows."""
+    digests of their rows where they are to be booked, or to tell what is wrong."""
     with ENGINE.open(None, read_only=True) as reader:
         reader.keep_order()
         read = [
             staged(reader, temporary(f"deid_read_{number}"), target.rows(table))
             for number, table in enumerate(tables)
         ]
-        digests = [rows_digest(reader, table) for table in read]
         listed, counts = (*read[1:], None, None)[:2]
         found = verify_stored(reader, target.program, (read[0], listed, counts), declared, expected)
-    return found, digests
+        wanted = read if booking or not found.verified else ()
+        return found, [rows_digest(reader, table) for table in wanted]
 
 
 def reopened(
@@ -318,13 +319,26 @@ def reopened(
                     f"{table.name!r} in {place.database.alias} is gone",
                     hint=f"`dbdeid export SPEC {name}` writes it there",
                 )
-        verification, digests = _verified(place, target, place.tables, declared, expected)
-    key = place.key(place.tables[0], home)
-    of_runs = {one.sha256 for one in (book.tables() if book else ()) if one.path == key}
-    if verification.verified or digests[0] not in of_runs:
+        verification, digests = _verified(
+            place, target, place.tables, declared, expected, booking=False
+        )
+    if verification.verified or not _earlier(place, digests, book, home):
         return verification
     told = f"holds an earlier run: `dbdeid export SPEC {name}` writes the last one there"
     return Verification((), (Check("table", False, told),))
+
+
+def _earlier(place: Place, digests: Sequence[str], book: Book | None, home: Path | None) -> bool:
+    """Whether tables are what runs before the last one wrote."""
+    booked = book.tables() if book else ()  # newest first
+    older = False
+    for table, digest in zip(place.tables, digests, strict=True):
+        key = place.key(table, home)
+        known = [one.sha256 for one in booked if one.path == key]
+        if digest not in known:
+            return False
+        older |= digest != known[0]
+    return older
 
 
 def _require(found: Verification, name: str, why: str) -> None:

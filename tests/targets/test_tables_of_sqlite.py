@@ -65,8 +65,11 @@ def test_what_is_not_its_own_is_never_replaced(place: Path) -> None:
     assert "holds the release 'visits_public'" in refused("lake.mine", release="another")
     change("UPDATE mine SET dose = 9 WHERE rowid = 1")
     assert "'mine' in lake was changed since dbdeid wrote it" in refused("lake.mine")
-    assert not dbdeid.verify(spec("lake.mine")).verified
-    change("DROP TABLE mine")
+    change("UPDATE mine_dictionary SET level = 7 WHERE rowid = 1")
+    told = "; ".join(dbdeid.verify(spec("lake.mine")).failures)
+    assert "dictionary_content (lake.mine)" in told
+    assert "earlier run" not in told
+    change("DROP TABLE mine", "DROP TABLE mine_dictionary")
     with pytest.raises(DataError, match="is gone"):
         dbdeid.verify(spec("lake.mine"))
     assert export_release(spec("lake.mine"), Path("lake.mine")) == (Path("lake.mine"),)
