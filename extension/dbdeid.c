@@ -19,9 +19,9 @@ static const char FAILED[] =
     "nothing was changed. If the name deid is taken: DETACH the database that has it, or use the "
     "macros of your schema deid as they are, without LOAD";
 
-/* Runs statements; where one fails, the load fails with its error; `undo` comes before. */
+/* Runs statements; where one fails, the load fails with its error. */
 static bool run(duckdb_connection connection, duckdb_extension_info info,
-                struct duckdb_extension_access *access, const char *statements, const char *undo) {
+                struct duckdb_extension_access *access, const char *statements) {
 	duckdb_result result;
 	bool done = duckdb_query(connection, statements, &result) == DuckDBSuccess;
 	if (!done) {
@@ -29,7 +29,6 @@ static bool run(duckdb_connection connection, duckdb_extension_info info,
 		char message[2048];
 		snprintf(message, sizeof message, "%s (%s)", FAILED, error ? error : "no reason given");
 		access->set_error(info, message);
-		duckdb_query(connection, undo, NULL);
 	}
 	duckdb_destroy_result(&result);
 	return done;
@@ -38,6 +37,14 @@ static bool run(duckdb_connection connection, duckdb_extension_info info,
 DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info info,
                             struct duckdb_extension_access *access) {
 	/* said to be writable: else it is opened as the user's database is */
-	return run(connection, info, access, "ATTACH ':memory:' AS deid (READ_WRITE)", "SELECT 1") &&
-	       run(connection, info, access, macros, "ROLLBACK; DETACH deid");
+	if (!run(connection, info, access, "ATTACH ':memory:' AS deid (READ_WRITE)")) {
+		return false;
+	}
+	if (!run(connection, info, access, macros)) {
+		/* one by one: of what DuckDB could not read, not even BEGIN was run */
+		duckdb_query(connection, "ROLLBACK", NULL);
+		duckdb_query(connection, "DETACH deid", NULL);
+		return false;
+	}
+	return true;
 }
