@@ -150,7 +150,8 @@ def install(
     if con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = 'deid'").fetchall():
         raise DataError(
             "a database is attached as 'deid', which hides the schema of that name",
-            hint="attach it under another name: ATTACH 'deid.duckdb' AS hospital",
+            hint="attach it under another name: ATTACH 'deid.duckdb' AS hospital; if DuckDB's "
+            "extension dbdeid was loaded: DETACH deid",
         )
     if private and in_release(con, catalog):
         raise DataError(
