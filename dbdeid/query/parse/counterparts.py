@@ -62,8 +62,9 @@ def _found(root: exp.Expr) -> Iterator[exp.Expr]:
         if not isinstance(node, exp.Anonymous):
             if not any(node.args.get(k) for k in ("weight", "threshold")):
                 yield node
-        elif _NAMED.get(node.name.lower(), 0) in (len(node.expressions), len(node.expressions) - 1):
-            yield node
+        elif least := _NAMED.get(node.name.lower()):
+            if len(node.expressions) in (least, least + 1):
+                yield node
 
 
 def _exact(node: exp.Expr) -> exp.Expr:
