@@ -27,8 +27,11 @@ from dbdeid.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dbdeid.api import (
+        Evaluated,
         OpenRelease,
         Result,
+        RunResult,
+        Verified,
         check,
         evaluate,
         frontier,
@@ -53,15 +56,18 @@ if (_checkout / "sql" / "steps").is_dir() and (_checkout / "pyproject.toml").is_
 __all__ = [
     "DataError",
     "DbdeidError",
+    "Evaluated",
     "ExpectationError",
     "HierarchyError",
     "MissingExtra",
     "NothingFound",
     "OpenRelease",
     "Result",
+    "RunResult",
     "SpecError",
     "Unsatisfiable",
     "VerificationError",
+    "Verified",
     "check",
     "evaluate",
     "frontier",

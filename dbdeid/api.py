@@ -7,17 +7,22 @@ from dbdeid.commands.frontier import frontier
 from dbdeid.commands.queries.open_release import OpenRelease, open
 from dbdeid.commands.queries.query import query
 from dbdeid.commands.queries.result import Result
+from dbdeid.commands.results import Evaluated, Verified
 from dbdeid.commands.search import search
 from dbdeid.commands.verify_evaluate_export import evaluate, verify
 from dbdeid.install import install
 from dbdeid.project.project import project
 from dbdeid.project.remembered import releases, withdraw
+from dbdeid.release.result import RunResult
 from dbdeid.release.run import run
 from dbdeid.workspace.progress_line import progress
 
 __all__ = [
+    "Evaluated",
     "OpenRelease",
     "Result",
+    "RunResult",
+    "Verified",
     "check",
     "evaluate",
     "frontier",

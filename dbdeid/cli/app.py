@@ -323,8 +323,8 @@ def evaluate(spec: SpecPath, *, trial: Trial = False, options: Options) -> None:
     from dbdeid.commands.verify_evaluate_export import evaluate as run_evaluate
 
     found = run_evaluate(spec, database=options.database, settings=options.settings, trial=trial)
-    show(options, found, texts().evaluated(found))
-    if found["queries"] and not found["queries"]["answered"]:
+    show(options, found.to_dict(), texts().evaluated(found))
+    if found.queries is not None and not found.queries.answered:
         raise DataError(
             "no query of the workload was answered", hint="the reason stands beside each of them"
         )

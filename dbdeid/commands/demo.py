@@ -63,7 +63,7 @@ class Demo:
         return {
             "directory": str(self.directory),
             "run": self.result.to_dict(),
-            "evaluate": self.utility,
+            "evaluate": self.utility.to_dict(),
             "report": str(self.report),
         }
 

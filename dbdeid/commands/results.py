@@ -1,15 +1,18 @@
 """What is told of a spec, a search, a frontier, a release: as JSON shows it, and as notebooks do.
 
-Dicts, but for a verification, whose promises have attributes.
+Dicts, but for an evaluation and a verification, which have attributes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dbdeid.data.json import JsonObject
 from dbdeid.prepare.fingerprints import SourceChange
+from dbdeid.utility.model_fit import Comparison, ModelComparison, Summary
+from dbdeid.utility.query_error import Workload
 from dbdeid.verify import Verification
 from dbdeid.workspace.standing import Unpublishable
 
@@ -30,8 +33,74 @@ class Checked(Findings):
         return check_html(self)
 
 
-class Evaluated(Findings):
-    """The utility of a release; the keys are those of `dbdeid evaluate --json`."""
+@dataclass(frozen=True, eq=False)
+class Evaluated(Mapping[str, Any]):
+    """The utility of a release. Its items are those of `dbdeid evaluate --json`.
+
+    Attributes:
+        recoding: global, or local where levels differ between classes; unknown of a release made
+            elsewhere.
+        metrics: utility metrics by name.
+        queries: the workload on source and release; None without one.
+        models: each on source and release; none where none are declared.
+        models_overall: what changed over all of them; None without any.
+        not_measured: metrics that were asked for, and that the tables of a release made elsewhere
+            do not tell; None of others.
+        unpublishable: why nobody else is to have the release; None where nothing says so.
+    """
+
+    recoding: str
+    metrics: Mapping[str, float]
+    queries: Workload | None = None
+    models: tuple[ModelComparison, ...] = ()
+    models_overall: Summary | None = None
+    not_measured: tuple[str, ...] | None = None
+    unpublishable: Unpublishable | None = None
+
+    @classmethod
+    def of(
+        cls,
+        recoding: str,
+        metrics: Mapping[str, float],
+        queries: Workload | None,
+        models: Comparison | None,
+        *,
+        not_measured: Sequence[str] | None = None,
+        unpublishable: Unpublishable | None = None,
+    ) -> Self:
+        """What was found, of the models together."""
+        return cls(
+            recoding,
+            dict(metrics),
+            queries,
+            models.models if models else (),
+            models.overall if models else None,
+            None if not_measured is None else tuple(not_measured),
+            unpublishable,
+        )
+
+    def to_dict(self) -> JsonObject:
+        """The evaluation as JSON shows it."""
+        compared = Comparison(self.models).to_dict()
+        found: JsonObject = {"recoding": self.recoding, "metrics": dict(self.metrics)}
+        if self.not_measured is not None:
+            found["not_measured"] = list(self.not_measured)
+        return {
+            **found,
+            "queries": self.queries.to_dict() if self.queries else None,
+            "models": compared["models"],
+            "models_overall": compared["overall"] if self.models else None,
+            "unpublishable": self.unpublishable.to_dict() if self.unpublishable else None,
+        }
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
 
     def _repr_html_(self) -> str:
         from dbdeid.report.notebook import evaluation_html

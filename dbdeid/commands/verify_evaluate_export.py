@@ -317,15 +317,17 @@ def evaluate(
 
     With `trial` of its trial.
 
-    Returns:
-        recoding (global, or local where levels differ between classes), metrics by name, queries
-        (None without a workload), models (empty where none are declared) and what changed over all
-        of them, models_overall; unpublishable (why nobody else is to have the release, or None).
+    Raises:
+        DataError: there is no release of this spec, or none that its spec still fits.
     """
     file = read(source, connection, database, trial=trial)
     if is_external(file):
-        told = external_measures.evaluate(file, connection, database=database, settings=settings)
-        return Evaluated(told)
+        worth, missing = external_measures.evaluate(
+            file, connection, database=database, settings=settings
+        )
+        return Evaluated.of(
+            "unknown", worth.metrics, worth.queries, worth.models, not_measured=missing
+        )
     with existing(file, connection, database=database, settings=settings) as found:
         require_same(found.file, found.entry)
         workload, models = None, None
@@ -346,17 +348,8 @@ def evaluate(
             wanted = {*kept_metrics(bound.spec.evaluate.metrics)} - metrics.keys()
             alike = fidelity(bound, session, found.public, hierarchies, declared, wanted)
             metrics |= alike.metrics
-        compared = models.to_dict() if models else {"models": [], "overall": None}
-        return Evaluated(
-            {
-                "recoding": record_of(found.entry).recoding,
-                "metrics": metrics,
-                "queries": workload.to_dict() if workload else None,
-                "models": compared["models"],
-                "models_overall": compared["overall"],
-                "unpublishable": why.to_dict() if why else None,
-            }
-        )
+        recoding = record_of(found.entry).recoding
+        return Evaluated.of(recoding, metrics, workload, models, unpublishable=why)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dbdeid.data.json import JsonObject
 from dbdeid.engine.expressions import Query, column, count_rows, select
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings, Step
@@ -42,10 +41,8 @@ def evaluate(
     *,
     database: Path | None = None,
     settings: Settings | None = None,
-) -> JsonObject:
-    """Utility of a release made elsewhere, as `commands.verify_evaluate_export.evaluate`.
-
-    Its recoding is not known.
+) -> tuple[Evaluated, list[str]]:
+    """Utility of a release made elsewhere, and the metrics asked for that it does not tell.
 
     Raises:
         DataError: the original is not at hand, or the spec does not fit.
@@ -58,15 +55,7 @@ def evaluate(
                 hint="name the original in `source`, or ask and verify the release without it",
             )
         worth = evaluated(found)
-        models = worth.models.to_dict() if worth.models else {"models": [], "overall": None}
-        return {
-            "recoding": "unknown",
-            "metrics": worth.metrics,
-            "not_measured": _unmeasured(found, worth.metrics),
-            "queries": worth.queries.to_dict() if worth.queries else None,
-            "models": models["models"],
-            "models_overall": models["overall"],
-        }
+        return worth, _unmeasured(found, worth.metrics)
 
 
 def _unmeasured(found: Foreign, measured: Mapping[str, float]) -> list[str]:

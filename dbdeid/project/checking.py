@@ -87,10 +87,7 @@ def _measured(
     asked = {*(file.spec.evaluate.metrics or ())}
     if kinds & {*OF_QUERIES} or kinds & asked - then:
         found = evaluate(path, database=database, settings=settings)
-        queries = found["queries"]
-        update = {
-            "metrics": found["metrics"],
-            "queries": None if queries is None else Workload.told_by(queries),
-        }
+        asked_again = None if found.queries is None else Workload.told_by(found.queries.to_dict())
+        update = {"metrics": dict(found.metrics), "queries": asked_again}
         return record.model_copy(update=update)
     return record

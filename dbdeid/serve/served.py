@@ -14,15 +14,13 @@ from dbdeid.commands.queries.opened import databases_of
 from dbdeid.engine import file_names
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
-from dbdeid.query.clients.questions import Name
+from dbdeid.query.clients.questions import OF_ENGINES, Name
 from dbdeid.serve.catalog import ServedTable
 
 DATABASE = "releases"
 # What clients look in first for the names of databases.
 ALSO = "postgres"
 _SCHEMAS = ("public", "main")
-# What no source is called: tables of an engine's own.
-_OF_ENGINES = ("pg_", "sqlite_", "duckdb_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class Served:
             return place, place.name
         *qualifiers, plain = name
         own = not qualifiers or qualifiers[-1] in _SCHEMAS
-        if self.unnamed is None or not own or plain.startswith(_OF_ENGINES):
+        if self.unnamed is None or not own or plain.startswith(OF_ENGINES):
             return None
         return self.unnamed, plain
 

@@ -151,12 +151,17 @@ class Workload:
         """The mean of the queries' shares within bounds; None when none claims bounds."""
         return _mean(query.within_bounds for query in self.queries)
 
+    @property
+    def answered(self) -> int:
+        """How many of the queries the release answers."""
+        return sum(query.refused is None for query in self.queries)
+
     def to_dict(self) -> JsonObject:
         """The workload as JSON shows it."""
         return {
             "mean_relative_error": self.mean_relative_error,
             "within_bounds": self.within_bounds,
-            "answered": sum(query.refused is None for query in self.queries),
+            "answered": self.answered,
             "queries": [query.to_dict() for query in self.queries],
         }
 

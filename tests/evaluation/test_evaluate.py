@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
 
+import dbdeid
 from dbdeid.bind.read import read
 from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.errors import DataError
@@ -106,3 +108,20 @@ def test_bounds_hold_for_the_source_with_its_suppressed_records(tmp_path: Path) 
     assert [a["within_bounds"] for a in query["aggregates"]] == [1, None, None]
     assert query["within_bounds"] == found["within_bounds"] == 1
     assert query["aggregates"][0]["relative_error"] == pytest.approx(2 / 22)
+
+
+def test_what_is_found_has_attributes(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex")
+    spec = written(tmp_path, "*.sql")
+    run(spec)
+    found = evaluate(spec)
+    assert isinstance(found, dbdeid.Evaluated)
+    assert found.queries is not None
+    (query,) = found.queries.queries
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["queries"]["queries"][0]["relative_error"] == query.relative_error
+    assert (found.queries.answered, found.models, found.unpublishable) == (1, (), None)
+    assert dict(found) == found.to_dict()
+    assert found["metrics"] == found.metrics
+    with pytest.raises(FrozenInstanceError):
+        found.recoding = "local"  # type: ignore[misc]

@@ -95,6 +95,11 @@ def test_a_column_is_called_as_it_was_asked_for(session: Session, visits: Answer
     assert found.columns[0] == "approx_count_distinct(age)"
 
 
+def test_functions_of_other_names_are_left_as_they_are() -> None:
+    for text in ("yearweek(day)", "approx_median()", "approx_percentile(age)"):
+        assert not approximated(f"SELECT {text} AS approx FROM visits")
+
+
 def test_a_word_in_a_text_is_no_aggregate() -> None:
     assert not approximated("SELECT COUNT(*) FROM visits WHERE ward = 'approx_median(age)'")
     assert not approximated("SELECT approx_ FROM (")

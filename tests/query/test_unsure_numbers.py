@@ -79,6 +79,18 @@ def test_a_number_that_may_be_none_compares_with_no_record_for_certain(
     assert ask(f"SELECT COUNT(*) AS n FROM src WHERE beds {sign} ({number})")[1] == 0
 
 
+def test_a_variance_that_may_be_of_one_record_is_noted(ask: Any, tmp_path: Path) -> None:
+    text = "SELECT STDDEV(beds) AS s, STDDEV_POP(beds) AS p FROM src WHERE {}"
+    ask("SELECT COUNT(*) FROM src")
+    told = {
+        where: dbdeid.query(SPEC, text.format(where), database=tmp_path / "people.duckdb").notes
+        for where in ("age < 5", "age < 10", "beds = 4 AND age < 10")
+    }
+    noted = [where for where, notes in told.items() if any("may be NULL" in n for n in notes)]
+    assert noted == ["age < 5"]
+    assert any(note.startswith("s may be NULL") for note in told["age < 5"])
+
+
 def test_nothing_is_certain_to_be_below_what_may_be_no_number(ask: Any) -> None:
     text = "SELECT COUNT(*) AS n FROM src WHERE beds < (SELECT CORR(age, beds) FROM src)"
     assert ask(text)[2] == 4

@@ -13,6 +13,8 @@ from dbdeid.query.clients.statements import read_tables, with_names
 from dbdeid.query.parse.expressions import constant, refused
 
 Name = tuple[str, ...]
+# How the names of an engine's own tables begin, in lower case: no source is called so.
+OF_ENGINES = ("pg_", "sqlite_", "duckdb_")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _PARTS = re.compile(r"%[YymdHMS]")
 # JDBC writes a day with a zone.

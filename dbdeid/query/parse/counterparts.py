@@ -23,7 +23,8 @@ MOST_BUCKETS = 100
 _PLACES = 10**12  # of the ends of buckets, of which some have no last digit
 _APPROXIMATE = re.compile(r"approx", re.IGNORECASE)
 _KINDS = (exp.ApproxDistinct, exp.ApproxQuantile, exp.WidthBucket)
-# By the names of those that the parser does not know: Spark's, Trino's and Databricks'.
+# By the names of those that the parser does not know, Spark's, Trino's and Databricks', with the
+# number of their arguments; how exact they are to be may come last.
 _NAMED = {"approx_percentile": 2, "percentile_approx": 2, "approx_median": 1}
 
 
@@ -59,12 +60,13 @@ def approximated(text: str) -> bool:
 def _found(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes that have a counterpart."""
     for node in root.find_all(*_KINDS, exp.Anonymous):
-        if not isinstance(node, exp.Anonymous):
-            if not any(node.args.get(k) for k in ("weight", "threshold")):
-                yield node
-        elif least := _NAMED.get(node.name.lower()):
-            if len(node.expressions) in (least, least + 1):
-                yield node
+        if isinstance(node, exp.Anonymous):
+            few = _NAMED.get(node.name.lower())
+            known = few is not None and 0 <= len(node.expressions) - few <= 1
+        else:
+            known = not any(node.args.get(name) for name in ("weight", "threshold"))
+        if known:
+            yield node
 
 
 def _exact(node: exp.Expr) -> exp.Expr:
