@@ -61,8 +61,8 @@ def test_another_original_of_the_same_release_changes_no_byte(place: Path) -> No
     attach = {"other": "other.sqlite", "third": "third.sqlite"}
     dbdeid.run(spec("lake.public_visits", "other.public_visits", attach=attach))
     duckdb.sql(
-        "COPY (SELECT * REPLACE ('Bob' || hash(name) AS name) FROM 'visits.parquet' ORDER BY dose, age DESC) "
-        "TO 'again.parquet'"
+        "COPY (SELECT * REPLACE ('Bob' || hash(name) AS name) FROM 'visits.parquet' "
+        "ORDER BY dose, age DESC) TO 'again.parquet'"
     )
     again = spec("third.public_visits", attach=attach, source="again.parquet", release="again")
     dbdeid.run(again)
