@@ -171,13 +171,14 @@ class Deliveries:
         Raises:
             DataError: a database could not commit.
         """
-        for name, target in {id(o.target): (o.place.name, o.target) for o in self.written}.values():
+        for target in {id(one.target): one.target for one in self.written}.values():
+            names = ", ".join(one.place.name for one in self.written if one.target is target)
             try:
                 target.commit()
             except DataError as error:
                 raise DataError(
-                    f"{error.message}: {name} may hold the release before this one",
-                    hint=f"the run is done otherwise; `dbdeid export SPEC {name}` writes it there",
+                    f"{error.message}: {names} may hold the release before this one",
+                    hint="the run is done otherwise; `dbdeid export SPEC TABLE` writes it there",
                 ) from None
             target.close()
 

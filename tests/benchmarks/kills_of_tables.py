@@ -100,13 +100,6 @@ def judge(
     spec, found = folder / f"k{k}.yml", standing(folder, server)
     older = {name for name, rows in found.items() if rows != known[k]}
     assert all(found[name] == known[before] for name in older)
-    verified = dbdeid.verify(spec)
-    told = {text.partition("(")[2].partition(")")[0] for text in verified.failures}
-    assert told == older, verified.failures
-    assert all("holds an earlier run" in text for text in verified.failures)
-    for name in older:
-        export_release(spec, Path(name))
-    assert dbdeid.verify(spec).verified
     # what goes when their files are next written
     logs = set() if finished else {"owner.duckdb.wal", "lake.sqlite-journal"}
     left = {path.name for path in folder.iterdir()} - logs
@@ -114,6 +107,16 @@ def judge(
         *("owner.duckdb", "out.csv", "out_dictionary.csv", "lake.sqlite"),
         *(f"k{k}.yml" for k in KS),
     }, left
+    if k == before:  # as it was found to be
+        assert not older
+        return k, 0
+    verified = dbdeid.verify(spec)
+    told = {text.partition("(")[2].partition(")")[0] for text in verified.failures}
+    assert told == older, verified.failures
+    assert all("holds an earlier run" in text for text in verified.failures)
+    for name in older:
+        export_release(spec, Path(name))
+    assert not older or dbdeid.verify(spec).verified
     return k, len(older)
 
 

@@ -97,10 +97,12 @@ def test_what_is_refused(place: Path, town: Server, monkeypatch: pytest.MonkeyPa
 
     town.run("CREATE TABLE theirs (a int); CREATE VIEW seen AS SELECT 1 AS a")
     town.run("CREATE TABLE parts (a int) PARTITION BY RANGE (a)")
+    town.run("CREATE TABLE guarded (a int); ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
     before = names(town)
     assert "the table 'theirs' in hall exists" in told("hall.theirs")
     assert "the view 'seen' in hall exists" in told("hall.public.seen")
     assert "the partitioned table 'parts' in hall exists" in told("hall.parts")
+    assert "the table with policies of its rows 'guarded' in hall exists" in told("hall.guarded")
     assert "cuts names after 63 bytes" in told(f"hall.{'é' * 32}")
     assert "the user may not write this table" in told("hall.mine", user="poor")
     assert "PostgreSQL has no schema 'nowhere'" in told("hall.nowhere.mine")
@@ -119,7 +121,7 @@ def test_what_is_refused(place: Path, town: Server, monkeypatch: pytest.MonkeyPa
             "ALTER DATABASE postgres RESET default_transaction_read_only"
         )
     assert names(town) == before
-    town.run("DROP TABLE theirs, parts; DROP VIEW seen")
+    town.run("DROP TABLE theirs, parts, guarded; DROP VIEW seen")
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,21 @@ def test_its_rows_are_those_that_were_verified_in_their_order(place: Path) -> No
     with duckdb.connect("owner.duckdb", read_only=True) as connection:
         told = connection.execute("SELECT exports FROM deid.releases").fetchall()
     assert told == [(["lake.public_visits"],)] * 2
+
+
+def test_another_original_of_the_same_release_changes_no_byte(place: Path) -> None:
+    shutil.copy("lake.sqlite", "other.sqlite")
+    shutil.copy("lake.sqlite", "third.sqlite")
+    attach = {"other": "other.sqlite", "third": "third.sqlite"}
+    dbdeid.run(spec("lake.public_visits", "other.public_visits", attach=attach))
+    duckdb.sql(
+        "COPY (SELECT * REPLACE ('Bob' || hash(name) AS name) FROM 'visits.parquet' "
+        "ORDER BY dose, age DESC) TO 'again.parquet'"
+    )
+    again = spec("third.public_visits", attach=attach, source="again.parquet", release="again")
+    dbdeid.run(again)
+    files = [Path(name).read_bytes() for name in ("lake.sqlite", "other.sqlite", "third.sqlite")]
+    assert files[0] == files[1] == files[2]
 
 
 def test_what_is_not_its_own_is_never_replaced(place: Path) -> None:
