@@ -90,7 +90,7 @@ def known_by(bound: Bound, session: Session) -> Known:
     names = (person,) if person else bound.names("identifier")
     if not names:
         return Known(tuple(c.name for c in bound.columns), None)
-    counted = count_distinct(_digest(_texts(names)))
+    counted = count_distinct(function("row", *_texts(names)))  # a digest takes six times as long
     query = select(count_rows(), counted)
     rows, found = session.row(query.from_(original(bound, session).subquery("source")))
     if found < rows:

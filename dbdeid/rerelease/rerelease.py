@@ -205,6 +205,7 @@ class _Now:
         self._sensitive = _sensitive(prepared.bound)
         self._overlays: dict[Known, Overlay] = {}
         self._samples: dict[Known, dict[str, list[int]] | None] = {}
+        self._serial: dict[tuple[str, ...], bool] = {}  # by the columns that tell records apart
         self.rows = published_rows(written, work.session)
         self.as_before: str | None = None  # the run of our own book that showed just the same
 
@@ -321,18 +322,24 @@ class _Now:
     def identifiers(self) -> list[list[str]]:
         """Some digests of each identifier by itself, those apart that only number the records."""
         bound, session = self._prepared.bound, self._work.session
-        return [*same_source.sketches(bound, session)]
+        return [*same_source.sketches(bound, session, self._is_serial)]
 
     def sample(self, known: Known) -> dict[str, list[int]] | None:
         """Digests of cells of some records, where these are told apart by serial numbers alone."""
         bound, session = self._prepared.bound, self._work.session
         own = self.shown(known)
         if known not in self._samples:
-            serial = own is not None and same_source.is_serial(bound, session, known)
+            serial = own is not None and self._is_serial(known)
             self._samples[known] = (
                 same_source.sample(bound, session, known, own) if serial and own else None
             )
         return self._samples[known]
+
+    def _is_serial(self, known: Known) -> bool:
+        if known.record not in self._serial:
+            bound, session = self._prepared.bound, self._work.session
+            self._serial[known.record] = same_source.is_serial(bound, session, known)
+        return self._serial[known.record]
 
     def _overlay(self, known: Known, own: Relation) -> Overlay:
         if known not in self._overlays:

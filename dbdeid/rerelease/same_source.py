@@ -15,7 +15,7 @@ What cannot be decided counts as the same source.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -77,16 +77,23 @@ def is_serial(bound: Bound, session: Session, known: Known) -> bool:
     return bool(values == numbers and (not different or high - low < DENSE * different))
 
 
-def sketches(bound: Bound, session: Session) -> Iterator[list[str]]:
+def sketches(
+    bound: Bound, session: Session, serial: Callable[[Known], bool]
+) -> Iterator[list[str]]:
     """The smallest digests of each identifier, which a copy has too: none of serial numbers.
 
     Bottom-k sketches (Cohen and Kaplan 2007, "Summarizing data using bottom-k sketches").
+
+    Args:
+        bound: the bound spec.
+        session: where the source is.
+        serial: what `is_serial` finds of an identifier.
     """
     names = dict.fromkeys(
         [*([bound.subject.name] if bound.subject else []), *bound.names("identifier")]
     )
     for name in names:
-        if is_serial(bound, session, Known((name,), None)):
+        if serial(Known((name,), None)):
             continue
         digest = aliased(digest_of([name], "source"), "one")
         rows = select(digest).distinct().from_(original(bound, session).subquery("source"))

@@ -53,16 +53,17 @@ def truthfulness(
     """
     wanted_names = [c.name for c in declared.columns if c.name not in declared.bounds]
     columns = [c for name in wanted_names if (c := table.find(name))]
+    asked_twice = declared.stars_suppressed or declared.relocated is not None
     try:
         raw = session.run(Step(SOURCE, renamed(source, columns)))
-        session.run(Step(BALANCE, _balance(raw, table, columns, declared, hierarchies)))
+        query = _balance(raw, table, columns, declared, hierarchies)
+        # written down only where that saves to count it again
+        balance = session.run(Step(BALANCE, query)) if asked_twice else query
         rows = int(session.row(_count(raw))[0])
         generalized, released, invented = (
-            int(n) for n in session.row(_invented(columns, declared))
+            int(n) for n in session.row(_invented(balance, columns, declared))
         )
-        unlike = 0
-        if declared.stars_suppressed or declared.relocated is not None:
-            unlike = int(session.row(_unlike(columns, declared))[0])
+        unlike = int(session.row(_unlike(balance, columns, declared))[0]) if asked_twice else 0
     finally:
         session.drop_temp(SOURCE)
         session.drop_temp(BALANCE)
@@ -120,15 +121,17 @@ def _of_side(query: Select, names: list[str], generalized: int, released: int) -
     return select(*(column(name) for name in names), *counted).from_(query.subquery("counted"))
 
 
-def _invented(columns: list[Column], declared: Declared) -> Select:
+def _invented(balance: Query | Relation, columns: list[Column], declared: Declared) -> Select:
     excess: Expr = _excess()
     if declared.stars_suppressed:
         excess = case((not_(all_starred(columns, declared)), excess), otherwise=literal(0))
     sums = (sum_of(e) for e in (column("generalized"), column("released"), excess))
     zero = literal(0)
-    return select(*(coalesce(s, zero.copy()) for s in sums)).from_(
-        Relation(BALANCE, schema="main", catalog="temp").table
-    )
+    return select(*(coalesce(s, zero.copy()) for s in sums)).from_(_from(balance))
+
+
+def _from(balance: Query | Relation) -> Expr:
+    return balance.table if isinstance(balance, Relation) else balance.subquery("balance")
 
 
 def _excess() -> Expr:
@@ -136,12 +139,12 @@ def _excess() -> Expr:
     return greatest_of(literal(0), difference)
 
 
-def _unlike(columns: list[Column], declared: Declared) -> Select:
+def _unlike(balance: Query | Relation, columns: list[Column], declared: Declared) -> Select:
     """Records whose other columns occur more often in the release than in the source."""
     names = zip(columns, names_of(columns), strict=True)
     others = [column(n) for c, n in names if c.name not in declared.quasi_identifiers]
     sums = [aliased(sum_of(column(s)), s) for s in ("generalized", "released")]
-    query = select(*sums).from_(Relation(BALANCE, schema="main", catalog="temp").table)
+    query = select(*sums).from_(_from(balance))
     if others:
         query = query.group_by(*others)
     zero = literal(0)
