@@ -116,6 +116,15 @@ def test_a_search_of_counts_is_the_search_of_the_table(
     assert of_counts["score"] == pytest.approx(of_table["score"])
 
 
+def test_fractions_count_as_fractions(database: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(database)) as con:
+        con.execute("ALTER TABLE people ALTER age TYPE DOUBLE")
+    counts = counted(people(), database, tmp_path / "counts.parquet")
+    of_table, of_counts = plan(people(), database=database), plan(people(), histogram=counts)
+    assert rules(of_counts) == rules(of_table)
+    assert of_counts.loss == pytest.approx(of_table.loss)
+
+
 def test_what_a_minimal_level_hides_is_not_counted(database: Path, tmp_path: Path) -> None:
     written = histogram(people())
     assert written.generalized == {"age": 1}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any
@@ -10,15 +9,15 @@ from typing import Any
 import duckdb
 import pytest
 from engine_cases import Rows, Table, check, function_case, random_cases
+from spark_here import NO_SPARK, has_spark
 
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.query.dialects.histogram import Begun, Counted, Floored, histogram
 
-sql = pytest.importorskip("pyspark.sql", reason="no Spark here: pyspark is not installed")
-pytestmark = [
-    pytest.mark.skipif(shutil.which("java") is None, reason="no Spark here: java is missing"),
-    pytest.mark.filterwarnings("ignore"),
-]
+if not has_spark():
+    pytest.skip(NO_SPARK, allow_module_level=True)
+sql = pytest.importorskip("pyspark.sql")
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,9 @@ def _floored(value: Expr, by: Floored) -> Expr:
     steps = cast(exp.Floor(this=quotient), "BIGINT")
     start = plus(exp.Mul(this=steps, expression=literal(by.width)), literal(by.origin))
     return case(
-        (is_null(value), exp.null()),
+        # NULL of the column's own type, which all values then have: a plan knows by it whether an
+        # interval holds whole numbers or fractions
+        (is_null(value), value.copy()),
         (exp.LT(this=value.copy(), expression=literal(by.lower)), literal(by.lower - 1)),
         (exp.GTE(this=value.copy(), expression=literal(by.upper)), literal(by.upper)),
         (exp.LT(this=start, expression=literal(by.lower)), literal(by.lower)),

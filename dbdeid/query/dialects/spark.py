@@ -71,18 +71,29 @@ def _whole_divided(node: exp.Expr) -> exp.Expr:
     return node if is_whole(node) else divided(node)
 
 
+def _small(number: exp.Expr) -> exp.Expr:
+    """Whether a number may have a fraction: FLOOR and CEIL make a BIGINT of it, or end in error."""
+    most = exp.cast(exp.Literal.number(2**53), "DOUBLE")
+    return exp.LT(this=function("ABS", number.copy()), expression=most)
+
+
 def _whole(node: exp.Expr) -> exp.Expr:
     """FLOOR and CEIL, which make integers of numbers that are none."""
-    only(node, "this")
-    return exp.cast(node.copy(), "DOUBLE") if of_type(node.this, *FLOATS) else node
+    number = only(node, "this").this
+    if not of_type(number, *FLOATS):
+        return node
+    of_small = exp.cast(node.copy(), "DOUBLE")
+    return exp.case().when(_small(number), of_small).else_(number.copy())
 
 
 def _cut(node: exp.Expr) -> exp.Expr:
     number = only(node, "this").this
     below = exp.cast(exp.Floor(this=number.copy()), "DOUBLE")
     above = exp.cast(exp.Ceil(this=number.copy()), "DOUBLE")
-    negative = exp.LT(this=number, expression=exp.Literal.number(0))
-    return exp.case().when(negative, above).else_(below)
+    negative = exp.LT(this=number.copy(), expression=exp.Literal.number(0))
+    large = exp.Not(this=exp.paren(_small(number)))
+    found = exp.case().when(large, exp.cast(number, "DOUBLE"))
+    return found.when(negative, above).else_(below)
 
 
 def _logarithm(name: str, number: exp.Expr) -> exp.Expr:

@@ -23,9 +23,11 @@ _MOST_PLACES = 11  # 5^11 has 26 bits: times half of a DOUBLE's bits, it is exac
 
 # How much too far p, the product of x and m, is rounded if only its error made it a half. The error
 # is known exactly, by the upper bits of x and the lower ones (Dekker 1971, A floating-point
-# technique for extending the available precision).
+# technique for extending the available precision). From 2^52 on p has no fraction, and an engine
+# whose floor() makes a BIGINT would end in error.
 _UPPER = "(:x * CAST(134217729 AS DOUBLE) - (:x * CAST(134217729 AS DOUBLE) - :x))"
 _TOO_FAR = f"""(CASE
+    WHEN abs(:p) >= CAST(4503599627370496 AS DOUBLE) THEN 0
     WHEN :p - floor(:p) <> 0.5 THEN 0
     WHEN :p * (({_UPPER} * :m - :p) + (:x - {_UPPER}) * :m) < 0 THEN sign(:p)
     ELSE 0
