@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.bind.bound import Bound
+from dbdeid.privacy import LDiversity
+
 MOST_TOLD = 5  # earlier releases in words
 
 
@@ -240,3 +243,18 @@ def _words(one: Compared) -> str:
 
 def _people(groups: Groups) -> str:
     return f"{groups.people} in {groups.groups} group{'s' if groups.groups != 1 else ''}"
+
+
+def least_values(bound: Bound) -> dict[str, int]:
+    """Distinct values that a class should have of each sensitive column; not of accepted ones."""
+    least = {
+        c.name: 2
+        for c in bound.columns
+        if c.spec.role == "sensitive" and "homogeneity" not in c.spec.accept
+    }
+    for model in bound.models:
+        if isinstance(model, LDiversity) and model.kind == "distinct":
+            for target in model.targets:
+                if len(target) == 1 and target[0] in least:
+                    least[target[0]] = max(least[target[0]], int(model.l))
+    return least

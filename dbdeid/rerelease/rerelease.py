@@ -20,7 +20,6 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.common.outcome import Written
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.privacy import LDiversity
 from dbdeid.record import comparison as kept_parts
 from dbdeid.rerelease import composition, same_source
 from dbdeid.rerelease.composition import Laid, Together, Withdraw
@@ -34,7 +33,13 @@ from dbdeid.rerelease.equivalence_classes import (
 )
 from dbdeid.rerelease.exposed_counterfeits import Exposed
 from dbdeid.rerelease.exposed_counterfeits import exposed as exposed_beside
-from dbdeid.rerelease.joint_classes import Compared, measured, same_classes, words
+from dbdeid.rerelease.joint_classes import (
+    Compared,
+    least_values,
+    measured,
+    same_classes,
+    words,
+)
 from dbdeid.rerelease.overlay import Overlay
 from dbdeid.spec.file import SpecFile
 from dbdeid.workspace.earlier_releases import Earlier, each_earlier, kept_place, places_of
@@ -202,7 +207,7 @@ class _Now:
         self._synthetic = prepared.bound.spec.method.can.values == "drawn"
         self._of: Known | None = None
         self._found: Relation | None = None
-        self._sensitive = _sensitive(prepared.bound)
+        self._sensitive = least_values(prepared.bound)
         self._overlays: dict[Known, Overlay] = {}
         self._samples: dict[Known, dict[str, list[int]] | None] = {}
         self._serial: dict[tuple[str, ...], bool] = {}  # by the columns that tell records apart
@@ -490,18 +495,3 @@ class _Now:
             and record.method_parameters == plain(bound.spec.method.model_dump(exclude={"name"}))
             and record.privacy == models
         )
-
-
-def _sensitive(bound: Bound) -> dict[str, int]:
-    """Distinct values that a class should have of each sensitive column; not of accepted ones."""
-    least = {
-        c.name: 2
-        for c in bound.columns
-        if c.spec.role == "sensitive" and "homogeneity" not in c.spec.accept
-    }
-    for model in bound.models:
-        if isinstance(model, LDiversity) and model.kind == "distinct":
-            for target in model.targets:
-                if len(target) == 1 and target[0] in least:
-                    least[target[0]] = max(least[target[0]], int(model.l))
-    return least

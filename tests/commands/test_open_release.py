@@ -25,7 +25,8 @@ from dbdeid.commands.queries.query import rewritten
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.project.remembered import withdraw
-from dbdeid.query.rewrite import counted, kept
+from dbdeid.query.desk import kept
+from dbdeid.query.rewrite import counted
 
 # Threads add numbers up in any order, so that their last digits differ from one time to the next.
 ONE = Settings(threads=1)

@@ -16,10 +16,11 @@ from judging import Tally, opened, run
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.errors import DataError
+from dbdeid.query.desk import answer
 from dbdeid.query.desk.answer import Desk
 from dbdeid.query.desk.plan import Answer
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.rewrite import answer, counted
+from dbdeid.query.rewrite import counted
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.measures import Measure, bucket
 

@@ -158,7 +158,7 @@ privacy:
   - {model: k_anonymity, k: 2.5}
   - {model: k_anonymty, k: 2}
 method: {name: full_domain, suppresion_limit: 0.1}
-output: {export: [a.xls]}
+output: {export: [./a.xls]}
 target: x.db
 """
     with pytest.raises(SpecError) as refused:
