@@ -64,7 +64,7 @@ def texts(release: RandomRelease, random: Random) -> Iterator[str]:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
-    seen = judged_all("parts of totals", tiers.some(range(tenth, 60, 10), 1), texts, 10)
+    seen = judged_all("parts of totals", tiers.some(range(tenth, 60, 10), 2), texts, 10)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]
 
