@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 from uuid import uuid4
 
@@ -210,7 +210,7 @@ class _Now:
         self._sensitive = least_values(prepared.bound)
         self._overlays: dict[Known, Overlay] = {}
         self._samples: dict[Known, dict[str, list[int]] | None] = {}
-        self._serial: dict[tuple[str, ...], bool] = {}  # by the columns that tell records apart
+        self._is_serial = cache(partial(same_source.is_serial, prepared.bound, work.session))
         self.rows = published_rows(written, work.session)
         self.as_before: str | None = None  # the run of our own book that showed just the same
 
@@ -326,8 +326,7 @@ class _Now:
     @cached_property
     def identifiers(self) -> list[list[str]]:
         """Some digests of each identifier by itself, those apart that only number the records."""
-        bound, session = self._prepared.bound, self._work.session
-        return [*same_source.sketches(bound, session, self._is_serial)]
+        return [*same_source.sketches(self._prepared.bound, self._work.session, self._is_serial)]
 
     def sample(self, known: Known) -> dict[str, list[int]] | None:
         """Digests of cells of some records, where these are told apart by serial numbers alone."""
@@ -339,12 +338,6 @@ class _Now:
                 same_source.sample(bound, session, known, own) if serial and own else None
             )
         return self._samples[known]
-
-    def _is_serial(self, known: Known) -> bool:
-        if known.record not in self._serial:
-            bound, session = self._prepared.bound, self._work.session
-            self._serial[known.record] = same_source.is_serial(bound, session, known)
-        return self._serial[known.record]
 
     def _overlay(self, known: Known, own: Relation) -> Overlay:
         if known not in self._overlays:

@@ -382,9 +382,11 @@ def _container(
     session: Session, path: Path, tables: list[Relation], allowed: Sequence[str] = ()
 ) -> tuple[Check, ...]:
     """The checks of a database file; `allowed` are views that are checked by themselves."""
+    found = container.listed(session)
+    commented = [(one.kind, one.schema, one.name) for one in found if one.commented]
     return (
-        hygiene.comments(session, session.catalog, None),
-        container.objects(session, tables, allowed),
+        hygiene.no_comments(session, session.catalog, commented),
+        container.objects(session, found, tables, allowed),
         storage_leftovers.storage(session, path, tables),
         container.statistics(session, tables),
     )

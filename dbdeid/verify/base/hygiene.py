@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -252,15 +253,29 @@ def _misplaced(value: str, before: str, kind: str | None, here: Expr) -> Expr:
     return case((odd.eq(literal(0)), count), otherwise=null())
 
 
-def comments(session: Session, database: str, tables: Sequence[Relation] | None) -> Check:
-    """Whether nothing in the database (or only on the given tables and columns) is commented."""
+def comments(session: Session, database: str, tables: Sequence[Relation]) -> Check:
+    """Whether nothing on the given tables of the database and their columns is commented."""
+    own = {(t.schema, t.name) for t in tables if t.catalog == database}
+    found = session.rows(step("verify/comments", values={"database": database}))
+    return _uncommented([f for f in found if (f[1], f[2]) in own])
+
+
+def no_comments(session: Session, database: str, others: Sequence[tuple[str, str, str]]) -> Check:
+    """Whether nothing in the database is commented.
+
+    Args:
+        session: sees the database.
+        database: its name.
+        others: what else than its tables, columns and views was found to be: kind, schema, name.
+    """
     place = {"database": database}
     found = session.rows(step("verify/comments", values=place))
-    if tables is None:
-        found += session.rows(step("verify/other_comments", values=place))
-    else:
-        own = {(t.schema, t.name) for t in tables if t.catalog == database}
-        found = [f for f in found if (f[1], f[2]) in own]
+    found += [(*other, None) for other in others]
+    found += session.rows(step("verify/other_comments", values=place))
+    return _uncommented(found)
+
+
+def _uncommented(found: Sequence[tuple[Any, ...]]) -> Check:
     places = [f"{kind} {name!r}" + (f".{part!r}" if part else "") for kind, _, name, part in found]
     return Check("comments", not found, f"comment on {', '.join(places)}" if found else "")
 

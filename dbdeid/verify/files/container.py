@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import column, function, identifier, literal, select
@@ -44,22 +44,39 @@ _DICTIONARIES = frozenset({"PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 _FIELD_KEYS = frozenset({b"PARQUET:field_id"})
 
 
-def objects(session: Session, tables: Sequence[Relation], views: Sequence[str] = ()) -> Check:
+class Listed(NamedTuple):
+    """What somebody has put into a database; `commented` is not told of tables and views."""
+
+    kind: str
+    schema: str
+    name: str
+    commented: bool
+
+
+def listed(session: Session) -> list[Listed]:
+    """Everything that somebody has put into the session's database."""
+    found = session.rows(step("verify/objects", values={"database": session.catalog}))
+    return [Listed(*row) for row in found]
+
+
+def objects(
+    session: Session, found: Sequence[Listed], tables: Sequence[Relation], views: Sequence[str] = ()
+) -> Check:
     """Whether the session's database holds the given objects and shipped macros, nothing else.
 
     Args:
         session: its database is looked at.
+        found: all that is in it.
         tables: the tables of the release.
         views: names of views whose text is held against the shipped one elsewhere.
     """
-    found = session.rows(step("verify/objects", values={"database": session.catalog}))
     own = {("table", "main", table.name) for table in tables}
     own |= {("view", "main", view) for view in views}
     shipped = {("macro", MACROS, name.lower()) for name in public_macros()}
     shipped.add(("schema", "", MACROS))
     foreign = [
         f"{kind} {name!r}"
-        for kind, schema, name in found
+        for kind, schema, name, _ in found
         if (kind, schema, name) not in own
         and (kind, schema, name.lower()) not in shipped
         and kind != "index"  # named with its table under `definition`
