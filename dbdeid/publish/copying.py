@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dbdeid.engine.expressions import (
@@ -48,19 +49,9 @@ def in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:
         DataError: one of them does not fit.
     """
     columns = session.describe(table.table)
-    wide = [c for c in columns if c.type in WIDE]
-    beyond = [
-        count_where(
-            all_of(
-                not_null(column(c.name)),
-                is_null(try_cast(column(c.name), _decimal())),
-            )
-        )
-        for c in wide
-    ]
-    counts = session.row(select(*beyond).from_(table.table)) if beyond else ()
-    too_long = [c.name for c, count in zip(wide, counts, strict=True) if count]
-    if too_long:
+    wide = [column(c.name) for c in columns if c.type in WIDE]
+    beyond = [all_of(not_null(c), is_null(try_cast(c, _decimal()))) for c in wide]
+    if too_long := _where_any(session, table, wide, beyond):
         raise DataError(
             f"{path.name}: a Parquet file holds integers of 38 digits, and those in "
             f"{', '.join(map(repr, too_long))} have more",
@@ -79,11 +70,9 @@ def _in_json(session: Session, table: Relation, path: Path) -> list[Expr]:
         DataError: JSON has no number for some.
     """
     columns = session.describe(table.table)
-    floats = [c for c in columns if c.type in ("FLOAT", "DOUBLE")]
-    others = [count_where(not_(function("isfinite", column(c.name)))) for c in floats]
-    counts = session.row(select(*others).from_(table.table)) if others else ()
-    wrong = [c.name for c, count in zip(floats, counts, strict=True) if count]
-    if wrong:
+    floats = [column(c.name) for c in columns if c.type in ("FLOAT", "DOUBLE")]
+    others = [not_(function("isfinite", c)) for c in floats]
+    if wrong := _where_any(session, table, floats, others):
         raise DataError(
             f"{path.name}: JSON has no number for NaN and infinity, which are in "
             f"{', '.join(map(repr, wrong))}",
@@ -95,6 +84,15 @@ def _in_json(session: Session, table: Relation, path: Path) -> list[Expr]:
         else aliased(cast(column(c.name), "VARCHAR"), c.name)
         for c in columns
     ]
+
+
+def _where_any(
+    session: Session, table: Relation, columns: Sequence[Expr], conditions: Sequence[Expr]
+) -> list[str]:
+    """The names of the columns for which a condition is true of some row."""
+    counts = map(count_where, conditions)
+    found = session.row(select(*counts).from_(table.table)) if conditions else ()
+    return [c.name for c, count in zip(columns, found, strict=True) if count]
 
 
 def _decimal() -> str:

@@ -7,11 +7,13 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import jinja2
 import pytest
 import tiers
 from specs import PEOPLE, small
@@ -319,6 +321,13 @@ def test_types_are_called_alike_in_every_database() -> None:
     }
     # an ENUM lists all values there are, so that it never leaves
     assert "CAST(kind AS {{ type_string() }}) AS kind" in model(found)
+
+
+def test_a_name_with_a_quote_stays_a_name(database: Path) -> None:
+    found = replace(plan(at(LEVELS), database=database), source="it's", release="one's", seed=None)
+    text = model(found)
+    assert r"""{{ ref('it\'s') }}""" in text
+    jinja2.Environment().parse(text)
 
 
 def test_subjects_are_counted_and_need_not_be_released(database: Path) -> None:

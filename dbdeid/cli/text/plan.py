@@ -29,14 +29,15 @@ def model(plan: DbtPlan) -> str:
     """A model for dbt that makes the planned release of its source."""
     policy = plan.seed.stem if plan.seed else f"{plan.release}_policy"
     columns = ",\n".join(f"    {column}" for column in _columns(plan, policy))
-    gate = f"{{'policy': '{policy}', 'source': '{plan.source}'}}"
+    policy, source = _text(policy), _text(plan.source)
+    gate = f"{{'policy': {policy}, 'source': {source}}}"
     return (
         f"{{{{ config(materialized='deid_release', meta={{'deid': {gate}}}) }}}}\n\n"
         "WITH generalized AS (\n"
         f"  SELECT\n{columns}\n"
-        f"  FROM {{{{ ref('{plan.source}') }}}}\n"
+        f"  FROM {{{{ ref({source}) }}}}\n"
         ")\n\n"
-        f"{{{{ deid.suppress('generalized', ref('{policy}')) }}}}"
+        f"{{{{ deid.suppress('generalized', ref({policy})) }}}}"
     )
 
 
@@ -45,7 +46,7 @@ def _columns(plan: DbtPlan, policy: str) -> Iterator[str]:
     for column in promises.columns:
         shown = _quoted(column.name)
         if column.name in plan.transformation:
-            call = f"deid.generalize({json.dumps(column.name)}, ref('{policy}'))"
+            call = f"deid.generalize({json.dumps(column.name)}, ref({_text(policy)}))"
             yield f"{{{{ {call} }}}} AS {shown}"
         elif column.cast:
             yield f"CAST({shown} AS {{{{ type_string() }}}}) AS {shown}"
@@ -53,6 +54,11 @@ def _columns(plan: DbtPlan, policy: str) -> Iterator[str]:
             yield shown
     if promises.subject is not None and promises.subject not in (c.name for c in promises.columns):
         yield f"{_quoted(promises.subject)}  -- counted, and not released"
+
+
+def _text(name: str) -> str:
+    """A name as a text of Jinja."""
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _quoted(name: str) -> str:
