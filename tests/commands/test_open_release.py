@@ -105,7 +105,7 @@ def busy(file: str) -> Iterator[None]:
 # -- the same as one question at a time --------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("name", "source"),
     [
@@ -158,6 +158,7 @@ def test_what_is_kept_for_other_questions_may_be_forgotten(monkeypatch: pytest.M
                 assert [release.query(text) for text in asked] == alone
 
 
+@pytest.mark.full
 def test_counted_records_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "LEAST_RECORDS", 0)
     monkeypatch.setattr(counted, "TIMES", 0.1)

@@ -326,6 +326,7 @@ def test_what_was_run_can_be_run_by_anybody() -> None:
             assert con.execute(found.sql).fetchall() == list(found.rows)
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", ["spark", "postgres"])
 def test_other_engines_read_plain_names(dialect: str) -> None:

@@ -194,6 +194,7 @@ def test_a_first_release_that_fails_leaves_nothing(ran: tuple[Project, Done]) ->
     assert left == {"wards_public_policy"}
 
 
+@pytest.mark.full
 def test_what_declares_no_sound_gate_is_refused(ran: tuple[Project, Done], built: Project) -> None:
     project, done = ran
     for name, (_, _, told) in REFUSED.items():
@@ -206,6 +207,7 @@ def test_what_declares_no_sound_gate_is_refused(ran: tuple[Project, Done], built
     )
 
 
+@pytest.mark.full
 def test_the_plugin_gives_models_the_macros_and_functions(ran: tuple[Project, Done]) -> None:
     project, done = ran
     assert done.status("measured") == "success"

@@ -241,6 +241,7 @@ def test_it_is_found_from_below_and_by_name(home: Path, monkeypatch: pytest.Monk
         dbdeid.project(home / "nowhere")
 
 
+@pytest.mark.full
 def test_a_spec_of_a_project_is_one_everywhere(home: Path) -> None:
     lay_out(home, {"a": {"privacy": None}}, {**DEFAULTED})
     spec = "releases/a.yml"

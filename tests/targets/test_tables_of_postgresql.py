@@ -52,6 +52,7 @@ def names(server: Server) -> set[str]:
     return set(server.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").split())
 
 
+@pytest.mark.full
 def test_it_is_replaced_as_a_whole_with_its_rights(place: Path, town: Server) -> None:
     dbdeid.run(given(town, "hall.public.visits", "lake.visits", user="writer"))
     town.run(
