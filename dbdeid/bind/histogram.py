@@ -102,7 +102,8 @@ def on_histogram(file: SpecFile, place: str | Path) -> Histogram:
 
     Args:
         file: the spec.
-        place: a file, from where the command is given, or a table of the spec's database.
+        place: a file, or a folder of files with a slash at its end, from where the command is
+            given; or a table of the spec's database.
 
     Raises:
         SpecError: as `counted_columns`.
@@ -111,7 +112,8 @@ def on_histogram(file: SpecFile, place: str | Path) -> Histogram:
     released = {n: c.released for n, c in _each(file).items()}
     changed: dict[str, object] = {"columns": columns, "evaluate": Evaluate(), "expect": {}}
     if file.spec.kind_of(name) == "file":
-        name = str(Path(name).expanduser().absolute())
+        folder = "/" if name.endswith("/") else ""  # all files in it, as Spark writes them
+        name = str(Path(name).expanduser().absolute()) + folder
         changed |= {"source": name, "database": None, "target": None}
     spec = file.spec.model_copy(update=changed)
     return Histogram(
@@ -245,9 +247,10 @@ def warnings(histogram: Histogram) -> list[str]:
         names = ", ".join(histogram.unseen)
         told.append(f"not in the histogram, and so not looked at before they leave: {names}")
     path = Path(histogram.place)
-    if path.is_file() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        mode = "700" if path.is_dir() else "600"
         told.append(
             f"{path.name} holds combinations of values of the source and others may read it: "
-            f"chmod 600 {path.name}, and remove it when the plan is made"
+            f"chmod {mode} {path.name}, and remove it when the plan is made"
         )
     return told

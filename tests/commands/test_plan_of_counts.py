@@ -177,6 +177,18 @@ def test_a_histogram_that_is_not_there(tmp_path: Path, database: Path) -> None:
         plan(people(), histogram="counts", database=database)
 
 
+def test_a_folder_of_files_is_a_histogram(database: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "counts"
+    folder.mkdir(mode=0o755)
+    whole = counted(people(), database, tmp_path / "whole.parquet")
+    for n in (0, 1):  # as Spark writes them
+        rows = f"SELECT * FROM '{whole}' WHERE sex IS NULL = ({n} = 0)"
+        duckdb.sql(f"COPY ({rows}) TO '{folder}/part-{n}.parquet'")
+    found = plan(people(), histogram=f"{folder}/")
+    assert typeless(found) == typeless(plan(people(), histogram=whole))
+    assert any("chmod 700 counts" in w for w in found.warnings)
+
+
 def test_a_table_is_a_histogram(database: Path) -> None:
     with duckdb.connect(str(database)) as con:
         con.execute(f"CREATE TABLE counts AS {histogram(people()).sql}")

@@ -24,6 +24,7 @@ WANTED = (
     "dbt-core<1.12",
     "dbt-duckdb==1.11.1",
     "dbt-postgres==1.11.0",
+    "dbt-spark==1.11.0",  # a session of it needs pyspark, which is lent where it is installed
     f"duckdb=={duckdb.__version__}",
 )
 

@@ -1,4 +1,4 @@
-"""Databases that dbt builds in: a file of DuckDB, or a schema of a PostgreSQL server."""
+"""Where dbt builds: a file of DuckDB, a schema of a PostgreSQL server, or a session of Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,24 @@ PROFILE = """hospital:
   outputs:
     dev: {type: postgres, host: %s, port: 5432, user: owner, password: none, dbname: postgres,
           schema: main, search_path: main, threads: 2}
+"""
+
+# A session inside of dbt's own process. Its tables and its catalog lie in the project's folder.
+SPARK = """hospital:
+  target: dev
+  outputs:
+    dev:
+      type: spark
+      method: session
+      host: none
+      schema: main
+      threads: 1
+      server_side_parameters:
+        spark.master: "local[2]"
+        spark.driver.host: 127.0.0.1
+        spark.ui.enabled: "false"
+        spark.sql.shuffle.partitions: "2"
+        spark.sql.ansi.enabled: "true"
 """
 
 
@@ -60,6 +78,10 @@ def warehouse(adapter: str, folder: Path, dbt: Path) -> Iterator[Warehouse]:
     project = Project(folder, dbt)
     project.link()
     if adapter == "duckdb":
+        yield Warehouse(project)
+        return
+    if adapter == "spark":
+        project.write("profiles.yml", SPARK)
         yield Warehouse(project)
         return
     found = programs()
