@@ -43,7 +43,8 @@ def test_a_walk_is_where_the_data_says_it_is(gauge, density, seed):
         bits[bit] = False
         assert np.array_equal(walk.bits, bits)
         assert (walk.risk, walk.loss) == found
-        assert found == gauge.of_sums(*(np.array(before) + expected))
+        # added in another order, a sum may round to another last digit
+        assert found == pytest.approx(gauge.of_sums(*(np.array(before) + expected)), abs=CLOSE)
         if step % 7 == 0 or step == len(order) - 1:
             assert found == pytest.approx(gauge(bits), abs=CLOSE)
 
