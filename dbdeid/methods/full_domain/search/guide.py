@@ -253,19 +253,21 @@ class Guide:
         best: float,
     ) -> Floats:
         """As `_rate` for all nodes of a box, without looking at bounds one by one."""
-        outlook = self._outlook(
-            lambda regression: self._features.over_box(box, regression.weights),
-            self._objective.known(box_sum(box, self._terms), self._records),
-            best,
-        )
-        ratings: Floats = outlook.infeasible * below.astype(np.float32)
-        opened = np.flatnonzero(is_open)
+
+        def predict(regression: Regression) -> Floats:
+            return self._features.over_box(box, regression.weights)
+
+        odds, opened = predict(self._odds), np.flatnonzero(is_open)
+        infeasible = self._infeasible(odds)
+        ratings: Floats = infeasible * below.astype(np.float32)
+        known = self._objective.known(box_sum(box, self._terms)[opened], self._records)
+        score = self._scores(lambda regression: predict(regression)[opened], known, odds[opened])
         sample, count = bounds
-        worse: Floats = len(sample) - np.searchsorted(sample, outlook.score[opened])
+        worse: Floats = len(sample) - np.searchsorted(sample, score)
         closed: Floats = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
-        ratings[opened] += (1 - outlook.infeasible[opened]) * closed
+        ratings[opened] += (1 - infeasible[opened]) * closed
         if above is not None:
-            ratings += outlook.rules_out * above.astype(np.float32)
+            ratings += self._rules_out(predict, best) * above.astype(np.float32)
         ratings[self._checked_in(box)] = 0
         return ratings
 
@@ -281,17 +283,30 @@ class Guide:
         self, predict: Callable[[Regression], Floats], known: Floats, best: float
     ) -> _Outlook:
         odds = predict(self._odds)
-        over = odds - self._log_odds(self._limit + 0.5)
-        infeasible = _probability(over, self._odds.spread)
-        share = np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
+        return _Outlook(
+            self._infeasible(odds),
+            self._share(odds),
+            self._scores(predict, known, odds),
+            self._rules_out(predict, best),
+        )
+
+    def _infeasible(self, odds: Floats) -> Floats:
+        return _probability(odds - self._log_odds(self._limit + 0.5), self._odds.spread)
+
+    def _share(self, odds: Floats) -> Floats:
+        return np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
+
+    def _scores(
+        self, predict: Callable[[Regression], Floats], known: Floats, odds: Floats
+    ) -> Floats:
         if self._objective.estimate is not None:
-            score = self._objective.estimate(known, share)
-        else:
-            score = np.exp(np.clip(predict(self._score), -80, 80))
-        rules_out = np.zeros(1)
-        if self._objective.above is not None:
-            rules_out = _probability(predict(self._above) - _log(best), self._above.spread)
-        return _Outlook(infeasible, share, score, rules_out)
+            return self._objective.estimate(known, self._share(odds))
+        return np.asarray(np.exp(np.clip(predict(self._score), -80, 80)))
+
+    def _rules_out(self, predict: Callable[[Regression], Floats], best: float) -> Floats:
+        if self._objective.above is None:
+            return np.zeros(1)
+        return _probability(predict(self._above) - _log(best), self._above.spread)
 
     def _log_odds(self, suppressed: float) -> float:
         kept = max(self._people - suppressed, 0)

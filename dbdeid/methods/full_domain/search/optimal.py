@@ -107,8 +107,7 @@ def cheapest_below(exploration: Exploration, at: Checked) -> Checked | None:
 
 def _known_infeasible(exploration: Exploration, node: Node) -> bool:
     return any(
-        checked.hopeless and all(a <= b for a, b in zip(node, checked.node, strict=True))
-        for checked in exploration.checks
+        checked.hopeless and all(map(ge, checked.node, node)) for checked in exploration.checks
     )
 
 
