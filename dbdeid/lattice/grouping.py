@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ class Grouper:
 
     def _source(self, node: Node) -> Table:
         """The smallest table at hand whose rows do not straddle classes of the node."""
-        usable = [n for n in self._tables if all(a <= b for a, b in zip(n, node, strict=True))]
+        usable = [n for n in self._tables if all(map(le, n, node))]
         if not usable:
             return self._base
         best = min(usable, key=lambda n: self._tables[n].rows)

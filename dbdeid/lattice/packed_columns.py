@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -81,20 +82,25 @@ class Lookup:
     """What the levels of a node make of the codes of one super-column."""
 
     group: Ints  # code -> group
-    member: Ints  # group -> a code in it
+    members: tuple[Ints, ...]  # of each attribute, what a group of it adds to the code of a member
     loss: Floats  # group -> weighted loss of its cells
     digits: tuple[Digit, ...]
     cells: Floats  # group -> sum of the tally's numbers for its cells; empty without one
 
+    @cached_property
+    def member(self) -> Ints:
+        """A code in each group; few lookups are asked for it."""
+        return outer_sum(self.members)
+
     @property
     def size(self) -> int:
         """How many groups there are."""
-        return len(self.member)
+        return len(self.loss)
 
     @property
     def nbytes(self) -> int:
-        """The memory it takes up."""
-        return sum(a.nbytes for a in (self.group, self.member, self.loss, self.cells))
+        """The memory it may take up."""
+        return self.group.nbytes + 2 * self.loss.nbytes + self.cells.nbytes
 
 
 class Pack:
@@ -144,9 +150,9 @@ class Pack:
             cells += column.cells[at : at + 1]
             radix *= len(column.members[at])
             size *= column.size
-        group, member, loss = (outer_sum(terms[::-1]) for terms in (groups, members, losses))
+        group, loss = (outer_sum(terms[::-1]) for terms in (groups, losses))
         tally = outer_sum(cells[::-1]) if cells else np.zeros(0)
-        return Lookup(group, member, loss, tuple(digits), tally)
+        return Lookup(group, tuple(members[::-1]), loss, tuple(digits), tally)
 
 
 def packing(sizes: list[int]) -> list[list[int]]:

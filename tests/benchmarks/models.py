@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,9 +72,10 @@ class Unbounded(Sensitive):
         return sizes
 
 
-def problem(case: str) -> tuple[Lattice, Tuples, Whole]:
+def problem(
+    file: str, quasi_identifiers: Sequence[str], sensitive: str
+) -> tuple[Lattice, Tuples, Whole]:
     """The lattice, the tuples with the values behind each, and the whole source's values."""
-    file, quasi_identifiers, sensitive = CASES[case]
     lattice, all_tuples = load(SHARED, file, (*quasi_identifiers, sensitive))
     *codes, value = (codes.astype(np.int64) for codes in all_tuples.codes)
     row = np.zeros(len(value), np.int64)
@@ -112,7 +114,7 @@ def main() -> None:
     arguments = parser.parse_args()
     asked = arguments.suppression, arguments.time_limit
     for case in arguments.datasets:
-        lattice, tuples, whole = problem(case)
+        lattice, tuples, whole = problem(*CASES[case])
         bare = replace(tuples, values=())
         timed(lattice, bare, Rule(K), *asked)
         plain, found = timed(lattice, bare, Rule(K), *asked)

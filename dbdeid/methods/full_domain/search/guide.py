@@ -11,7 +11,7 @@ lasts. Choices depend on counts alone, so that searches repeat exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -37,6 +37,7 @@ RATED_ROUGHLY = 1 << 20  # nodes between the meet and the join of the open ones 
 CLIMBERS = 32  # nodes that a climb goes on from
 CLIMBS = 12  # most steps of a climb
 CLIMBING_WITNESSES = 1024  # open nodes that a climb rates on
+LEVEL = np.uint16  # of levels, which take up less memory like that
 BOUND_WORTH = 0.8  # what a node is worth that an expected bound would close
 ROUGH_WORTH = 0.3  # the same where the bound is not looked at
 
@@ -171,10 +172,11 @@ class Guide:
 
     def _draw_up(self, region: Region, best: float) -> _Shortlist:
         """The most promising nodes between the meet and the join of the open ones."""
-        lows, highs = self._hull(region)
+        offsets = [o.astype(LEVEL) for o in self._packing.offsets(region.packed)]
+        lows, highs = ([int(end(o)) for o in offsets] for end in (np.min, np.max))
         if prod(high - low + 1 for low, high in zip(lows, highs, strict=True)) > RATED_ROUGHLY:
             return self._climb(region, best, lows, highs)
-        flags = self._flags(region, lows, highs)
+        flags = _flags(offsets, lows, highs)
         below = _count_below(flags)
         above = np.flip(_count_below(np.flip(flags))) if self._objective.above else None
         bounds = np.sort(region.bound[:: -(-len(region) // ROUGH_WITNESSES)])
@@ -251,39 +253,23 @@ class Guide:
         best: float,
     ) -> Floats:
         """As `_rate` for all nodes of a box, without looking at bounds one by one."""
-        outlook = self._outlook(
-            lambda regression: self._features.over_box(box, regression.weights),
-            self._objective.known(box_sum(box, self._terms), self._records),
-            best,
-        )
-        ratings: Floats = outlook.infeasible * below.astype(np.float32)
-        opened = np.flatnonzero(is_open)
+
+        def predict(regression: Regression) -> Floats:
+            return self._features.over_box(box, regression.weights)
+
+        odds, opened = predict(self._odds), np.flatnonzero(is_open)
+        infeasible = self._infeasible(odds)
+        ratings: Floats = infeasible * below.astype(np.float32)
+        known = self._objective.known(box_sum(box, self._terms)[opened], self._records)
+        score = self._scores(lambda regression: predict(regression)[opened], known, odds[opened])
         sample, count = bounds
-        worse: Floats = len(sample) - np.searchsorted(sample, outlook.score[opened])
+        worse: Floats = len(sample) - np.searchsorted(sample, score)
         closed: Floats = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
-        ratings[opened] += (1 - outlook.infeasible[opened]) * closed
+        ratings[opened] += (1 - infeasible[opened]) * closed
         if above is not None:
-            ratings += outlook.rules_out * above.astype(np.float32)
+            ratings += self._rules_out(predict, best) * above.astype(np.float32)
         ratings[self._checked_in(box)] = 0
         return ratings
-
-    def _hull(self, region: Region) -> tuple[list[int], list[int]]:
-        """The meet and the join of the open nodes."""
-        ends = [(int(o.min()), int(o.max())) for o in self._packing.offsets(region.packed)]
-        return [low for low, _ in ends], [high for _, high in ends]
-
-    def _flags(self, region: Region, lows: list[int], highs: list[int]) -> Mask:
-        """Flags for the open nodes in the box between their meet and their join."""
-        shape = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
-        place = np.zeros(len(region), dtype=np.int64)
-        offsets = self._packing.offsets(region.packed)
-        for offset, low, count in zip(offsets, lows, shape, strict=True):
-            place *= count
-            place += offset
-            place -= low
-        flags = np.zeros(prod(shape), dtype=np.bool_)
-        flags[place] = True
-        return flags.reshape(shape)
 
     def _listed(self, packed: Packed) -> _Shortlist:
         places = tuple(self._packing.offsets(packed))
@@ -297,17 +283,30 @@ class Guide:
         self, predict: Callable[[Regression], Floats], known: Floats, best: float
     ) -> _Outlook:
         odds = predict(self._odds)
-        over = odds - self._log_odds(self._limit + 0.5)
-        infeasible = _probability(over, self._odds.spread)
-        share = np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
+        return _Outlook(
+            self._infeasible(odds),
+            self._share(odds),
+            self._scores(predict, known, odds),
+            self._rules_out(predict, best),
+        )
+
+    def _infeasible(self, odds: Floats) -> Floats:
+        return _probability(odds - self._log_odds(self._limit + 0.5), self._odds.spread)
+
+    def _share(self, odds: Floats) -> Floats:
+        return np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
+
+    def _scores(
+        self, predict: Callable[[Regression], Floats], known: Floats, odds: Floats
+    ) -> Floats:
         if self._objective.estimate is not None:
-            score = self._objective.estimate(known, share)
-        else:
-            score = np.exp(np.clip(predict(self._score), -80, 80))
-        rules_out = np.zeros(1)
-        if self._objective.above is not None:
-            rules_out = _probability(predict(self._above) - _log(best), self._above.spread)
-        return _Outlook(infeasible, share, score, rules_out)
+            return self._objective.estimate(known, self._share(odds))
+        return np.asarray(np.exp(np.clip(predict(self._score), -80, 80)))
+
+    def _rules_out(self, predict: Callable[[Regression], Floats], best: float) -> Floats:
+        if self._objective.above is None:
+            return np.zeros(1)
+        return _probability(predict(self._above) - _log(best), self._above.spread)
 
     def _log_odds(self, suppressed: float) -> float:
         kept = max(self._people - suppressed, 0)
@@ -320,6 +319,17 @@ class Guide:
         shape = tuple(part.stop - part.start for part in box)
         inside = ((places >= 0) & (places < np.array(shape)[:, None])).all(axis=0)
         return np.asarray(np.ravel_multi_index(tuple(places[:, inside]), shape))
+
+
+def _flags(offsets: Sequence[NDArray[Any]], lows: list[int], highs: list[int]) -> Mask:
+    """Flags for the open nodes in the box between their meet and their join."""
+    shape = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
+    flags = np.zeros(shape, dtype=np.bool_)
+    place = np.zeros(len(offsets[0]), dtype=np.int64)
+    for offset, low, step in zip(offsets, lows, flags.strides, strict=True):
+        place += (offset - LEVEL(low)).astype(np.int64) * step
+    flags.reshape(-1)[place] = True
+    return flags
 
 
 def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:

@@ -107,8 +107,7 @@ def cheapest_below(exploration: Exploration, at: Checked) -> Checked | None:
 
 def _known_infeasible(exploration: Exploration, node: Node) -> bool:
     return any(
-        checked.hopeless and all(a <= b for a, b in zip(node, checked.node, strict=True))
-        for checked in exploration.checks
+        checked.hopeless and all(map(ge, checked.node, node)) for checked in exploration.checks
     )
 
 
@@ -195,7 +194,8 @@ class _Search:
         for checked in self._exploration.checks:
             if not checked.hopeless and checked.node in self._lattice:
                 self._exploration.require_time()
-                self._close(region, checked)
+                self._bound(region, checked)
+        self._drop(region)
         self._region = region
         while len(region) > until:
             if region.whole and not self._partial:
@@ -299,6 +299,19 @@ class _Search:
 
     def _close(self, region: Region, checked: Checked) -> None:
         """Close what the check and the incumbent rule out."""
+        if self._bound(region, checked):
+            self._drop(region)
+
+    def _drop(self, region: Region) -> None:
+        """Close what cannot be better than the incumbent."""
+        region.keep(may_win(self._packing, region.packed, region.bound, self._exploration.best))
+
+    def _bound(self, region: Region, checked: Checked) -> bool:
+        """Close the node, and all below if these are hopeless, and raise the bounds of others.
+
+        Returns:
+            Whether bounds were raised, or there may be a new incumbent.
+        """
         check = checked.check
         packed = self._packing.pack(check.node)
         below = region.below(packed)
@@ -316,4 +329,4 @@ class _Search:
             above = region.above(packed)
             bound = self._objective.above(check, self._records)
             region.bound[above] = np.maximum(region.bound[above], bound)
-        region.keep(may_win(self._packing, region.packed, region.bound, self._exploration.best))
+        return not checked.hopeless or self._objective.above is not None

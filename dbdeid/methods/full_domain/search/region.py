@@ -66,7 +66,9 @@ class Packing:
     def offsets(self, packed: Packed) -> Iterator[NDArray[np.int64]]:
         """Per attribute, level - min_level of the given nodes."""
         for shift, mask in zip(self.shifts, self.masks, strict=True):
-            yield ((packed >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
+            levels = packed >> np.uint64(shift)
+            levels &= np.uint64(mask)
+            yield levels.view(np.int64)
 
     def at_most(self, lower: Packed | np.uint64, upper: Packed | np.uint64) -> Mask:
         """Where lower ≤ upper componentwise; broadcasts."""
