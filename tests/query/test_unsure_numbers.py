@@ -176,3 +176,21 @@ def test_equals_come_by_their_keys_with_bounds_and_without(ask: Any, tmp_path: P
 def test_a_total_of_groups_over_a_part_is_no_mean(ask: Any) -> None:
     text = "SELECT SUM(COUNT(*)) OVER () / COUNT(*) AS n FROM src GROUP BY beds % 2 ORDER BY 1"
     assert ask(text)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "total", ["SUM({x})", "NULLIF(SUM({x}), 0)", "(SUM({x}))", "(SELECT SUM({x}) FROM src)"]
+)
+def test_a_part_of_numbers_below_zero_may_be_more_than_all(ask: Any, total: str) -> None:
+    numbers = "(beds * 5 - 9)"  # -4, 1, 6 and 11
+    part = f"SUM({numbers}) FILTER (WHERE age < 5 OR beds = 4)"
+    _, lower, upper = ask(f"SELECT {part} / {total.format(x=numbers)} AS share FROM src")
+    assert lower <= 7 / 14
+    assert upper >= 18 / 14
+
+
+def test_a_part_that_is_rounded_may_be_more_than_all(ask: Any) -> None:
+    rows = "(3, 1, 1, 'a'), (4, 1, 2, 'a')"
+    part = "CAST(SUM(beds * 0.6) FILTER (WHERE cost < 9) AS DECIMAL(9, 0))"
+    text = f"SELECT {part} / SUM(beds * 0.6) AS share FROM src WHERE cost = 1 OR age < 5"
+    assert ask(text, rows)[2] >= 1 / 0.6  # where one record alone counts

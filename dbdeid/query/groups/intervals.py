@@ -132,8 +132,8 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
     if isinstance(node, exp.Nullif):
         return _unless(inner, node.expression)
-    if isinstance(node, exp.Div) and (part := _part_of_total(node, of)) is not None:
-        return _share(inner, interval(node.expression, of), part)
+    if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
+        return _share(inner, interval(node.expression, of), *known)
     if isinstance(node, exp.Binary):
         return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
@@ -212,9 +212,11 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
     return Interval(value, lower, upper)
 
 
-def _part_of_total(quotient: exp.Div, of: Mapping[str, Interval]) -> Interval | None:
+def _part_of_total(
+    quotient: exp.Div, of: Mapping[str, Interval]
+) -> tuple[Interval, exp.Expr | None] | None:
     """The part that a quotient divides by its total, leaving out positive factors and a 0 in place
-    of NULL; or None."""
+    of NULL, and whether the total adds up nothing below 0; or None."""
     total = bare(quotient.expression)
     if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
         total = bare(total.this)
@@ -227,6 +229,8 @@ def _part_of_total(quotient: exp.Div, of: Mapping[str, Interval]) -> Interval | 
         elif isinstance(part, exp.Cast):
             if part.to.this not in (exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL):
                 return None
+            if part.to.this == exp.DType.DECIMAL and not interval(part.this, of).whole:
+                return None  # what is rounded does not rise with the part
             part = bare(part.this)
         elif (constant(part.expression) or 0) > 0:
             part = bare(part.this)
@@ -236,10 +240,13 @@ def _part_of_total(quotient: exp.Div, of: Mapping[str, Interval]) -> Interval | 
             return None
     if not isinstance(total, exp.Column) or not isinstance(part, exp.Column):
         return None
-    return of[part.name] if part.name in of[total.name].parts else None
+    whole = of[total.name]
+    return (of[part.name], whole.nonnegative) if part.name in whole.parts else None
 
 
-def _share(scaled: Interval, total: Interval, part: Interval) -> Interval:
+def _share(
+    scaled: Interval, total: Interval, part: Interval, nonnegative: exp.Expr | None
+) -> Interval:
     """A part of its total: what the part is, the total is no less.
 
     Of a part p and others o the share p / (p + o) rises with p and falls with o. So it is no less
@@ -256,9 +263,9 @@ def _share(scaled: Interval, total: Interval, part: Interval) -> Interval:
         there = total.lower.copy() > _ZERO
         share = _binary(exp.Div, _double(end), _double(whole))
         ends.append(exp.case().when(exp.and_(*known, there), share))
-    if total.nonnegative is not None:
+    if nonnegative is not None:
         for place, end in enumerate((anyhow.lower, anyhow.upper)):
-            ends[place] = exp.case().when(total.nonnegative.copy(), ends[place]).else_(end)
+            ends[place] = exp.case().when(nonnegative.copy(), ends[place]).else_(end)
     return Interval(anyhow.value, ends[0], ends[1])
 
 
