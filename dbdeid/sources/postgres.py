@@ -86,6 +86,8 @@ class Postgres:
         try:
             self.connection = driver.connect(address.text)
             self.cursor = self.connection.cursor()
+            # the driver takes and gives UTF-8, whatever server and environment agree upon
+            self.cursor.execute("SET client_encoding TO 'UTF8'")
             if not writing:
                 self.cursor.execute("SET TRANSACTION READ ONLY")
         except self.errors as error:
