@@ -279,6 +279,11 @@ def verify(
                 f"{target}: --qi, --k, --subject and --null-policy are for a file without a spec",
                 hint="a release is verified as its spec declares",
             )
+        if table is not None:
+            raise DataError(
+                f"{target}: a spec says itself what is verified; {table!r} is not looked at",
+                hint="name the table under `export` in the spec, and leave it out here",
+            )
         known = verify_evaluate_export.verify(
             target, database=options.database, settings=options.settings, trial=trial
         )

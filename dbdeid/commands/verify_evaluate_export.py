@@ -395,7 +395,10 @@ def export_release(
     if not is_export(table) and file.spec.attached_as(table) is not None:
         return _export_table(file, table, database, settings)
     if not is_export(destination.name):
-        raise DataError(f"{destination.name}: unknown kind of export", hint=f"use {KINDS}")
+        raise DataError(
+            f"{destination.name}: unknown kind of export, and no table of a database of `attach`",
+            hint=f"use {KINDS}, or a table as warehouse.public.visits",
+        )
     finals = companions(destination, file.spec)
     for path in finals:
         if path.exists():

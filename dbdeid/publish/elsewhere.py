@@ -72,11 +72,30 @@ def _targets(
     with ExitStack() as stack:
         for name in names:
             database = attached_place(file, name)[0]
-            if database.alias not in targets:
-                target = stack.enter_context(opened(database, writing=writing))
-                targets[database.alias] = target
-            found.append((_place(file, name, targets[database.alias]), targets[database.alias]))
+            # one file has one transaction, however many names it has
+            where = str(database.path.resolve()) if database.path else database.alias
+            if where not in targets:
+                targets[where] = stack.enter_context(opened(database, writing=writing))
+            found.append((_place(file, name, targets[where]), targets[where]))
+        _require_distinct(found)
         yield found
+
+
+def _require_distinct(found: Sequence[tuple[Place, Target]]) -> None:
+    """Refuse tables of one name, also a dictionary's: the last would replace the others."""
+    taken: dict[tuple[str, ...], str] = {}
+    for place, target in found:
+        for table in place.tables:
+            key: tuple[str, ...] = (str(id(target)), str(table.schema), table.name)
+            if target.program == "sqlite":  # which takes letters of either case for the same
+                key = tuple(part.lower() for part in key)
+            if key in taken:
+                raise DataError(
+                    f"{taken[key]} and {place.name} both write {table.name!r} in "
+                    f"{place.database.alias}",
+                    hint="give each table of `export` a name of its own",
+                )
+            taken[key] = place.name
 
 
 def require_reachable(
@@ -128,11 +147,19 @@ def _known(
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """New tables that wait for their places: each with its name, and the digest of its rows."""
+    """New tables that wait for their places: each with its name, and the digest of its rows.
+
+    Attributes:
+        place: where they are to be.
+        target: the transaction.
+        tables: each as it is called now and later, and its digest.
+        old: the tables that are replaced, which are locked.
+    """
 
     place: Place
     target: Target
     tables: tuple[tuple[Relation, Relation, str], ...]
+    old: frozenset[Relation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +190,9 @@ class Deliveries:
         """Let the new tables take the places of the old ones, for this transaction only."""
         for one in self.written:
             for new, table, _ in one.tables:
-                one.target.swap(new, table)
+                # what another has made meanwhile is not looked at yet, and stays
+                move = one.target.swap if table in one.old else one.target.rename
+                move(new, table)
 
     def commit(self) -> None:
         """Make the new tables last.
@@ -232,16 +261,18 @@ def delivering(
     with _targets(file, names, writing=True) as found:
         written = []
         for place, target in found:
-            old = [_known(place, target, t, file.spec.release, book, home) for t in place.tables]
-            for table, known in zip(place.tables, old, strict=True):
+            old = set()
+            for table in place.tables:
+                known = _known(place, target, table, file.spec.release, book, home)
                 if known is not None:
                     target.lock(table)
                     _require_unchanged(place, target, table, known)
+                    old.add(table)
             new = tuple(_filled(session, place, target, public))
             there, digests = _verified(place, target, new, declared, expected, booking=True)
             _require(there, place.name, "it failed its verification when it was read back")
             tables = tuple(zip(new, place.tables, digests, strict=True))
-            written.append(_Written(place, target, tables))
+            written.append(_Written(place, target, tables, frozenset(old)))
         yield Deliveries(file, tuple(written), declared, expected)
 
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 63  # bytes of a name; the rest is cut off without a word
-# Rows in the order in which they lie; a wait that ends; no end while the verifier reads.
+# Each statement sees what was committed before it; types are PostgreSQL's own; rows in the order in
+# which they lie; a wait that ends; no end while the verifier reads.
 _SETTINGS = (
+    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET LOCAL search_path = pg_catalog, pg_temp",
     "SET LOCAL synchronize_seqscans = off",
     "SET LOCAL max_parallel_workers_per_gather = 0",
     "SET LOCAL lock_timeout = '60s'",
@@ -35,16 +38,36 @@ _MAY = (
     "AND pg_catalog.has_schema_privilege(n.oid, 'CREATE') "
     "FROM pg_catalog.pg_namespace n WHERE n.nspname = $1"
 )
-# What gives a new table the rights of an old one: statements, written by the server.
+# What gives a new table the rights of an old one, and no others: statements, written by the server.
+# A new table has those of ALTER DEFAULT PRIVILEGES, which its owner may have revoked from the old.
 _RIGHTS = """
-WITH old AS (
+WITH new AS (
+  SELECT c.relacl, c.relowner
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $3
+), old AS (
   SELECT c.relacl, c.relowner, pg_catalog.pg_get_userbyid(c.relowner) AS owner
   FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = $2
 )
+SELECT DISTINCT
+  0 AS place,
+  pg_catalog.format(
+    'REVOKE ALL ON TABLE %I.%I FROM %s',
+    $1::pg_catalog.text,
+    $2::pg_catalog.text,
+    CASE
+      WHEN a.grantee = 0 THEN 'PUBLIC'
+      ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee))
+    END
+  ) AS statement
+FROM new CROSS JOIN LATERAL pg_catalog.aclexplode(new.relacl) a
+WHERE a.grantee <> new.relowner
+UNION ALL
 SELECT
-  1 AS place,
+  1,
   pg_catalog.format(
     'GRANT %s ON TABLE %I.%I TO %s%s',
     a.privilege_type,
@@ -55,7 +78,7 @@ SELECT
       ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee))
     END,
     CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
-  ) AS statement
+  )
 FROM old CROSS JOIN LATERAL pg_catalog.aclexplode(old.relacl) a
 WHERE a.grantee <> old.relowner
 UNION ALL
@@ -143,11 +166,15 @@ class PostgresTarget:
         except self._server.errors as error:
             raise without_cells(error, self._refused(error)) from None
 
-    def swap(self, staged: Relation, place: Relation) -> None:
-        """Give a table the place of another, which is dropped, with its owner and grants."""
-        rights = self._run(_RIGHTS, (place.schema, place.name)).fetchall()
-        self._run(f"DROP TABLE IF EXISTS {sql(named(place))}")
+    def rename(self, staged: Relation, place: Relation) -> None:
+        """Give a table a name that nothing has."""
         self._run(f"ALTER TABLE {sql(named(staged))} RENAME TO {sql(identifier(place.name))}")
+
+    def swap(self, staged: Relation, place: Relation) -> None:
+        """Give a table the place of one that is locked, which is dropped, with owner and grants."""
+        rights = self._run(_RIGHTS, (place.schema, place.name, staged.name)).fetchall()
+        self._run(f"DROP TABLE {sql(named(place))}")
+        self.rename(staged, place)
         for _, statement in rights:
             self._run(statement)
 
@@ -197,7 +224,16 @@ class PostgresTarget:
         )
 
 
+_MEANWHILE = (
+    "another session made a table of that name meanwhile",
+    "see whose it is; choose another name, or remove it, and run it again",
+)
+_NO_TEXT = (
+    "PostgreSQL has no text with a NUL character, or of signs outside of its encoding",
+    "replace them in the source, and use a database in UTF-8",
+)
 _WHY = {
+    **dict.fromkeys(("42P07", "23505"), _MEANWHILE),
     "42501": (
         "the user may not write this table",
         "ask for the right: GRANT USAGE, CREATE ON SCHEMA …; a table is replaced by its owner only",
@@ -213,9 +249,6 @@ _WHY = {
         "PostgreSQL has no room for so many columns in a table, or for so long a row",
         "release fewer columns, or export a file",
     ),
-    "22021": (
-        "PostgreSQL has no text with a NUL character, or of signs outside of its encoding",
-        "replace them in the source, and use a database in UTF-8",
-    ),
+    **dict.fromkeys(("22021", "22P05"), _NO_TEXT),
     "53": ("the server has no room", "make room there, and run it again"),
 }

@@ -91,10 +91,14 @@ class SqliteTarget:
         except sqlite3.Error as error:
             raise without_cells(error, self._refused(error)) from None
 
+    def rename(self, staged: Relation, place: Relation) -> None:
+        """Give a table a name that nothing has."""
+        self._run(f"ALTER TABLE {sql(named(staged))} RENAME TO {sql(identifier(place.name))}")
+
     def swap(self, staged: Relation, place: Relation) -> None:
         """Give a table the place of another, which is dropped."""
-        self._run(f"DROP TABLE IF EXISTS {sql(named(place))}")
-        self._run(f"ALTER TABLE {sql(named(staged))} RENAME TO {sql(identifier(place.name))}")
+        self._run(f"DROP TABLE {sql(named(place))}")
+        self.rename(staged, place)
 
     def commit(self) -> None:
         """Make all of it last."""

@@ -49,8 +49,11 @@ class Target(Protocol):
     def write(self, place: Relation, shape: Shape, rows: pa.RecordBatchReader) -> None:
         """Make a table, and fill it in the order of the rows."""
 
+    def rename(self, staged: Relation, place: Relation) -> None:
+        """Give a table a name that nothing has."""
+
     def swap(self, staged: Relation, place: Relation) -> None:
-        """Give a table the place of another, which is dropped, with its owner and grants."""
+        """Give a table the place of one that is locked, which is dropped, with owner and grants."""
 
     def commit(self) -> None:
         """Make all of it last."""

@@ -14,9 +14,15 @@ from postgres_server import Server
 
 import dbdeid
 from dbdeid.commands.report import write_report
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.relation import Relation
 from dbdeid.errors import DbdeidError
+from dbdeid.sources.attached import Database
 from dbdeid.sources.postgres import Postgres
+from dbdeid.sources.rows import temporary
 from dbdeid.targets.postgres import PostgresTarget
+from dbdeid.targets.shape import shaped
+from dbdeid.targets.target import opened
 
 SECRET = "hu5h/h@sh"
 
@@ -54,10 +60,14 @@ def names(server: Server) -> set[str]:
 
 @pytest.mark.full
 def test_it_is_replaced_as_a_whole_with_its_rights(place: Path, town: Server) -> None:
+    defaults = "ALTER DEFAULT PRIVILEGES FOR ROLE writer GRANT SELECT ON TABLES TO poor"
+    town.run(defaults)
     dbdeid.run(given(town, "hall.public.visits", "lake.visits", user="writer"))
     town.run(
         "ALTER TABLE visits OWNER TO keeper; GRANT SELECT ON visits TO reader WITH GRANT OPTION; "
-        "GRANT SELECT ON visits TO PUBLIC"
+        "GRANT SELECT ON visits TO PUBLIC; "
+        # what new tables have by default, and this one has no more
+        "REVOKE ALL ON visits, visits_dictionary FROM poor"
     )
     rights = "SELECT relacl::text, relowner::regrole FROM pg_class WHERE relname = 'visits'"
     before = town.run(rights)
@@ -70,6 +80,8 @@ def test_it_is_replaced_as_a_whole_with_its_rights(place: Path, town: Server) ->
         one.split("/")[0] for one in grants[before]
     ]
     assert after.strip().endswith("|keeper")
+    poor = "SELECT has_table_privilege('poor', 'visits_dictionary', 'SELECT')"
+    assert town.run(poor).strip() == "f"
     assert dbdeid.verify(wanted).verified
     with duckdb.connect("owner.duckdb", read_only=True) as connection:
         query = "SELECT age, sex, dose::VARCHAR, ill::INT, seen::VARCHAR FROM visits_public"
@@ -89,6 +101,52 @@ def test_it_is_replaced_as_a_whole_with_its_rights(place: Path, town: Server) ->
     town.run("DROP VIEW watching; UPDATE visits SET dose = 9")
     assert "'visits' in hall was changed" in refused(lambda: dbdeid.run(wanted))
     town.run("DROP TABLE visits, visits_dictionary")
+    town.run(defaults.replace("GRANT", "REVOKE").replace(" TO ", " FROM "))
+
+
+def test_what_a_stranger_makes_meanwhile_stays(town: Server) -> None:
+    database = Database("hall", f"postgresql://owner@/postgres?host={town.folder}", Path())
+    mine = Relation("meanwhile", schema="public")
+    with opened(database, writing=True) as there, ENGINE.open(None, read_only=True) as session:
+        assert there.found(mine) is None
+        session.execute("CREATE TEMP TABLE given AS SELECT 1 AS a")
+        shape = shaped(session, "postgres", temporary("given"), "t")
+        there.write(Relation("new", schema="public"), shape, session.batches(shape.rows))
+        town.run("CREATE TABLE meanwhile AS SELECT 'theirs' AS secret")
+        with pytest.raises(DbdeidError, match="another session made a table of that name"):
+            there.rename(Relation("new", schema="public"), mine)
+    assert town.run("TABLE meanwhile").strip() == "theirs"
+    town.run("DROP TABLE meanwhile")
+
+
+def test_what_the_database_sets_changes_nothing(
+    town: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    town.run(
+        "CREATE DATABASE odd ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0; "
+        "ALTER DATABASE odd SET search_path = public, pg_catalog; "
+        "ALTER DATABASE odd SET default_transaction_isolation = 'serializable'"
+    )
+    database = Database("hall", f"postgresql://owner@/odd?host={town.folder}", Path())
+    kept, greek = Relation("kept", schema="public"), Relation("greek", schema="public")
+    with opened(database, writing=True) as there, ENGINE.open(None, read_only=True) as session:
+        assert isinstance(there, PostgresTarget)
+        assert there.found(kept) is None
+        there._run("CREATE DOMAIN public.text AS pg_catalog.varchar(1)")
+        for place, text in ((kept, "fé"), (greek, "Ω")):
+            session.execute(f"CREATE OR REPLACE TEMP TABLE given AS SELECT '{text}' AS a")
+            shape = shaped(session, "postgres", temporary("given"), "t")
+            if place is greek:
+                with pytest.raises(DbdeidError, match="of signs outside of its encoding"):
+                    there.write(place, shape, session.batches(shape.rows))
+            else:
+                there.write(place, shape, session.batches(shape.rows))
+                found = there._run(
+                    "SELECT a, octet_length(a), pg_typeof(a)::name, "
+                    "current_setting('transaction_isolation') FROM public.kept"
+                )
+                assert found.fetchall() == [("fé", 2, "text", "read committed")]
 
 
 @pytest.mark.full
@@ -144,7 +202,7 @@ def test_a_server_that_goes_away(
             return refused(lambda: dbdeid.run(given(town, 'hall."odd "" one"')))
 
     before = names(town)
-    for during, of in (("write", PostgresTarget), ("read", Postgres), ("swap", PostgresTarget)):
+    for during, of in (("write", PostgresTarget), ("read", Postgres), ("rename", PostgresTarget)):
         told = ends(during, of)
         assert "hall: " in told
         assert "text withheld: it may quote data" in told

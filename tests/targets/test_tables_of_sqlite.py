@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 from lakes import change, left_behind, rows, spec, tables
+from typer.testing import CliRunner
 
 import dbdeid
+from dbdeid.cli.app import app
 from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.errors import DataError, DbdeidError, SpecError, VerificationError
 from dbdeid.publish import elsewhere
@@ -105,6 +108,22 @@ def test_names_that_say_a_file_or_a_table(place: Path) -> None:
     dbdeid.run(spec("./lake.csv", 'lake."csv"', 'lake.main."odd "" name"'))
     assert {"csv", "csv_dictionary", 'odd " name', 'odd " name_dictionary'} <= tables()
     assert left_behind(place) == {"lake.csv", "lake_dictionary.csv"}
+    # commands that would do something else than they are asked for
+    Path("spec.json").write_text(json.dumps(spec("./lake.csv")))
+    for words, told in (
+        (("verify", "spec.json", "lake.csv"), "'lake.csv' is not looked at"),
+        (("export", "spec.json", "nowhere.public.t"), "no table of a database of `attach`"),
+    ):
+        done = CliRunner().invoke(app, list(words))
+        assert (done.exit_code, told in done.output) == (2, True), done.output
+
+
+def test_a_name_is_written_once(place: Path) -> None:
+    told = "both write 'mine_dictionary' in "
+    assert told + "lake" in refused("lake.mine", "lake.mine_dictionary")
+    pond = {"pond": "./lake.sqlite"}  # the same file
+    assert "both write 'MINE' in pond" in refused("lake.mine", "pond.MINE", attach=pond)
+    assert tables() == {"other"}
 
 
 @pytest.mark.parametrize(
