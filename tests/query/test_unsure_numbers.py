@@ -194,3 +194,23 @@ def test_a_part_that_is_rounded_may_be_more_than_all(ask: Any) -> None:
     part = "CAST(SUM(beds * 0.6) FILTER (WHERE cost < 9) AS DECIMAL(9, 0))"
     text = f"SELECT {part} / SUM(beds * 0.6) AS share FROM src WHERE cost = 1 OR age < 5"
     assert ask(text, rows)[2] >= 1 / 0.6  # where one record alone counts
+
+
+@pytest.mark.parametrize(
+    "ranked",
+    [
+        "VARIANCE(beds)",  # NULL of one record
+        "SUM(cost) / COUNT(*)",  # where all are NULL
+        "NULLIF(COUNT(*) FILTER (WHERE beds = 2 OR diag = 'b'), 0)",
+        "SUM(beds) / NULLIF(COUNT(*) FILTER (WHERE beds = 2 OR diag = 'b'), 0)",
+        "NULLIF(SUM(beds), 1)",
+    ],
+)
+def test_no_group_is_for_certain_before_others_by_what_may_be_null(ask: Any, ranked: str) -> None:
+    rows = "(7, 1, NULL, 'a'), (7, 2, 1, 'a'), (4, 1, 10, 'b'), (3, 90, 10, 'b')"
+    text = (
+        f"SELECT diag, RANK() OVER (ORDER BY {ranked}) AS place FROM src "
+        "WHERE beds <> 2 OR age < 5 GROUP BY diag ORDER BY diag"
+    )
+    assert ask(f"{text} DESC", rows)[2] == 1  # b, where a has no number and is the last
+    assert ask(text, rows)[3] == 2

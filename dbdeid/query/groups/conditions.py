@@ -124,21 +124,33 @@ _KNOWN = (
 
 
 def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
-    """Whether an expression of groups is not NULL for certain."""
-    held = exp.paren(node.copy())
-    known: list[exp.Expr] = []
-    for name in dict.fromkeys(reference.name for reference in held.find_all(exp.Column)):
-        one = of[name]
-        if name.startswith("key_"):
-            known.append(one.value.copy().is_(exp.null()).not_())
-        elif not one.counts:
-            known.append(exp.false() if one.records is None else one.records[0].copy() > 0)
-    if held.find(exp.Nullif, exp.Coalesce, exp.If):
-        known.append(exp.false())
-    if any(constant(quotient.expression) is None for quotient in held.find_all(exp.Div)):
+    """Whether an expression of groups is not NULL for certain, itself never NULL."""
+    node = bare(node)
+    if not node.find(exp.Column):
+        return exp.false() if isinstance(node, exp.Null) else exp.true()
+    if isinstance(node, exp.Column):
+        one = of[node.name]
+        if node.name.startswith("key_"):
+            return one.value.copy().is_(exp.null()).not_()
+        if one.counts:
+            return exp.true()
+        return exp.false() if one.records is None else _true(one.records[0].copy() > 0)
+    if isinstance(node, exp.Coalesce):
+        return exp.or_(*(present(part, of) for part in (node.this, *node.expressions)))
+    if isinstance(node, exp.Nullif):
+        inner, none = interval(node.this, of).nearly, node.expression
+        apart = exp.or_(_apart(exp.GT, inner.lower, none), _apart(exp.LT, inner.upper, none))
+        return exp.and_(present(node.this, of), _true(apart))
+    if isinstance(node, exp.If):  # a mean where a count is not 0
+        count = interval(node.this.this, of)
+        return exp.and_(_true(count.lower.copy() > 0), present(node.args["true"], of))
+    if isinstance(node, (exp.TryCast, exp.Anonymous)):  # which may be none of numbers
+        return exp.false()
+    known = [present(part, of) for part in node.iter_expressions() if part.find(exp.Column)]
+    if isinstance(node, exp.Div) and constant(node.expression) is None:
         shown = interval(node, of)  # where a divisor may be 0, it has no bounds
         known += [end.copy().is_(exp.null()).not_() for end in (shown.lower, shown.upper)]
-    return exp.and_(*known) if known else exp.true()
+    return exp.and_(*known)
 
 
 def possible(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:

@@ -180,15 +180,12 @@ class _Rewriting:
         used = {c.name for c in over.shown.find_all(exp.Column)}
         used |= {c.name for one in over.order for c in one.term.find_all(exp.Column)}
         places = [p for p in range(len(self.question.aggregates)) if aggregate_name(p) in used]
-        settled: list[exp.Expr] = []  # where no aggregate is NULL
+        held = {aggregate_name(p): self._interval(p) for p in places}
         for place in list(places):
             one = self.question.aggregates[place]
-            if one.kind in _COUNTS or one.records not in self.question.aggregates:
-                continue
-            among = self.question.aggregates.index(one.records)
-            places.append(among)
-            settled.append(self._values(among)[1] > 0)
-        shown = interval(over.shown, {aggregate_name(p): self._interval(p) for p in places})
+            if one.kind not in _COUNTS and one.records in self.question.aggregates:
+                places.append(self.question.aggregates.index(one.records))
+        shown = interval(over.shown, held)
         keys = key_names(self.question)
         count = exp.cast(column("lower", "groups"), "BIGINT")
         terms = [
@@ -199,7 +196,7 @@ class _Rewriting:
             *(column(key, "groups") for key in keys),
             exp.alias_(column("mass", "groups") > 0, "expected"),
             exp.alias_(count > 0, "certain"),
-            exp.alias_(exp.and_(*settled) if settled else exp.true(), "settled"),
+            exp.alias_(present(over.shown, held), "settled"),
             exp.alias_(shown.value, "value"),
             exp.alias_(shown.lower, "lower"),
             exp.alias_(shown.upper, "upper"),
