@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from specs import PEOPLE, oracle, small, spec_of
 from typer.testing import CliRunner
 
+import dbdeid
 from dbdeid.cli.app import app
 from dbdeid.commands.histogram import histogram
 from dbdeid.commands.plan import DbtPlan, plan
@@ -114,6 +117,50 @@ def test_a_search_of_counts_is_the_search_of_the_table(
     assert {key: of_counts[key] for key in same} == {key: of_table[key] for key in same}
     assert [*of_counts["transformation"].values()] == [*of_table["transformation"].values()]
     assert of_counts["score"] == pytest.approx(of_table["score"])
+
+
+def labelled(value: Any, lines: list[list[str]]) -> Any:
+    """A value generalized by the lines of a policy, read here without the macros of dbt."""
+    if lines[-1][2] in ("keep", "top"):
+        return value if lines[-1][2] == "keep" else lines[-1][4]
+    if value is None:
+        return None
+    for _, _, rule, argument, label, lower, upper in lines:
+        if rule == "prefix":
+            return str(value)[: int(argument)] + "*" * (len(str(value)) - int(argument))
+        if rule == "value" and str(value) == argument:
+            return label
+        if rule == "numbers" and float(lower or "-inf") <= value < float(upper or "inf"):
+            return label
+        if rule == "intervals":
+            origin, width = map(int, argument.split())
+            start = (value - origin) // width * width + origin
+            return f"[{start}, {start + width})"
+    raise AssertionError(lines)
+
+
+def test_what_a_policy_says_is_what_a_run_releases(database: Path, tmp_path: Path) -> None:
+    models, qis = MODELS[:2], ("age", "zip", "sex")
+    spec = people(privacy=models, evaluate={"metrics": []})
+    found = plan(spec, histogram=counted(spec, database, tmp_path / "counts.parquet"))
+    lines = list(csv.reader(found.policy.splitlines()))[1:]
+    of = {q: [row for row in lines if row[1] == q and row[2] != "column"] for q in qis}
+    with duckdb.connect(str(database)) as con:
+        rows = con.execute("SELECT age, zip, sex, illness FROM people").fetchall()
+    made = [
+        (*(labelled(v, of[q]) for q, v in zip(qis, row[:3], strict=True)), row[3]) for row in rows
+    ]
+    classes: dict[Any, list[Any]] = {}
+    for row in made:
+        classes.setdefault(row[:3], []).append(row)
+    kept = Counter(r for c in classes.values() if len({x[3] for x in c}) >= 2 for r in c)
+    target = tmp_path / "released.duckdb"
+    run = dbdeid.run({**spec, "target": str(target)}, database=database)
+    assert dict(run.transformation) == dict(found.transformation)
+    with duckdb.connect(str(target)) as con:
+        released = con.execute("SELECT age, zip, sex, illness FROM people_public").fetchall()
+    assert Counter(released) == kept
+    assert len(released) == 200 - found.suppressed_rows
 
 
 def test_fractions_count_as_fractions(database: Path, tmp_path: Path) -> None:

@@ -185,5 +185,6 @@ def test_what_dbt_makes_of_a_plan_of_counts_is_what_a_run_releases(
 
 
 def _build(project: Project) -> None:
-    words = [word for name in TABLES for word in (f"{name}_public_policy", f"{name}_public")]
+    made = ("{}", "{}_public_policy", "{}_public")
+    words = [word.format(name) for name in TABLES for word in made]
     project.run("build", "--select", *words)

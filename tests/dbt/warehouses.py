@@ -22,7 +22,8 @@ PROFILE = """hospital:
           schema: main, search_path: main, threads: 2}
 """
 
-# A session inside of dbt's own process. Its tables and its catalog lie in the project's folder.
+# A session inside of dbt's own process. Its tables lie in the project's folder, and its catalog in
+# memory: a build has to make again the views that it reads.
 SPARK = """hospital:
   target: dev
   outputs:
@@ -34,6 +35,7 @@ SPARK = """hospital:
       threads: 1
       server_side_parameters:
         spark.master: "local[2]"
+        spark.sql.catalogImplementation: in-memory
         spark.driver.host: 127.0.0.1
         spark.ui.enabled: "false"
         spark.sql.shuffle.partitions: "2"

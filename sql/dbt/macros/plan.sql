@@ -124,10 +124,14 @@
 {% endmacro %}
 
 {% macro _rule(row) %}
-  {{ return(
-    {'rule': row[1], 'argument': row[2], 'label': row[3], 'lower': row[4], 'upper': row[5]}
-  ) }}
+  {{ return({
+    'rule': row[1], 'argument': row[2], 'label': row[3],
+    'lower': deid._end(row[4]), 'upper': deid._end(row[5])
+  }) }}
 {% endmacro %}
+
+{#- An end of a range; none where it is open. A session of Spark gets the text None for nothing. -#}
+{% macro _end(text) %}{{ return(none if text in ['', 'None'] else text) }}{% endmacro %}
 
 {#- The rules of a policy for one column, in their order: mappings of rule, argument, label, lower,
     upper. Stops where there are none. -#}
