@@ -274,15 +274,10 @@ def verify(
             )
         return sign.receive(target, manifest, signed_by, options)
     if not alone:
-        if qi or k is not None or subject is not None or null_policy != "own_category":
+        if qi or table or subject is not None or k is not None or null_policy != "own_category":
             raise DataError(
-                f"{target}: --qi, --k, --subject and --null-policy are for a file without a spec",
-                hint="a release is verified as its spec declares",
-            )
-        if table is not None:
-            raise DataError(
-                f"{target}: a spec says itself what is verified; {table!r} is not looked at",
-                hint="name the table under `export` in the spec, and leave it out here",
+                f"{target}: a table, --qi, --k, --subject and --null-policy are for a file alone",
+                hint="a release and all its exports are verified as its spec declares",
             )
         known = verify_evaluate_export.verify(
             target, database=options.database, settings=options.settings, trial=trial

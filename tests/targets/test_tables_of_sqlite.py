@@ -111,7 +111,7 @@ def test_names_that_say_a_file_or_a_table(place: Path) -> None:
     # commands that would do something else than they are asked for
     Path("spec.json").write_text(json.dumps(spec("./lake.csv")))
     for words, told in (
-        (("verify", "spec.json", "lake.csv"), "'lake.csv' is not looked at"),
+        (("verify", "spec.json", "lake.csv"), "are for a file alone"),
         (("export", "spec.json", "nowhere.public.t"), "no table of a database of `attach`"),
     ):
         done = CliRunner().invoke(app, list(words))
