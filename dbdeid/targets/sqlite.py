@@ -22,6 +22,8 @@ _WAIT = 30.0  # seconds for others to finish
 _FOUND = "SELECT type FROM sqlite_master WHERE lower(name) = lower(?)"
 _SETTINGS = (
     "PRAGMA secure_delete = ON",  # what lay in memory, or in a row before, is overwritten
+    # nothing is in the file before the commit: a rollback leaves free pages as they were filled
+    "PRAGMA cache_spill = OFF",
     "PRAGMA legacy_alter_table = ON",  # views of the table that is replaced stay as they are
 )
 

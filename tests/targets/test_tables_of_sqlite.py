@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from lakes import change, left_behind, rows, spec, tables
 from typer.testing import CliRunner
@@ -16,9 +17,14 @@ from typer.testing import CliRunner
 import dbdeid
 from dbdeid.cli.app import app
 from dbdeid.commands.verify_evaluate_export import export_release
+from dbdeid.engine.expressions import select
+from dbdeid.engine.relation import Relation
 from dbdeid.errors import DataError, DbdeidError, SpecError, VerificationError
 from dbdeid.publish import elsewhere
+from dbdeid.sources.attached import Database
+from dbdeid.targets.shape import Shape
 from dbdeid.targets.sqlite import SqliteTarget
+from dbdeid.targets.target import opened
 
 
 def refused(*exports: str, **more: Any) -> str:
@@ -191,6 +197,18 @@ def test_a_failure_leaves_what_was_there(place: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(elsewhere.Deliveries, "look", changed)
     with pytest.raises(VerificationError, match="what is read from it now"):
         dbdeid.run(spec("lake.mine"))
+
+
+def test_a_failure_leaves_no_row_on_free_pages(place: Path) -> None:
+    size = 20_000  # more than the cache of SQLite has room for
+    change("CREATE TABLE junk (a TEXT)", f"INSERT INTO junk VALUES (zeroblob({200 * size}))")
+    change("DROP TABLE junk")
+    given = pa.table({"sex": ["marked" + "x" * 144] * size})
+    shape = Shape((("sex", "TEXT"),), select("*"))
+    with opened(Database("lake", "lake.sqlite", place), writing=True) as there:
+        there.write(Relation("mine", schema="main"), shape, given.to_reader())
+    assert b"marked" not in Path("lake.sqlite").read_bytes()
+    assert tables() == {"other"}
 
 
 def test_without_a_book_only_a_new_table_is_written(place: Path) -> None:
