@@ -214,3 +214,9 @@ def test_no_group_is_for_certain_before_others_by_what_may_be_null(ask: Any, ran
     )
     assert ask(f"{text} DESC", rows)[2] == 1  # b, where a has no number and is the last
     assert ask(text, rows)[3] == 2
+
+
+@pytest.mark.parametrize("by", [3, 7])
+def test_what_rounding_leaves_is_no_variance(ask: Any, by: int) -> None:
+    number = f"CASE WHEN age < 5 THEN beds / {by} ELSE 3 / {by} END"  # may be alike in all records
+    assert ask(f"SELECT STDDEV({number}) AS s FROM src WHERE beds < 4")[1] == 0

@@ -1,8 +1,9 @@
 -- query/variance: the mean square of the distances from the mean in each group. It is no more than that from
 --                 any point, taken of the farthest of the records that may be missing, nor than a quarter
 --                 of the range squared; and no less than the least that the records that are certain are
---                 away from any one point, which lies between two ends of their intervals. There is none of
---                 a sample that is of one record at most
+--                 away from any one point, which lies between two ends of their intervals; where little is
+--                 left of large squares, less what they may be rounded by. There is none of a sample that is
+--                 of one record at most
 -- reads   __items__     as query_items gives them
 --         __possible__  __key__, x, mass: the values of the argument with the records expected to have them
 -- takes   $less: 1 of a sample, which is divided by one record less, else 0
@@ -82,8 +83,7 @@ FROM (
     CAST(NULL AS DOUBLE) AS estimate,
     CASE
       WHEN MAX(entire) <= $less THEN NULL
-      WHEN MIN(squares - 2 * point * sums + point * point * ends) < CAST('Infinity' AS DOUBLE)
-        THEN GREATEST(MIN(squares - 2 * point * sums + point * point * ends), 0) / (MAX(entire) - $less)
+      WHEN MIN(away) < CAST('Infinity' AS DOUBLE) THEN GREATEST(MIN(away), 0) / (MAX(entire) - $less)
       ELSE 0
     END AS lower,
     CAST(NULL AS DOUBLE) AS upper
@@ -91,37 +91,52 @@ FROM (
     SELECT
       __key__,
       entire,
-      squares,
-      sums,
-      ends,
-      CASE WHEN ends > 0 THEN LEAST(GREATEST(sums / ends, place), beyond) ELSE place END AS point
+      CASE WHEN found < size / 1000 THEN found - size * 0.000000000001 ELSE found END AS away
     FROM (
       SELECT
         __key__,
         entire,
-        place,
-        COALESCE(
-          MIN(place) OVER (PARTITION BY __key__ ORDER BY place ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), place
-        ) AS beyond,
-        SUM(highs) OVER upwards + SUM(lows) OVER (PARTITION BY __key__) - SUM(lows) OVER upwards AS ends,
-        SUM(highs * place) OVER upwards + SUM(lows * place) OVER (PARTITION BY __key__) - SUM(lows * place) OVER upwards AS sums,
-        SUM(highs * place * place) OVER upwards + SUM(lows * place * place) OVER (PARTITION BY __key__)
-          - SUM(lows * place * place) OVER upwards AS squares
+        squares - 2 * point * sums + point * point * ends AS found,
+        entire_squares + point * point * ends AS size
       FROM (
-        SELECT __key__, entire, place, SUM(lows) AS lows, SUM(highs) AS highs
+        SELECT
+          __key__,
+          entire,
+          squares,
+          sums,
+          ends,
+          entire_squares,
+          CASE WHEN ends > 0 THEN LEAST(GREATEST(sums / ends, place), beyond) ELSE place END AS point
         FROM (
-          SELECT __key__, entire, low - middle AS place, CASE WHEN certain THEN records ELSE 0 END AS lows, 0 AS highs
-          FROM centred
-          UNION ALL
-          SELECT __key__, entire, high - middle AS place, 0 AS lows, CASE WHEN certain THEN records ELSE 0 END AS highs
-          FROM centred
-        ) AS events
-        GROUP BY __key__, entire, place
-      ) AS placed
-      WINDOW
-        upwards AS (PARTITION BY __key__ ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-    ) AS regions
-  ) AS pointed
+          SELECT
+            __key__,
+            entire,
+            place,
+            COALESCE(
+              MIN(place) OVER (PARTITION BY __key__ ORDER BY place ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), place
+            ) AS beyond,
+            SUM(highs) OVER upwards + SUM(lows) OVER (PARTITION BY __key__) - SUM(lows) OVER upwards AS ends,
+            SUM(highs * place) OVER upwards + SUM(lows * place) OVER (PARTITION BY __key__) - SUM(lows * place) OVER upwards AS sums,
+            SUM(highs * place * place) OVER upwards + SUM(lows * place * place) OVER (PARTITION BY __key__)
+              - SUM(lows * place * place) OVER upwards AS squares,
+            SUM((lows + highs) * place * place) OVER (PARTITION BY __key__) AS entire_squares
+          FROM (
+            SELECT __key__, entire, place, SUM(lows) AS lows, SUM(highs) AS highs
+            FROM (
+              SELECT __key__, entire, low - middle AS place, CASE WHEN certain THEN records ELSE 0 END AS lows, 0 AS highs
+              FROM centred
+              UNION ALL
+              SELECT __key__, entire, high - middle AS place, 0 AS lows, CASE WHEN certain THEN records ELSE 0 END AS highs
+              FROM centred
+            ) AS events
+            GROUP BY __key__, entire, place
+          ) AS placed
+          WINDOW
+            upwards AS (PARTITION BY __key__ ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+        ) AS regions
+      ) AS pointed
+    ) AS rounded
+  ) AS distances
   GROUP BY __key__
 ) AS parts
 GROUP BY __key__
