@@ -220,3 +220,16 @@ def test_no_group_is_for_certain_before_others_by_what_may_be_null(ask: Any, ran
 def test_what_rounding_leaves_is_no_variance(ask: Any, by: int) -> None:
     number = f"CASE WHEN age < 5 THEN beds / {by} ELSE 3 / {by} END"  # may be alike in all records
     assert ask(f"SELECT STDDEV({number}) AS s FROM src WHERE beds < 4")[1] == 0
+
+
+@pytest.mark.parametrize("neighbour", ["LAG", "LEAD"])
+def test_what_is_expected_of_another_group_is_between_its_bounds(
+    ask: Any, tmp_path: Path, neighbour: str
+) -> None:
+    number = "NULLIF(COUNT(*) FILTER (WHERE age < 1), 0)"  # .1 is expected, and it is 1 or none
+    text = f"SELECT beds, {neighbour}({number}) OVER (ORDER BY beds) AS v FROM src GROUP BY beds"
+    ask("SELECT COUNT(*) AS n FROM src")
+    found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
+    numbers = [tuple(row[1:]) for row in found.rows if None not in row]
+    assert numbers
+    assert all(lower <= value <= upper for value, lower, upper in numbers)

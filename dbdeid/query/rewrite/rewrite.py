@@ -363,6 +363,8 @@ class _Rewriting:
     def _may_be_beyond(self, output: Output) -> bool:
         """Whether what is expected may be computed to be beyond what is possible."""
         first, *others = (self.question.aggregates[place] for place in output.aggregates)
+        if first.over is not None:  # what is expected of a group may be no value that it can have
+            return True
         if others or first.kind not in ("min", "max") or first.argument is None:
             return bool(others) or not isinstance(output.shown, exp.Column)
         return is_number(first.argument, self.question.of(first), self.target)
