@@ -233,3 +233,21 @@ def test_what_is_expected_of_another_group_is_between_its_bounds(
     numbers = [tuple(row[1:]) for row in found.rows if None not in row]
     assert numbers
     assert all(lower <= value <= upper for value, lower, upper in numbers)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        ("SUM(CASE WHEN age > 9 THEN 1 ELSE 0 END)", (2, 2, 2)),
+        ("AVG(CASE WHEN age < 10 THEN beds ELSE 0 END)", (0.75, 0.75, 0.75)),
+        ("100.0 * COUNT(*) FILTER (WHERE age > 9) / COUNT(*)", (50, 50, 50)),
+        ("SUM(CASE WHEN age < 5 THEN 1 ELSE 0 END)", (1, 0, 2)),
+    ],
+)
+def test_a_value_without_an_end_counts_where_its_end_does_not_matter(
+    ask: Any, number: str, answer: tuple[float, ...]
+) -> None:
+    rows = "(3, 1, 5, 'a'), (4, 2, 5, 'a'), (25, 3, 5, 'a'), (31, 4, 5, 'a')"  # 25 and 31: >= 20
+    assert ask(f"SELECT {number} AS n FROM src", rows) == answer
+    with pytest.raises(DataError, match="open end"):
+        ask("SELECT SUM(CASE WHEN age > 40 THEN 1 ELSE 0 END) AS n FROM src")

@@ -134,8 +134,11 @@ def _of_masses(
     solid = _over(exp.Count(this=exp.case().when(mass > 0, exp.Literal.number(1))), same)
     size = _over(exp.Max(this=column("size", "masses")), same)
     share = exp.case().when(mass.eq(0), double(0))
-    if "low" in given:  # an argument without an end has no bounds
-        share = share.when(mass.eq(INFINITE), cast(exp.null(), "DOUBLE"))
+    ends = [column(name, "masses") for name in ("low", "high")]
+    endless = mass.eq(INFINITE)
+    if "low" in given:  # an argument that takes several values up to no end has no mean
+        unknown = exp.and_(endless.copy(), exp.NullSafeNEQ(this=ends[0], expression=ends[1]))
+        share = share.when(unknown, cast(exp.null(), "DOUBLE"))
     share = (
         share.when(solid.eq(1), double(1))
         .when(size.copy().eq(INFINITE), cast(exp.null(), "DOUBLE"))
@@ -148,7 +151,8 @@ def _of_masses(
         *(column(name, "masses") for name in ("low", "high") if name in given),
     )
     if "mean" in given:
-        mean = exp.case().when(mass > 0, column("mean", "masses") / mass)
+        mean = exp.case().when(endless, cast(ends[0].copy(), "DOUBLE"))
+        mean = mean.when(mass > 0, column("mean", "masses") / mass)
         select = select.select(exp.alias_(mean, "mean"), copy=False)
     return select.from_(masses.subquery(identifier("masses"), copy=False), copy=False)
 
