@@ -141,6 +141,21 @@ def test_a_column_counts_as_unchanged_by_its_dictionary(session: Session) -> Non
         session.execute("UPDATE out_dictionary SET \"column\" = 'sex' WHERE len(leaves) > 0")
 
 
+def test_a_label_that_is_no_value_is_not_read_as_one(session: Session) -> None:
+    text = "SELECT KURTOSIS(stay) FROM visits"
+    answer(session, text, TARGET)
+    label = "UPDATE out_dictionary SET leaves = {} WHERE \"column\" = 'stay'"
+    label += " AND released_value = '4'"
+    session.execute(label.format("['5']"))
+    try:
+        with pytest.raises(DataError, match="KURTOSIS"):
+            answer(session, text, TARGET)
+        session.execute(label.format("['4']"))
+        answer(session, text, TARGET)
+    finally:
+        session.execute(label.format("NULL"))
+
+
 @pytest.mark.parametrize("text", FORMS)
 def test_answers_are_those_of_the_source(text: str, session: Session) -> None:
     assert Desk(session, TARGET.dictionary).plan(text, TARGET).question is None

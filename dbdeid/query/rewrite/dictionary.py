@@ -156,11 +156,15 @@ class Dictionary:
         return int(self.session.row(query)[0])
 
     def _unchanged(self) -> frozenset[str]:
+        none = exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0)
+        itself = column("leaves").eq(exp.Array(expressions=[column("released_value")]))
+        other = exp.Count(this=exp.case().when(exp.or_(none, itself).not_(), 1))
         kept = (
             exp.select("column")
             .from_(self.table.table)
             .group_by("column")
             .having(exp.Max(this=column("level")).eq(0))
+            .having(other.eq(0))  # a label that is no value is not read as one
         )
         return frozenset(str(name) for (name,) in self.session.rows(kept))
 
