@@ -203,7 +203,7 @@ class _Judged:
         wanted: list[str | None] = []
         for item in self.query.items:
             wanted.append(item.alias)
-            if not item.is_key:
+            if not item.is_key and len(columns) > len(self.query.items):  # else all are exact
                 wanted += [item.alias and f"{item.alias}{end}" for end in ("_lower", "_upper")]
         pairs = list(itertools.zip_longest(wanted, columns))
         if len(columns) != len(wanted) or any(w not in (None, c) for w, c in pairs):
@@ -241,11 +241,16 @@ class _Judged:
 
     def _split(self, row: tuple[Any, ...]) -> tuple[dict[int, Any], list[tuple[Item, Shown]]]:
         cells = iter(row)
+        exact = len(row) == len(self.query.items)
         keys: dict[int, Any] = {}
         aggregates: list[tuple[Item, Shown]] = []
         for item in self.query.items:
             if item.is_key:
                 keys[item.place] = next(cells)
+            elif exact:
+                value = next(cells)
+                end = value if self.case.target.truthful else None
+                aggregates.append((item, (value, end, end)))
             else:
                 aggregates.append((item, (next(cells), next(cells), next(cells))))
         return keys, aggregates
