@@ -15,7 +15,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -102,6 +102,7 @@ def commands() -> str:
     ]
     first = True
     for words, command in _commands(root, ("dbdeid",)):
+        _name_values(command)
         options = [p for p in command.params if p.name not in shared and p.name != "help"]
         parts += _command(words, command, options)
         if first:
@@ -159,11 +160,33 @@ def _in_table(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _name_values(command: Any) -> None:
+    """Name what each parameter takes where no name was given, by the function's annotations.
+
+    Each version of typer has types of its own.
+    """
+    given = get_type_hints(command.callback)
+    for param in command.params:
+        if not param.metavar and param.name in given:
+            param.metavar = _taken(given[param.name])
+
+
+def _taken(annotation: Any) -> str:
+    """What an annotation takes, without None.
+
+    >>> _taken(int | None), _taken(Literal["yes", "no"])
+    ('INTEGER', 'yes|no')
+    """
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
+    if inner := [one for one in get_args(annotation) if one is not type(None)]:
+        return _taken(inner[0])
+    names = {int: "INTEGER", float: "NUMBER", Path: "PATH", bool: "BOOLEAN"}
+    return names.get(annotation, "TEXT")
+
+
 def _metavar(param: Any) -> str:
-    if param.metavar:
-        return str(param.metavar)
-    choices = getattr(param.type, "choices", None)
-    return "|".join(choices) if choices else str(param.type.name).upper()
+    return str(param.metavar)
 
 
 def _usage(argument: Any) -> str:
