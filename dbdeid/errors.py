@@ -109,11 +109,25 @@ class Failure:
         message: what is wrong and what to do, without a cell.
         exit_code: of a command that fails so.
         examples: values of quasi-identifiers, shown only on a terminal or on request.
+        mistakes: of a specification, each by itself.
     """
 
     message: str
     exit_code: int
     examples: tuple[str, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The same for a program; no examples, which are values."""
+        return {
+            "error": self.message,
+            "exit_code": self.exit_code,
+            "mistakes": [
+                {"message": one.message, "place": one.place, "line": one.line, "hint": one.hint}
+                for one in self.mistakes
+            ],
+        }
 
 
 # What ends a process that has done nothing wrong, as each library tells of it; no cell is in it.
@@ -213,7 +227,8 @@ def failure_of(error: DbdeidError | OSError) -> Failure:
         place = f"{error.filename}: " if error.filename else ""
         hint = "check the path, who may read and write there, and that the disk has room"
         error = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
-    return Failure(str(error), error.exit_code, error.examples)
+    mistakes = error.mistakes if isinstance(error, SpecError) else ()
+    return Failure(str(error), error.exit_code, error.examples, mistakes)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -42,6 +42,7 @@ class Options:
     threads: int | None
     memory_limit: str | None
     show_values: bool
+    printed: list[Any] = field(default_factory=list)  # the JSON document, once there is one
 
     @property
     def settings(self) -> Settings:
@@ -215,12 +216,14 @@ def show(options: Options, document: Any, text: str) -> None:
         if document is not None:
             from dbdeid.report.manifest import plain
 
-            shown = plain(document)
-            typer.echo(
-                json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False, default=str)
-            )
+            _print(plain(document), options)
     elif not options.quiet and text:
         typer.echo(text.rstrip("\n"))
+
+
+def _print(document: Any, options: Options) -> None:
+    options.printed.append(document)
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str))
 
 
 class Follower:
@@ -411,9 +414,7 @@ def _apart(file: Path | None, command: Callable[..., None], options: Options) ->
         try:
             code = forked(limits)
         except Exception as error:
-            failure = _failure(error)
-            tell(failure, options)
-            return failure.exit_code
+            return _failed(error, options)
         if code is not None:
             return code
     return _ending(command, options)
@@ -434,7 +435,14 @@ def _ending(command: Callable[..., None], options: Options) -> int:
     except BrokenPipeError:
         return 0
     except Exception as error:
-        failure = _failure(error)
-        tell(failure, options)
-        return failure.exit_code
+        return _failed(error, options)
     return 0
+
+
+def _failed(error: Exception, options: Options) -> int:
+    """Tell of an error, and give its exit code; a program that waits for JSON gets that."""
+    failure = _failure(error)
+    tell(failure, options)
+    if options.json and not options.printed:
+        _print(failure.document, options)
+    return failure.exit_code

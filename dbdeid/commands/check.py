@@ -12,6 +12,7 @@ from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Checked
 from dbdeid.data.json import JsonObject, plain
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import Mistake, Unsatisfiable
 from dbdeid.evaluation import recipients
@@ -36,7 +37,7 @@ def check(
     source: Source,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
@@ -75,6 +76,7 @@ def check(
         Unsatisfiable: k is larger than the table.
         Interrupted: by the user, while columns were weighed.
     """
+    database = given_path(database)
     file = read(source, connection, database)
     if is_external(file):
         told = verify.check(file, connection, database=database, settings=settings)

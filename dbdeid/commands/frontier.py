@@ -9,6 +9,7 @@ from dbdeid.bind.bind import bind
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Frontier
 from dbdeid.data.json import plain
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Settings
 from dbdeid.errors import SpecError, Unsatisfiable
 from dbdeid.methods.policy import choose, frontier_figures
@@ -28,7 +29,7 @@ def frontier(
     connection: Any = None,
     *,
     page: Path | bool = False,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
 ) -> Frontier:
@@ -56,6 +57,7 @@ def frontier(
         Unsatisfiable: there is no risk to lower.
         MissingExtra: the search needs a library that is not installed.
     """
+    database = given_path(database)
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "has no frontier of policies", "verify, evaluate, query or report it")
     require_decided(file)

@@ -19,6 +19,7 @@ from dbdeid.bind.histogram import warnings as of_histogram
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Searched
 from dbdeid.data.json import JsonObject, plain
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, SpecError
 from dbdeid.lattice.exploration import Checked, Exploration, Found, Problem
@@ -131,7 +132,7 @@ def search(
     *,
     grid: Grid | Mapping[str, Sequence[float]] | None = None,
     page: Path | bool = False,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     histogram: str | Path | None = None,
     notify: Notify | None = None,
@@ -167,6 +168,7 @@ def search(
             is not proven that no other satisfies.
         Interrupted: by the user.
     """
+    database = given_path(database)
     asked = Grid.of(grid)
     file, clock = read(source, connection, database), Clock(notify)
     refuse(file, "nothing is chosen of it", "verify, evaluate, query or report it")

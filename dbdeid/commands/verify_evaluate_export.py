@@ -14,7 +14,7 @@ from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Evaluated, Verified
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, Entry
-from dbdeid.engine.file_names import KINDS, is_export
+from dbdeid.engine.file_names import KINDS, given_path, is_export
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Settings
@@ -136,7 +136,7 @@ def verify(
     source: Source,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     trial: bool = False,
 ) -> Verified:
@@ -149,6 +149,7 @@ def verify(
     Raises:
         DataError: there is no verifiable release of this spec.
     """
+    database = given_path(database)
     file = read(source, connection, database, trial=trial)
     if is_external(file):
         made = external_work.verify(file, connection, database=database, settings=settings)
@@ -309,7 +310,7 @@ def evaluate(
     source: Source,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     trial: bool = False,
 ) -> Evaluated:
@@ -320,6 +321,7 @@ def evaluate(
     Raises:
         DataError: there is no release of this spec, or none that its spec still fits.
     """
+    database = given_path(database)
     file = read(source, connection, database, trial=trial)
     if is_external(file):
         worth, missing = external_measures.evaluate(

@@ -54,6 +54,11 @@ class FileName:
         return self.ending.removesuffix(Path(self.ending).suffix if self.packing else "") in FORMS
 
 
+def given_path(path: str | Path | None) -> Path | None:
+    """A path that a caller may have given as text."""
+    return None if path is None else Path(path)
+
+
 def parsed(name: str) -> FileName | None:
     """The parts of a file name; None where its ending is none of a table.
 

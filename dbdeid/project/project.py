@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.scratch import sweep
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
@@ -31,7 +32,7 @@ _TOLD = (
 
 
 def project(
-    path: str | Path = ".", *, database: Path | None = None, settings: Settings | None = None
+    path: str | Path = ".", *, database: str | Path | None = None, settings: Settings | None = None
 ) -> Project:
     """The project around a folder: its `dbdeid.yml` lies in it, or in the nearest folder above.
 
@@ -44,6 +45,7 @@ def project(
         SpecError: its file has mistakes.
         DataError: there is none.
     """
+    database = given_path(database)
     start = Path(path)
     found = start if start.is_file() else find(start) if start.is_dir() else None
     if found is None:

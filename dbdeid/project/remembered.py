@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbdeid.bind.read import read
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.project.releases import ENDINGS, load
@@ -20,7 +21,7 @@ from dbdeid.workspace.remembered_runs import Remembered
 
 
 def releases(
-    where: str | Path = ".", *, database: Path | None = None, settings: Settings | None = None
+    where: str | Path = ".", *, database: str | Path | None = None, settings: Settings | None = None
 ) -> list[Remembered]:
     """The runs that private books remember, newest first.
 
@@ -33,6 +34,7 @@ def releases(
     Raises:
         SpecError, DataError: there is no book, or a spec has mistakes.
     """
+    database = given_path(database)
     path = Path(where)
     if path.is_dir() or path.name == NAME:
         return _of_books(_of_folder(path, database), settings)
@@ -61,7 +63,7 @@ def withdraw(
     *,
     run: str | None = None,
     every: bool = False,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
 ) -> list[Remembered]:
     """Withdraw a run that nobody ever got: later runs are not compared with it any more.
@@ -84,6 +86,7 @@ def withdraw(
         SpecError, DataError: there is no such run, it does not count as published, there is no
             reason, or the book cannot be written.
     """
+    database = given_path(database)
     told = books.require_reason(reason)
     found = releases(where, database=database, settings=settings)
     return books.withdraw(to_withdraw(release, found, run=run, every=every), told, settings)

@@ -12,6 +12,7 @@ from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.expressions import Query, creation, select
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
@@ -65,7 +66,7 @@ def run(
     source: str | Path | Mapping[str, Any] | SpecFile,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     notify: Notify | None = None,
     offer: Offer | None = None,
@@ -92,6 +93,7 @@ def run(
         VerificationError: the written table does not keep its promises; nothing was published.
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
+    database = given_path(database)
     file = source if isinstance(source, SpecFile) else read(source, connection, database)
     file = replace(file, trial=trial)
     refuse(file, "is not run again", "verify, evaluate, query or report it")

@@ -13,6 +13,7 @@ from dbdeid.bind.read import Source
 from dbdeid.commands.queries.answers import SPREADING, Answers
 from dbdeid.commands.queries.opened import opened
 from dbdeid.commands.queries.result import Result
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError
 from dbdeid.query.dialects.dialects import Dialect
@@ -209,7 +210,7 @@ def open(
     source: Source,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     trial: bool = False,
 ) -> OpenRelease:
@@ -227,4 +228,5 @@ def open(
     Raises:
         DataError: there is no such release.
     """
+    database = given_path(database)
     return OpenRelease(source, connection, database=database, settings=settings, trial=trial)

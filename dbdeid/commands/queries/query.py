@@ -9,6 +9,7 @@ from dbdeid.bind.read import Source
 from dbdeid.commands.queries.answers import Answers
 from dbdeid.commands.queries.opened import opened
 from dbdeid.commands.queries.result import Result
+from dbdeid.engine.file_names import given_path
 from dbdeid.engine.session import Settings
 from dbdeid.query.dialects.dialects import Dialect
 
@@ -18,7 +19,7 @@ def query(
     sql: str,
     connection: Any = None,
     *,
-    database: Path | None = None,
+    database: str | Path | None = None,
     settings: Settings | None = None,
     spread_suppressed: bool = False,
     trial: bool = False,
@@ -39,6 +40,7 @@ def query(
     Raises:
         DataError: there is no such release, or it cannot answer that.
     """
+    database = given_path(database)
     with opened(source, connection, database, settings, trial=trial) as release:
         return Answers(release).answer(sql, spread=spread_suppressed)
 

@@ -68,9 +68,13 @@ def _most_frequent(session: Session, sides: Sides, compared: ColumnPair) -> tupl
     query = step("utility/fidelity/shares_by_value", both, {}, {"most": MOST_VALUES, "few": FEW})
     found = []
     for value, place, source, released, members in session.rows(query):
-        label = f"{members:,} others" if not place else MISSING if value is None else str(value)
+        label = _rest(members) if not place else MISSING if value is None else str(value)
         found.append(Row(label, float(source), float(released)))
     return tuple(found)
+
+
+def _rest(members: int) -> str:
+    return f"{members:,} {'other' if members == 1 else 'others'}"
 
 
 def _binned(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
