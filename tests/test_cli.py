@@ -564,8 +564,29 @@ def test_no_release_is_exit_3(place: Path) -> None:
         privacy=[{"model": "k_anonymity", "k": 201}],
     )
     done = process("run", "none.yml", "--json")
-    assert (done.returncode, done.stdout) == (3, "")
+    assert (done.returncode, json.loads(done.stdout)["exit_code"]) == (3, 3)
+    assert done.stderr.removeprefix("error: ").strip() == json.loads(done.stdout)["error"]
     assert not Path("none.duckdb").exists()
+
+
+def test_mistakes_of_a_specification_are_listed_for_programs(place: Path) -> None:
+    Path("bad.yml").write_text("release: a\nsource: people\nprivaci: []\n")
+    found = json.loads(call("check", "bad.yml", "--json").stdout)
+    assert found["exit_code"] == 2
+    assert ("privaci", 3) in {(one["place"], one["line"]) for one in found["mistakes"]}
+    assert all(one["message"] in found["error"] for one in found["mistakes"])
+
+
+def test_names_of_columns_may_be_listed_by_commas(place: Path) -> None:
+    with duckdb.connect() as con:
+        con.execute("COPY (FROM (VALUES (1, 2, 3), (1, 2, 3)) t(a, b, \"c,d\")) TO 'v.parquet'")
+
+    def classes(*qi: str) -> object:
+        words = (word for one in qi for word in ("--qi", one))
+        return json.loads(call("risk", "v.parquet", *words, "--json").stdout).get("classes")
+
+    assert classes("a,b", '"c,d"') == classes("a", 'b, "c,d"') == 1
+    assert classes("c,d") is None
 
 
 def test_values_are_named_on_request_and_never_those_of_a_withheld_column(place: Path) -> None:

@@ -15,6 +15,7 @@ from dbdeid.cli.command import (
     following,
     frontier_texts,
     is_spec,
+    names,
     release_texts,
     search_texts,
     show,
@@ -220,9 +221,7 @@ def verify(
     ],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
     *,
-    qi: Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")
-    ] = None,
+    qi: Annotated[list[str] | None, names("Quasi-identifiers")] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
     subject: Subject = None,
     null_policy: Nulls = "own_category",
@@ -243,7 +242,7 @@ def verify(
 
     dbdeid verify visits.yml
 
-    dbdeid verify visits_public.parquet --qi age --qi zip --k 5
+    dbdeid verify visits_public.parquet --qi age,zip --k 5
 
     dbdeid verify visits_public.parquet --manifest visits_public.json --signed-by owner.pub
 
@@ -289,7 +288,7 @@ def verify(
         if not qi or k is None:
             raise DataError(
                 f"{target}: a file without a spec needs --qi and --k",
-                hint=f"dbdeid verify {target} --qi age --qi zip --k 5",
+                hint=f"dbdeid verify {target} --qi age,zip --k 5",
             )
         counting = Counting(null_policy, subject)
         found = verify_bare(
@@ -366,11 +365,8 @@ def risk(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
     table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
-    qi: Annotated[list[str], typer.Option(metavar="COL", help="A quasi-identifier; repeat it.")],
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="A column that is not to be learned; repeat it."),
-    ] = None,
+    qi: Annotated[list[str], names("Quasi-identifiers")],
+    sensitive: Annotated[list[str] | None, names("Columns not to be learned")] = None,
     k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
     subject: Subject = None,
     null_policy: Nulls = "own_category",
@@ -391,11 +387,11 @@ def risk(
 ) -> None:
     """Measure the risk of any table or file: of re-identification, and of what is learned.
 
-    dbdeid risk hospital.duckdb visits --qi age --qi zip --k 5 --sensitive diagnosis
+    dbdeid risk hospital.duckdb visits --qi age,zip --k 5 --sensitive diagnosis
 
-    dbdeid risk hospital.duckdb visits --qi age --qi zip --subject patient_nbr
+    dbdeid risk hospital.duckdb visits --qi age,zip --subject patient_nbr
 
-    dbdeid risk survey.csv --qi age --qi zip --sampling-fraction 0.01 --weight w --special-uniques 3
+    dbdeid risk survey.csv --qi age,zip --sampling-fraction 0.01 --weight w --special-uniques 3
     """
     from dbdeid.commands.risk import RiskQuestion, assess
     from dbdeid.privacy import Counting

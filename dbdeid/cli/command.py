@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
 import json
@@ -55,6 +56,18 @@ class Options:
 T = TypeVar("T")
 Trial = Annotated[bool, typer.Option("--trial", help="Its trial, not what was made to publish.")]
 INTERRUPTED = 130
+
+
+def names(of: str) -> Any:
+    """An option that takes names of columns: several by commas, or repeated."""
+    text = f"{of}, separated by commas; one with a comma in double quotes."
+    return typer.Option(metavar="COL,…", help=text, callback=_listed)
+
+
+def _listed(given: list[str] | None) -> list[str] | None:
+    rows = csv.reader(given or (), skipinitialspace=True)
+    return [name for row in rows for name in row] or given
+
 
 _COMMON: dict[str, Any] = {
     "json_": Annotated[bool, typer.Option("--json", help="Print one JSON document.")],

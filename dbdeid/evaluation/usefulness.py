@@ -18,6 +18,7 @@ from dbdeid.record.making import Column
 from dbdeid.utility.query_error import Workload
 
 ALL_LOST = 0.99  # of a column's detail: what is left answers no question
+_HINT = "\n  Hint: "
 LOOK = "`dbdeid check` says which model and which column cost most"
 
 
@@ -86,6 +87,17 @@ def _asked_in_vain(
             f"{name} a greater `weight` or a `max_level`, drop other quasi-identifiers, or ask for "
             f"less of a model: {LOOK}"
         )
+
+
+def unanswered(workload: Workload | None) -> tuple[str, ...]:
+    """A sentence on each question of the workload that a release does not answer, and why."""
+    if workload is None:
+        return ()
+    return tuple(
+        f"{query.name} of the workload is not answered: {'; '.join(query.refused.split(_HINT))}"
+        for query in workload.queries
+        if query.refused
+    )
 
 
 def asked(query: str, names: Collection[str]) -> frozenset[str]:

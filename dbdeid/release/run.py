@@ -19,6 +19,7 @@ from dbdeid.engine.session import Session, Settings
 from dbdeid.errors import DataError, Unsatisfiable, VerificationError
 from dbdeid.evaluation import measurement, recipients
 from dbdeid.evaluation.expectations import held
+from dbdeid.evaluation.usefulness import unanswered
 from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
@@ -184,6 +185,7 @@ def _release(
         measured = measurement.of_release(
             prepared, written, session, public, declared, hierarchies, models
         )
+        warnings = (*warnings, *unanswered(measured.workload))
     with clock.phase("compare"):
         again = rerelease.compare(work, prepared, written)
         warnings = (*warnings, *(again.words if again else rerelease.forgotten(work)))

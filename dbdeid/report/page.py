@@ -94,6 +94,7 @@ def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
         "columns": [_column(column, shown) for column in shown.columns],
         "parameters": _parameters(shown),
         "losses": _losses(shown),
+        "untold_losses": _untold_losses(shown),
         "metrics": _metrics(shown),
         "risks": _risks(shown),
         "charts": _charts(shown),
@@ -311,6 +312,15 @@ def _losses(record: Shown) -> list[tuple[str, float]]:
         losses = {column.name: column.loss for column in record.columns}
     known = [(name, loss) for name, loss in losses.items() if loss is not None]
     return sorted(known, key=lambda pair: -pair[1])
+
+
+def _untold_losses(record: Shown) -> list[str]:
+    """Quasi-identifiers that are part of a mean loss, and of which alone it is not told."""
+    if record.loss is None:
+        return []
+    told = {name for name, _ in _losses(record)}
+    hidden = (c.name for c in record.columns if c.role == "quasi_identifier")
+    return [name for name in hidden if name not in told]
 
 
 def _metrics(

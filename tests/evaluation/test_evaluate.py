@@ -51,7 +51,9 @@ def test_a_query_may_call_a_file_by_its_stem_and_is_told_every_name(tmp_path: Pa
         "evaluate": {"metrics": [], "queries": "*.sql"},
     }
     (work / "r.yml").write_text(json.dumps(spec))
-    run(work / "r.yml")
+    (told,) = (w for w in run(work / "r.yml").warnings if "not answered" in w)
+    assert told.startswith("3 of the workload is not answered: the query cannot be answered")
+    assert "source; the source is" in told
     *answered, refused = evaluate(work / "r.yml")["queries"]["queries"]
     assert [query["relative_error"] for query in answered] == [0, 0, 0]
     assert "FROM persons is not the source" in refused["refused"]

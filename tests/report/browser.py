@@ -29,7 +29,14 @@ class Page:
         for domain in ("Page", "Log", "Runtime", "Network"):
             self._call(f"{domain}.enable")
 
-    def load(self, file: Path, width: int, height: int = 844, scheme: str = "light") -> None:
+    def load(
+        self,
+        file: Path,
+        width: int,
+        height: int = 844,
+        scheme: str = "light",
+        medium: str = "screen",
+    ) -> None:
         """Open a file in a window of that size, and wait until it is loaded."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
@@ -39,7 +46,7 @@ class Page:
             mobile=width < 600,
         )
         dark = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._call("Emulation.setEmulatedMedia", features=dark)
+        self._call("Emulation.setEmulatedMedia", media=medium, features=dark)
         self._call("Page.navigate", url=file.resolve().as_uri())
         while self._next().get("method") != "Page.loadEventFired":
             pass

@@ -356,6 +356,20 @@ def test_of_many_points_the_one_under_the_mouse_is_told(tmp_path: Path) -> None:
 
 
 @needs_browser
+def test_figures_of_intervals_that_merge_stand_under_their_headings(tmp_path: Path) -> None:
+    places = (
+        "[...document.querySelectorAll('#neighbours tbody tr')].map(row => [...row.cells].map("
+        "(cell, at) => Math.abs(cell.getBoundingClientRect().right - "
+        "row.closest('table').tHead.rows[0].cells[at].getBoundingClientRect().right)))"
+    )
+    with browser(tmp_path / "profile") as page:
+        opened(page, tmp_path / "page.html", document())
+        rows = page.evaluate(places)
+        assert rows
+        assert all(distance < 1 for row in rows for distance in row)
+
+
+@needs_browser
 def test_the_scale_can_be_switched_and_points_stepped_through(tmp_path: Path) -> None:
     found = document()
     with browser(tmp_path / "profile") as page:

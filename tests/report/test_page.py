@@ -326,3 +326,18 @@ def test_a_phone_shows_it_without_sideways_scrolling_or_complaints(tmp_path: Pat
         assert page.said == []
         assert {url.split(":")[0] for url in page.requests} == {"file"}
         assert len(set(page.requests)) == len(pages)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+def test_paper_names_the_columns_that_stand_before_and_after(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    shares = [{"label": "30", "source": 0.25, "released": 0.5}]
+    record = full() | {"distributions": [{"column": "age", "rows": shares}]}
+    file.write_text(render(record), encoding="utf-8")
+    shown = "[...document.querySelectorAll('.beside summary')].map(s => s.innerText.trim())"
+    with browser(tmp_path / "profile") as page:
+        page.load(file, 800, medium="print")
+        names = page.evaluate(shown)
+        page.load(file, 800)
+        assert names
+        assert names == page.evaluate(shown)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import CHROMIUM, browser
 from records import full, minimal, with_texts
 
 from dbdeid.record.border import from_json
@@ -103,7 +105,8 @@ def test_the_public_sees_what_its_pages_tell() -> None:
 def test_the_loss_is_rounded_for_the_public() -> None:
     def losses(audience: Audience) -> list[str]:
         return re.findall(
-            r'<td class="n">((?:about )?0\.\d+)</td>', render([row("a", full())], audience)
+            r'<td [^>]*data-label="Loss">((?:about )?0\.\d+)</td>',
+            render([row("a", full())], audience),
         )
 
     assert losses("internal")[0] == f"{full()['loss']:.3f}"
@@ -117,3 +120,24 @@ def test_an_empty_site_and_hostile_names(audience: Audience) -> None:
     page = render([row("a", {**full(), "release": "<script>"}, spec="<script>")], audience)
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+def test_no_word_of_it_is_broken_on_a_screen_or_a_phone(tmp_path: Path) -> None:
+    file = tmp_path / "index.html"
+    rows = [row("adult", {**full(), "expectations": EXPECTED}), row("later", None)]
+    file.write_text(render(rows, "internal"), encoding="utf-8")
+    lines = (
+        "[...document.querySelectorAll('.releases thead th, .releases td.n')]"
+        ".filter(cell => cell.checkVisibility()).map(cell => [cell.innerText, "
+        "[...new Set([...cell.childNodes].flatMap(node => { const r = document.createRange(); "
+        "r.selectNodeContents(node); return [...r.getClientRects()].map(b => b.top) }))].length])"
+    )
+    with browser(tmp_path / "profile") as page:
+        for width in (390, 820, 1280):
+            page.load(file, width)
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            for text, count in page.evaluate(lines):
+                assert count <= len(text.split()), (width, text)
+        page.load(file, 390)
+        assert page.evaluate("document.querySelector('.releases tbody th').offsetWidth") > 300

@@ -61,8 +61,9 @@ def public(record: ReleaseRecord) -> PublicRecord:
 
     Loss is taken over the released records alone and rounded to the nearest 0.05, because the
     range of a column without a declared domain can be computed from an exact one; that of such a
-    column alone is left out. Of a release with counterfeit records loss is left out, for it is
-    taken over the real ones, and how many they are is told only where a catalog tells.
+    column alone is left out, unless all its cells are `*`. Of a release with counterfeit records
+    loss is left out, for it is taken over the real ones, and how many they are is told only where
+    a catalog tells.
     """
     synthetic, people = record.synthetic, record.by_subject
     classes, smallest = record.classes, record.smallest_class
@@ -72,6 +73,7 @@ def public(record: ReleaseRecord) -> PublicRecord:
         # how many clusters there are, and what was found of them, tells of the source
         classes, smallest = None, synthetic.k
     parameters, declared = record.method_parameters, _declared_domains(record)
+    emptied = {column.name for column in record.columns if column.labels == ("*",)}  # 1 for all
     after = record.risk.after if record.risk is not None and not people else None
     return PublicRecord(
         release=record.release,
@@ -100,7 +102,7 @@ def public(record: ReleaseRecord) -> PublicRecord:
         column_loss={
             name: _released_loss(record, loss)
             for name, loss in record.column_loss.items()
-            if name in declared
+            if name in declared or name in emptied
         },
         verification=_verification(record.verification, record) if record.verification else None,
         risk=None if after is None else PublicRiskChange(after=_told(PublicRisk, after)),
