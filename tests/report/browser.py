@@ -35,7 +35,7 @@ class Page:
         width: int,
         height: int = 844,
         scheme: str = "light",
-        medium: str = "screen",
+        medium: str = "",
     ) -> None:
         """Open a file in a window of that size, and wait until it is loaded."""
         self._call(
