@@ -341,3 +341,20 @@ def test_paper_names_the_columns_that_stand_before_and_after(tmp_path: Path) -> 
         page.load(file, 800)
         assert names
         assert names == page.evaluate(shown)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+def test_four_sheets_of_paper_hold_it(tmp_path: Path) -> None:
+    shares = [{"label": str(n), "source": 0.1, "released": 0.1} for n in range(10)]
+    columns = [{"column": f"c{n}", "rows": shares} for n in range(9)]
+    pages = {
+        "internal": render(full() | {"distributions": columns}),
+        "public": render(full(), "public"),
+    }
+    with browser(tmp_path / "profile") as page:
+        for name, text in pages.items():
+            file = tmp_path / f"{name}.html"
+            file.write_text(text, encoding="utf-8")
+            page.load(file, 800)
+            sheets = len(re.findall(rb"/Type\s*/Page\b", page.paper()))
+            assert 0 < sheets <= 4, name
