@@ -89,4 +89,4 @@ class Warehouse(Steps, Protocol):
         """Where a table and its files say more than names, types and rows: places, never texts."""
 
     def close(self) -> None:
-        """Let go of all views, and leave the connection as it was."""
+        """Let go of all views; the connection stays open."""

@@ -75,7 +75,6 @@ class Spark:
             )
         self._own = f"deid_{secrets.token_hex(8)}"
         self._views: dict[str, str] = {}
-        session.addTag(self._own)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -214,12 +213,10 @@ class Spark:
             return tuple(notes_in(self._spark, _quoted(place)))
 
     def close(self) -> None:
-        """Let go of all views, and leave the session as it was."""
+        """Let go of all views."""
         for name in list(self._views):
             with suppress(EngineError):
                 self.drop_temp(name)
-        with suppress(PySparkException):
-            self._spark.removeTag(self._own)
 
     # -- errors ----------------------------------------------------------------------------
 
@@ -231,6 +228,7 @@ class Spark:
         for logger in loggers:
             logger.disabled = True
         try:
+            self._spark.addTag(self._own)
             yield
         except PySparkException as error:
             raise _refused(error.getCondition() or type(error).__name__) from None
@@ -243,6 +241,7 @@ class Spark:
                 self._spark.interruptTag(self._own)
             raise
         finally:
+            self._spark.removeTag(self._own)
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled
 
