@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 import duckdb
@@ -15,6 +17,59 @@ from dbdeid.engine.expressions import select
 from dbdeid.release.result import RunResult
 
 REASON = "nobody outside has it"
+
+
+def people(number: int = 3000, seed: int = 1) -> pa.Table:
+    """Persons with an age, ZIP code, sex, birthday, illness and dose; some values are missing."""
+    rng = random.Random(seed)
+
+    def some(value: Any, share: float = 0.03) -> Any:
+        return None if rng.random() < share else value
+
+    rows = [
+        {
+            "name": f"Ann {i}",
+            "age": some(rng.randint(0, 95)),
+            "zip": some(f"8{rng.randint(0, 3)}{rng.randint(0, 9)}01"),
+            "sex": some(rng.choice(["f", "m"])),
+            "born": some(date(1930, 1, 1) + timedelta(rng.randint(0, 30000))),
+            "ill": some(rng.choice(["flu", "cold", "gout", "none", "Flu "]), 0.01),
+            "dose": some(round(rng.random() * 10, 3)),
+        }
+        for i in range(number)
+    ]
+    shape = pa.schema(
+        [
+            *(("name", pa.string()), ("age", pa.int32()), ("zip", pa.string())),
+            *(("sex", pa.string()), ("born", pa.date32()), ("ill", pa.string())),
+            ("dose", pa.float64()),
+        ]
+    )
+    return pa.Table.from_pylist(rows, shape)
+
+
+def spec(**more: Any) -> dict[str, Any]:
+    """A specification of these persons."""
+    return {
+        "release": "visits_public",
+        "source": "visits",
+        "columns": {
+            "name": "identifier",
+            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": [5, 10, 20, 40]}},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"prefix": [4, 3, 2, 1]}},
+            "sex": {"role": "quasi_identifier", "hierarchy": "suppress"},
+            "born": "drop",
+            "ill": "sensitive",
+            "dose": {"role": "insensitive", "reason": REASON},
+        },
+        "privacy": [
+            {"model": "k_anonymity", "k": 5},
+            {"model": "l_diversity", "column": "ill", "l": 2},
+        ],
+        "method": {"name": "full_domain", "suppression_limit": 0.05},
+        "accept": "rows",
+        **more,
+    }
 
 
 def lent(spark: Any, name: str, rows: pa.Table) -> None:
