@@ -274,6 +274,8 @@ def test_only_the_engine_knows_the_database() -> None:
     def withheld(path: Path) -> Iterator[str]:
         if path.parent != PACKAGE / "engine" / "duckdb":
             yield "duckdb"
+        if path.parent != PACKAGE / "engine" / "spark":
+            yield "pyspark"
         if room(path) not in WITH_TREES:
             yield "sqlglot"
         if room(path) in WITHOUT_SQL:
@@ -313,6 +315,7 @@ def test_the_engines_lie_beside_each_other_below_the_choice() -> None:
             assert not {n for n in used if n.startswith("dbdeid.engine.engines")}, path
         if not own:
             assert not {n for n in used if n.startswith("dbdeid.engine.duckdb")}, path
+            assert not {n for n in used if n.startswith("dbdeid.engine.spark")}, path
 
 
 def test_errors_are_caught_broadly_in_one_place_only() -> None:

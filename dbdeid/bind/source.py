@@ -42,7 +42,7 @@ def plain_values(source: Query, released: Sequence[Column], *, nan: bool = True)
     odd = [c for c in released if c.family == "float" or _other_timestamp(c)]
     if not odd:
         return source
-    plain = [aliased(_plain_value(c, nan), c.name) for c in odd]
+    plain = [aliased(plain_value(c, nan=nan), c.name) for c in odd]
     return select(every_column(replace=plain)).from_(source.subquery("source"))
 
 
@@ -50,8 +50,9 @@ def _other_timestamp(found: Column) -> bool:
     return found.family == "timestamp" and found.type != "TIMESTAMP"
 
 
-def _plain_value(found: Column, nan: bool) -> Expr:
-    value: Expr = column(found.name)
+def plain_value(found: Column, table: str | None = None, *, nan: bool = True) -> Expr:
+    """A value with one spelling, as `plain_values` has it."""
+    value: Expr = column(found.name, table)
     if found.family == "float":
         missing = _nan(found) if nan else null()
         twice = [(literal(0), literal(0)), (_nan(found), missing)]

@@ -90,7 +90,20 @@ class Table:
         }
 
 
-class Session(Protocol):
+class Steps(Protocol):
+    """What runs named steps and answers queries: a session, or a warehouse that has the tables."""
+
+    def run(self, step: Step) -> Relation:
+        """Run a step into its temporary table and describe what came out."""
+
+    def row(self, query: Expr | str) -> tuple[Any, ...]:
+        """The only row of a query."""
+
+    def drop_temp(self, name: str) -> None:
+        """Drop a temporary table when it is there."""
+
+
+class Session(Steps, Protocol):
     """The owner's database under one catalog name, and a place to work beside it.
 
     A statement that the engine refuses is an `EngineError`, which quotes no cell; an interrupt of
@@ -142,9 +155,6 @@ class Session(Protocol):
     def result(self, query: Expr | str) -> Table:
         """All rows of a query, with the names and types of its columns."""
 
-    def row(self, query: Expr | str) -> tuple[Any, ...]:
-        """The only row of a query."""
-
     def arrays(self, query: Expr | str, values: list[Any] | None = None) -> dict[str, NDArray[Any]]:
         """The columns of a query without NULLs as numpy arrays; `values` for each `?` of a text."""
 
@@ -156,9 +166,6 @@ class Session(Protocol):
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
-
-    def run(self, step: Step) -> Relation:
-        """Run a step into its temporary table and describe what came out."""
 
     def fill(self, step: Step) -> int:
         """Run a step into its temporary table and tell how many rows came out."""
@@ -199,9 +206,6 @@ class Session(Protocol):
 
     def temp(self, name: str) -> Relation:
         """A temporary table of this session."""
-
-    def drop_temp(self, name: str) -> None:
-        """Drop a temporary table when it is there."""
 
     def drop(self, relation: Relation) -> None:
         """Drop a table or view when it is there."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from dbdeid.bind.bound import Bound
 from dbdeid.engine.expressions import column, count_of, count_rows, each_once, select
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Steps
 from dbdeid.profiling import column_names
 
 
-def repeating(bound: Bound, session: Session) -> Iterator[tuple[str, str]]:
+def repeating(bound: Bound, session: Steps) -> Iterator[tuple[str, str]]:
     """Identifiers that several rows of the source share, unless that is settled; and how often.
 
     A dropped column is one by its name. Where every row has a number of a person, that tells whose
@@ -30,7 +30,7 @@ def repeating(bound: Bound, session: Session) -> Iterator[tuple[str, str]]:
 
 
 def counted_values(
-    bound: Bound, session: Session, some: Sequence[str]
+    bound: Bound, session: Steps, some: Sequence[str]
 ) -> tuple[int, dict[str, tuple[int, int]]]:
     """Rows of the source, and of each column its values and its different ones."""
     query = select(count_rows()).from_(bound.source.subquery("source"))

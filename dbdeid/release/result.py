@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.engines import ENGINE, warehouse_of
+from dbdeid.engine.expressions import select
 from dbdeid.engine.relation import Relation
 from dbdeid.record.release_record import ReleaseRecord
 
@@ -159,6 +161,12 @@ class Reader:
             with ENGINE.open(None, read_only=False) as session:
                 columns = dict(zip(self.table.column_names, self.table.columns, strict=True))
                 return session.frame(session.upload(self.release, columns))
+        if (warehouse := warehouse_of(self.connection)) is not None:
+            with closing(warehouse), ENGINE.open(None, read_only=False) as session:
+                table = warehouse.source(self.release)
+                rows = warehouse.arrow(select("*").from_(table.table)).to_reader()
+                place = Relation("released", schema="main", catalog="temp")
+                return session.frame(session.stage(place, rows, {}))
         path = self.places.target or self.places.database
         if self.places.target is None and self.connection is not None:
             session = ENGINE.over(self.connection, self.places.database, read_only=True)

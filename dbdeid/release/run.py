@@ -11,6 +11,7 @@ from typing import Any
 from dbdeid.bind.bind import bind
 from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
+from dbdeid.engine.engines import warehouse_of
 from dbdeid.engine.expressions import Query, creation, select
 from dbdeid.engine.file_names import given_path
 from dbdeid.engine.process import uninterrupted
@@ -35,6 +36,7 @@ from dbdeid.release import reuse_levels as reusing
 from dbdeid.release.frontier_tables import require_free
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.reuse_levels import drawing_as_before
+from dbdeid.release.warehouse_run import run_there
 from dbdeid.rerelease import rerelease
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
@@ -78,7 +80,8 @@ def run(
 
     Args:
         source: path of a spec, its text, a dict, or one that was read just now.
-        connection: an open DuckDB connection to work on.
+        connection: an open DuckDB connection to work on; or a session of Spark that has the
+            source as a table or view, and gets the release as a table of its current schema.
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
         notify: called with each phase, and with the search's progress.
@@ -95,12 +98,21 @@ def run(
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
     database = given_path(database)
-    file = source if isinstance(source, SpecFile) else read(source, connection, database)
+    warehouse = warehouse_of(connection)
+    ours = connection if warehouse is None else None
+    file = source if isinstance(source, SpecFile) else read(source, ours, database)
     file = replace(file, trial=trial)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
     if trial and file.spec.output.kind == "view":
         raise DataError("a preview is to look at already", hint="run it without --trial")
     require_decided(file)
+    if warehouse is not None:
+        if reuse:
+            raise DataError(
+                f"nothing remembers the levels of a run in {warehouse.program}",
+                hint="give them: `method: {transformation: …}`",
+            )
+        return run_there(file, warehouse, connection, settings=settings, notify=notify, offer=offer)
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
         if file.spec.output.kind == "view" and work.passing:

@@ -20,7 +20,7 @@ from dbdeid.engine.expressions import (
     select,
 )
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Steps
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.lattice.lattice import Lattice
@@ -76,12 +76,27 @@ def foretold(prepared: Prepared, session: Session) -> Iterator[str]:
 
 def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """What the owner has to answer before a release is made."""
-    yield from _homogeneity(prepared)
+    yield from _homogeneity(prepared.bound)
     yield from _unknown_values(prepared)
     yield from exposure.questions(prepared, session)
-    yield from _repeating_identifiers(prepared, session)
+    yield from _repeating_identifiers(prepared.bound, session)
     yield from _copied(prepared, session)
     yield from method_of(prepared.bound).unanswered(prepared, session)
+
+
+def require_of_columns(bound: Bound, steps: Steps) -> None:
+    """Check the answers to what can be asked before anything is counted or staged.
+
+    Args:
+        bound: the whole specification.
+        steps: where its source is.
+
+    Raises:
+        SpecError: a warning has no answer in the spec; all of them at once.
+    """
+    mistakes = [*_homogeneity(bound), *_repeating_identifiers(bound, steps)]
+    if mistakes:
+        raise SpecError(mistakes, source=bound.file.label)
 
 
 def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
@@ -101,13 +116,13 @@ def _copied(prepared: Prepared, session: Session) -> Iterator[Mistake]:
             )
 
 
-def _homogeneity(prepared: Prepared) -> Iterator[Mistake]:
-    judged = targets(prepared.bound.models)
-    for c in prepared.bound.columns:
+def _homogeneity(bound: Bound) -> Iterator[Mistake]:
+    judged = targets(bound.models)
+    for c in bound.columns:
         covered = any(model.diversifies for model in judged.get((c.name,), ()))
         if c.spec.role == "sensitive" and "homogeneity" not in c.spec.accept and not covered:
             vain = ", for those declared promise nothing" if (c.name,) in judged else ""
-            yield prepared.bound.file.mistake(
+            yield bound.file.mistake(
                 f"sensitive column {c.name!r} has no diversity or closeness model{vain}: a class "
                 "whose records all share one value would disclose it",
                 "columns",
@@ -145,14 +160,14 @@ def _rows_counted(bound: Bound) -> str:
     return "`accept: rows` in the spec: an identifier may repeat, and k counts rows, not people"
 
 
-def _repeating_identifiers(prepared: Prepared, session: Session) -> Iterator[Mistake]:
-    for name, how_often in repeating(prepared.bound, session):
-        yield prepared.bound.file.mistake(
-            f"{_withheld(prepared.bound, name)} {name!r} repeats ({how_often}): one person may "
+def _repeating_identifiers(bound: Bound, steps: Steps) -> Iterator[Mistake]:
+    for name, how_often in repeating(bound, steps):
+        yield bound.file.mistake(
+            f"{_withheld(bound, name)} {name!r} repeats ({how_often}): one person may "
             "have several rows, and k would count rows",
             "columns",
             name,
-            hint=_whose_rows(prepared, name),
+            hint=_whose_rows(bound, name),
         )
 
 
@@ -160,8 +175,8 @@ def _withheld(bound: Bound, name: str) -> str:
     return "identifier" if name in bound.names("identifier") else "dropped column"
 
 
-def _whose_rows(prepared: Prepared, name: str) -> str:
-    method = prepared.bound.spec.method
+def _whose_rows(bound: Bound, name: str) -> str:
+    method = bound.spec.method
     if method.can.subjects:
         return (
             f"at the top level, beside `columns`: `subject: {name}` if it tells whose row it is, "

@@ -6,7 +6,7 @@ the released ones, so that no name in the release can meet a name in a query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -45,7 +45,10 @@ def all_starred(columns: Sequence[Column], declared: Declared) -> Expr:
 
 
 def generalized(
-    raw: Relation, columns: Sequence[Column], declared: Declared, hierarchies: Relation
+    raw: Relation,
+    columns: Sequence[Column],
+    declared: Declared,
+    hierarchies: Relation | Mapping[str, Relation],
 ) -> Select:
     """The query of the generalized source; rows with a value the hierarchies lack are missing.
 
@@ -53,7 +56,9 @@ def generalized(
         raw: the source under these names, level 0 (pseudonyms already in their place).
         columns: the written columns that are wanted.
         declared: at which levels.
-        hierarchies: `deid.hierarchies`, or its rows for this release.
+        hierarchies: `deid.hierarchies`, or its rows for this release; or, where the source is at
+            another engine, what each value of a column reads, as `labels_of` finds it: of those
+            columns that are not released as they are.
     """
     query = select().from_(raw.aliased("s"))
     for written, name in zip(columns, names_of(columns), strict=True):
@@ -63,14 +68,28 @@ def generalized(
         shown: Expr = value
         if written.name in declared.quasi_identifiers and level >= top > 0:
             shown = literal(STAR)
-        elif written.name in declared.quasi_identifiers and level > 0:
+        elif _is_labelled(written.name, level, declared, hierarchies):
             labels = f"l{name}"
-            mapping = _labels(raw, name, written.name, level, declared, hierarchies)
+            if isinstance(hierarchies, Relation):
+                mapping = labels_of(raw, name, written.name, level, declared, hierarchies)
+            else:
+                mapping = select("value", "label").from_(hierarchies[written.name].table)
             same = same_value(value, column("value", labels))
             query = query.join(mapping.subquery(labels), on=same)
             shown = column("label", labels)
         query = query.select(aliased(as_written(shown, value, raw, written), name))
     return query
+
+
+def _is_labelled(
+    name: str,
+    level: int,
+    declared: Declared,
+    hierarchies: Relation | Mapping[str, Relation],
+) -> bool:
+    if not isinstance(hierarchies, Relation) and name in hierarchies:
+        return True
+    return name in declared.quasi_identifiers and level > 0
 
 
 def as_written(shown: Expr, value: Expr, raw: Relation, written: Column) -> Expr:
@@ -82,7 +101,7 @@ def as_written(shown: Expr, value: Expr, raw: Relation, written: Column) -> Expr
     return try_cast(shown.copy(), kind)
 
 
-def _labels(
+def labels_of(
     raw: Relation,
     name: str,
     hierarchy: str,
@@ -90,7 +109,16 @@ def _labels(
     declared: Declared,
     hierarchies: Relation,
 ) -> Select:
-    """The label of each value of one column; a value with two labels has none."""
+    """The label of each value of one column; a value with two labels has none.
+
+    Args:
+        raw: the source, with names of our own.
+        name: of the column there.
+        hierarchy: its name in the release.
+        level: of its labels.
+        declared: which release it is.
+        hierarchies: `deid.hierarchies`, or its rows for this release.
+    """
     values = select(aliased(column(name), "value")).distinct().from_(raw.table)
     rows = select("*").from_(hierarchies.aliased("h"))
     rows = rows.where(column("hierarchy", "h").eq(literal(hierarchy)))

@@ -7,6 +7,8 @@ multiset containment (EXCEPT ALL) without sorting wide rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dbdeid.engine.expressions import (
     Expr,
     Query,
@@ -24,7 +26,7 @@ from dbdeid.engine.expressions import (
     union_all,
 )
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Step, Steps
 from dbdeid.verify.base.declaration import Declared, Promise
 from dbdeid.verify.base.generalization import all_starred, generalized, names_of, renamed
 from dbdeid.verify.base.promises import allowed
@@ -33,11 +35,11 @@ SOURCE, BALANCE = "verify_source", "verify_balance"
 
 
 def truthfulness(
-    session: Session,
+    session: Steps,
     table: Relation,
     declared: Declared,
     source: Query | Relation,
-    hierarchies: Relation,
+    hierarchies: Relation | Mapping[str, Relation],
 ) -> Promise:
     """How many released records no record of the source accounts for.
 
@@ -49,7 +51,8 @@ def truthfulness(
         table: the written table, described.
         declared: its shape and promises.
         source: the records as released at level 0 (pseudonyms already in their columns).
-        hierarchies: `deid.hierarchies`, or its rows for this release.
+        hierarchies: `deid.hierarchies`, or its rows for this release; or labels, as
+            `generalized` takes them.
     """
     wanted_names = [c.name for c in declared.columns if c.name not in declared.bounds]
     columns = [c for name in wanted_names if (c := table.find(name))]
@@ -100,7 +103,7 @@ def _balance(
     table: Relation,
     columns: list[Column],
     declared: Declared,
-    hierarchies: Relation,
+    hierarchies: Relation | Mapping[str, Relation],
 ) -> Select:
     """For each released combination, how often the generalized source and the release have it."""
     names = names_of(columns)

@@ -1,0 +1,1 @@
+"""Spark as a warehouse: pyspark is imported here alone, once a session of it was given."""

@@ -1,0 +1,83 @@
+"""What a release in a warehouse cannot be yet: each refusal says why, and what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdeid.errors import Mistake, SpecError
+from dbdeid.privacy import population_of
+from dbdeid.spec.file import SpecFile
+from dbdeid.spec.release_spec import SourceQuery
+
+_TABLE = "the release is a table of the current schema there, under its own name"
+_HERE = "leave it out, or release where the records can be read"
+
+
+def require_possible(file: SpecFile, program: str) -> None:
+    """Refuse what a warehouse is not asked for.
+
+    Raises:
+        SpecError: with all of it at once.
+    """
+    if mistakes := [*_of_places(file, program), *_of_content(file, program)]:
+        raise SpecError(mistakes, source=file.label)
+
+
+def _of_places(file: SpecFile, program: str) -> Iterator[Mistake]:
+    """Places that a warehouse does not reach, or that would be left to nobody's care."""
+    spec = file.spec
+    if isinstance(spec.source, SourceQuery):
+        message = f"the source is a query of the own engine, and not of {program}"
+        yield file.mistake(message, "source", hint="make a view of it there, and name that")
+    elif file.source_kind != "table":
+        message = f"the source is no table of {program}"
+        hint = f"read it there, as a view with a name, and say that: source: {spec.release}_source"
+        yield file.mistake(message, "source", hint=hint)
+    for key, given in (
+        ("database", spec.database),
+        ("target", spec.target),
+        ("attach", spec.attach),
+    ):
+        if given:
+            message = f"{key} is no place in {program}"
+            yield file.mistake(message, key, hint=f"leave it out: {_TABLE}")
+    if spec.output.kind == "view":
+        message = f"no preview is made in {program}"
+        yield file.mistake(message, "output", hint="release it as a table")
+    if spec.output.export:
+        message = f"what is in {program} is not exported"
+        yield file.mistake(message, "output", "export", hint=f"leave it out: {_TABLE}")
+    if spec.rerelease == "strict":
+        message = f"nothing remembers what was released in {program}: there is nothing to compare"
+        yield file.mistake(message, "rerelease", hint=_HERE)
+    if file.trial:
+        message = f"a trial is made in a file, and {program} has none"
+        yield file.mistake(message, "release", hint="give the release another name, and drop it")
+
+
+def _of_content(file: SpecFile, program: str) -> Iterator[Mistake]:
+    """What would need the records here, or is not counted there."""
+    spec, can = file.spec, file.spec.method.can
+    if not can.rules or can.frontier or can.moves:
+        message = f"method {spec.method.name} is not made in {program}"
+        hint = "use full_domain, which needs counts alone, or release where the records can be read"
+        yield file.mistake(message, "method", hint=hint)
+    if spec.preset is not None:
+        message = f"preset {spec.preset.name} looks at every value, which {program} is not asked"
+        yield file.mistake(message, "preset", hint=_HERE)
+    for number, model in enumerate(spec.privacy):
+        if population_of(model) is not None:
+            message = f"no population is read in {program}"
+            yield file.mistake(message, "privacy", number, hint=_HERE)
+    for key, given in (("queries", spec.evaluate.queries), ("models", spec.evaluate.models)):
+        if given:
+            message = "a workload needs the records, not their counts"
+            yield file.mistake(message, "evaluate", key, hint=_HERE)
+    for name, column in spec.columns.items():
+        if column.pseudonym:
+            message = f"no pseudonyms are made in {program}"
+            yield file.mistake(message, "columns", name, "pseudonym", hint="drop the column")
+        if column.hierarchy is not None and column.hierarchy.table is not None:
+            message = f"a hierarchy is not read from {program}"
+            hint = "write it as a CSV file, and name that"
+            yield file.mistake(message, "columns", name, "hierarchy", hint=hint)
