@@ -251,3 +251,81 @@ def test_a_value_without_an_end_counts_where_its_end_does_not_matter(
     assert ask(f"SELECT {number} AS n FROM src", rows) == answer
     with pytest.raises(DataError, match="open end"):
         ask("SELECT SUM(CASE WHEN age > 40 THEN 1 ELSE 0 END) AS n FROM src")
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "LAG(SUM(beds)) OVER (ORDER BY diag)",
+        "LEAD(COUNT(*)) OVER (ORDER BY diag)",
+        "SUM(SUM(beds)) OVER (ORDER BY diag ROWS UNBOUNDED PRECEDING)",
+    ],
+)
+def test_which_of_equal_groups_is_before_another_is_not_known(ask: Any, window: str) -> None:
+    text = f"SELECT diag, beds % 2 AS odd, {window} AS w FROM src GROUP BY diag, odd ORDER BY 2"
+    assert ask(text)[3:] == (None, None)
+    known = window.replace("BY diag", "BY diag, beds % 2").replace("LEAD", "LAG")
+    value, lower, upper = ask(text.replace(window, known).replace("BY 2", "BY 2 DESC"))[2:]
+    assert value == lower == upper is not None
+
+
+def test_equal_groups_are_summed_up_together_unless_rows_are_asked_for(ask: Any) -> None:
+    text = "SELECT diag, beds % 2 AS odd, SUM(SUM(beds)) OVER (ORDER BY diag) AS w FROM src"
+    assert ask(f"{text} GROUP BY diag, odd ORDER BY 2")[2:] == (10, 10, 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT beds, COUNT(*) AS n FROM src GROUP BY ROLLUP (beds) HAVING SUM(age) > 9",
+        "SELECT beds, MAX(age) AS n FROM src GROUP BY ROLLUP (beds) ORDER BY n DESC LIMIT 2",
+        "SELECT 1 AS part, beds, SUM(cost) AS n FROM src WHERE age < 5 GROUP BY beds UNION ALL "
+        "SELECT 2, beds, SUM(cost) FROM src GROUP BY beds HAVING SUM(age) > 5",
+        "SELECT 1 AS part, COUNT(*) FILTER (WHERE age < 5) AS n FROM src UNION ALL "
+        "SELECT 2, COUNT(*) FROM src ORDER BY n LIMIT 1",
+    ],
+)
+def test_which_rows_of_a_listing_are_shown_is_noted(ask: Any, tmp_path: Path, text: str) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
+    assert any("others may belong" in n or "may have some" in n for n in found.notes)
+
+
+def test_which_rows_of_a_certain_listing_are_shown_is_not_noted(ask: Any, tmp_path: Path) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    text = (
+        "SELECT diag, COUNT(*) AS n, AVG(age) AS a FROM src GROUP BY ROLLUP (diag) "
+        "HAVING COUNT(*) > 1 ORDER BY n{} LIMIT 1"
+    )
+    path = tmp_path / "people.duckdb"
+    certain = dbdeid.query(SPEC, text.format(", diag"), database=path)
+    assert len(certain.rows) == 1
+    assert not any("belong" in note for note in certain.notes)
+    equal = dbdeid.query(SPEC, text.format(""), database=path)  # the group is all there is
+    assert any("beyond the last one are as good" in note for note in equal.notes)
+
+
+def test_groups_of_records_that_may_not_count_are_noted(ask: Any, tmp_path: Path) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    told = {
+        where: dbdeid.query(
+            SPEC, f"SELECT DISTINCT beds FROM src {where}", database=tmp_path / "people.duckdb"
+        ).notes
+        for where in ("", "WHERE age < 5", "WHERE cost > 5")
+    }
+    assert [w for w, notes in told.items() if any("may be of" in n for n in notes)] == [
+        "WHERE age < 5"
+    ]
+
+
+def test_equals_that_offset_leaves_out_are_noted(ask: Any, tmp_path: Path) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    text = "SELECT beds, COUNT(*) FILTER (WHERE age < 20) AS n FROM src GROUP BY beds ORDER BY {}"
+    told = {
+        order: dbdeid.query(
+            SPEC, f"{text.format(order)} LIMIT 5 OFFSET 1", database=tmp_path / "people.duckdb"
+        ).notes
+        for order in ("n", "beds DESC")
+    }
+    assert any("OFFSET leaves out" in note for note in told["n"])
+    assert not any("OFFSET" in note for note in told["beds DESC"])

@@ -8,7 +8,7 @@ from typing import Any
 from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
-from dbdeid.query.desk.plan import Plan, Stranger, spread_keys
+from dbdeid.query.desk.plan import Plan, Stranger
 from dbdeid.query.forms.as_written import chooses
 from dbdeid.query.parse.counterparts import approximated
 from dbdeid.query.parse.question import Question, key_name
@@ -22,7 +22,8 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
         yield from map(_assumption, plan.assumed)
         if approximated(text):
             yield "approximate aggregates are answered as exact: COUNT(DISTINCT …), QUANTILE_CONT"
-        if not plan.question.aggregates and spread_keys(plan.question, asked.target):
+        known = asked.target.dictionary is None or plan.settled
+        if not plan.question.aggregates and not known:
             yield "the groups that records may be of; COUNT(*) tells how many are certain to be"
     else:
         if asked.target.truthful:
@@ -127,6 +128,17 @@ def of_choice(
             "groups beyond the last one are as good by ORDER BY: those that come first in the "
             "order of their keys are shown, others may belong as well"
         )
+    elif question.offset and not _by_all_keys(question):
+        yield (
+            "where ORDER BY finds groups equal, OFFSET leaves out those that come first in the "
+            "order of their keys: in the original it may be others"
+        )
+
+
+def _by_all_keys(question: Question) -> bool:
+    """Whether no two groups can be equal by ORDER BY."""
+    terms = [order.term for order in question.order]
+    return all(column(key_name(place)) in terms for place in range(len(question.keys)))
 
 
 def _are_equals(question: Question, last: tuple[Any, ...], beyond: tuple[Any, ...]) -> bool:

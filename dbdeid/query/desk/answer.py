@@ -121,21 +121,26 @@ class Desk:
         return Plan(
             sql(made, own=True),
             columns(question),
-            question,
+            (question,),
             assumptions(self._session, question, target, self._kept.keep),
             lambda: estimate(question, target, missing),
-            self._doubts(question, target, missing),
+            (self._doubts(question, question, target, missing),),
         )
 
     def _doubts(
-        self, question: Question, target: Answerable, missing: SuppressedRecords | None
+        self,
+        question: Question,
+        chosen: Question,
+        target: Answerable,
+        missing: SuppressedRecords | None,
     ) -> Doubts:
-        """What may be otherwise than it is answered."""
+        """What may be otherwise than it is answered, of a question whose groups another limits."""
 
         def asked(one: Question) -> exp.Select:
             return self._estimate(one, target, missing)
 
-        return Doubts(self._session, self._told, question, target, missing, asked)
+        order = chosen.order if chosen.limit or chosen.offset else ()
+        return Doubts(self._session, self._told, question, target, missing, asked, order)
 
     def _estimate(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
@@ -173,14 +178,14 @@ class Desk:
         self, parts: Listing, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         """Several questions, answered one below the other."""
-        question, *_ = parts.questions
-        names = columns(question)
+        first, *_ = parts.questions
+        names = columns(first)
         found: list[Assumed] = []
         for one in parts.questions:
             refuse_unanswerable(self._session, one, target, self._told)
             found += assumptions(self._session, one, target, self._kept.keep)
 
-        def whole(estimated: Estimate) -> exp.Query:
+        def whole(estimated: Estimate, more: int = 0) -> exp.Query:
             selects = [estimated(q, target, missing) for q in parts.questions]
             apart = [
                 exp.select("*").from_(one.subquery("part", copy=False), copy=False)
@@ -188,16 +193,19 @@ class Desk:
             ]
             listed = union_all(*apart).subquery("listed", copy=False)
             rows = exp.select(*map(column, names)).from_(listed, copy=False)
-            for by in parts.order:
+            for by in parts.stable_order:
                 term = exp.Ordered(
                     this=column(by.name), desc=by.descending, nulls_first=by.nulls_first
                 )
                 rows = rows.order_by(term, copy=False)
-            rows = rows if parts.limit is None else rows.limit(parts.limit, copy=False)
+            rows = rows if parts.limit is None else rows.limit(parts.limit + more, copy=False)
             return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
-        made = sql(whole(self._estimate), own=True)
-        return Plan(made, names, question, tuple(dict.fromkeys(found)), lambda: whole(estimate))
+        made = sql(whole(self._estimate, 1 if parts.limit else 0), own=True)
+        doubts = [self._doubts(q, parts.chosen(q), target, missing) for q in parts.questions]
+        asked = (parts.chosen(first), *parts.questions[1:])
+        known = tuple(dict.fromkeys(found))
+        return Plan(made, names, asked, known, lambda: whole(estimate), tuple(doubts))
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
@@ -255,7 +263,7 @@ class Desk:
         try:
             found = as_written(text, target, unchanged)
             names = tuple(c.name for c in self._session.describe(found))
-            return Plan(sql(found), names, None, (), lambda: found)
+            return Plan(sql(found), names, (), (), lambda: found)
         except Changed:
             listed = ", ".join(c.name for c in exact_columns(target, unchanged))
             of_form = of_form and is_of_form(refusal.hint)
@@ -270,8 +278,9 @@ class Desk:
         """The texts of a question that its dictionary knows for no values of their columns."""
         if self._told is None or not target.told:
             return
-        asked = plan.question
-        found = texts_compared(asked) if asked is not None else texts_written(query(text))
+        found = [one for asked in plan.questions for one in texts_compared(asked)]
+        if not plan.questions:
+            found = list(texts_written(query(text)))
         for name, constant in dict.fromkeys(found):
             source = target.find(name)
             if source is None or source.name not in target.quasi_identifiers:
@@ -290,7 +299,7 @@ class Desk:
         """The rows of an answer, and the first that LIMIT leaves out; None where it does not."""
         found = self._session.result(plan.statement)
         limit = plan.question.limit if plan.question is not None else None
-        if limit is None or len(found.rows) <= limit:
+        if not limit or len(found.rows) <= limit:
             return found, None
         return replace(found, rows=found.rows[:limit]), found.rows[limit]
 

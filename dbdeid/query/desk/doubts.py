@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -12,6 +13,7 @@ from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.question import (
     Aggregate,
+    Order,
     Output,
     Question,
     aggregate_name,
@@ -32,6 +34,7 @@ class Doubts:
         target: the release.
         missing: suppressed records to be spread; None: they are missing.
         estimate: the query on the release that answers a question.
+        order: by which a limit chooses among its groups; empty where none does.
     """
 
     session: Session
@@ -40,13 +43,14 @@ class Doubts:
     target: Answerable
     missing: SuppressedRecords | None
     estimate: Callable[[Question], exp.Select]
+    order: tuple[Order, ...] = ()
 
     def of_choice(self) -> bool:
         """Whether another group may be chosen than by expected values.
 
         So it is where bounds of what groups are chosen by are apart for any group.
         """
-        if self._settled():
+        if self.settled:
             return False
         there = Aggregate("count")
         given = self.question.aggregates
@@ -72,7 +76,8 @@ class Doubts:
         asked = given if records in given else (*given, records)
         return self._any(self.question, asked, [asked.index(records)], _single)
 
-    def _settled(self) -> bool:
+    @cached_property
+    def settled(self) -> bool:
         """Whether all that the question uses is known for certain, without asking the release."""
         if self.told is None or not self.target.truthful or self.target.weight is not None:
             return False
@@ -83,8 +88,7 @@ class Doubts:
     def _chosen_by(self) -> Iterator[int]:
         """The places of the aggregates by which groups are chosen."""
         question = self.question
-        limited = question.limit or question.offset
-        terms = [order.term for order in question.order] if limited else []
+        terms = [one.term for one in self.order]
         terms += [question.having] if question.having is not None else []
         for term in terms:
             for reference in exp.paren(term.copy()).find_all(exp.Column):

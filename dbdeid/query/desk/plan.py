@@ -27,34 +27,45 @@ class Plan:
     Attributes:
         statement: as it is run, on what its desk keeps.
         columns: names of the answer's columns.
-        question: what is asked, as an expected value with bounds; None where the query is run as
-            it is written, so that its answer is exact of the records that were released.
+        questions: what is asked, as expected values with bounds: one, or several that are listed
+            one below the other, the first of which has the order and limit of all; none where the
+            query is run as it is written, so that its answer is exact of the records released.
         assumed: what of the answer the hierarchies decide.
     """
 
     statement: str
     columns: tuple[str, ...]
-    question: Question | None
+    questions: tuple[Question, ...]
     assumed: tuple[Assumed, ...]
     _whole: Callable[[], exp.Query]
-    _doubts: Doubts | None = None
+    _doubts: tuple[Doubts, ...] = ()
+
+    @property
+    def question(self) -> Question | None:
+        """The first that is asked; None where the query is run as it is written."""
+        return next(iter(self.questions), None)
 
     @cached_property
     def doubtful(self) -> bool:
         """Whether another group may be chosen than by expected values; it asks the release."""
-        return self._doubts is not None and self._doubts.of_choice()
+        return any(one.of_choice() for one in self._doubts)
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that is asked is known for certain, as far as the dictionary tells it."""
+        return all(one.settled for one in self._doubts)
 
     @cached_property
     def maybe_single(self) -> tuple[str, ...]:
         """The outputs that are NULL of one record, where a group may be of one; as above."""
-        return self._doubts.of_variances() if self._doubts is not None else ()
+        return tuple(dict.fromkeys(name for one in self._doubts for name in one.of_variances()))
 
     @property
     def chooses(self) -> bool:
         """Whether a condition on aggregates chooses among groups."""
-        having = self.question.having if self.question is not None else None
-        named = having.find_all(exp.Column) if having is not None else ()
-        return any(c.name.startswith("aggregate_") for c in named)
+        conditions = [one.having for one in self.questions if one.having is not None]
+        named = [c.name for having in conditions for c in exp.paren(having).find_all(exp.Column)]
+        return any(name.startswith("aggregate_") for name in named)
 
     @cached_property
     def bounds(self) -> frozenset[int]:
@@ -128,13 +139,6 @@ def columns(question: Question) -> tuple[str, ...]:
         if output.shown is not None:
             found += [f"{output.name}_lower", f"{output.name}_upper"]
     return tuple(found)
-
-
-def spread_keys(question: Question, target: Answerable) -> list[str]:
-    """The columns that a question groups by and that may be generalized."""
-    named = {c.name for key in question.keys for c in key.find_all(exp.Column) if not c.table}
-    known = target.dictionary is not None
-    return [name for name in target.quasi_identifiers if known and name in named]
 
 
 def assumptions(

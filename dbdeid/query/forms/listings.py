@@ -13,7 +13,7 @@ from dbdeid.engine.expressions import column
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import bare, refused
 from dbdeid.query.parse.layers import with_terms
-from dbdeid.query.parse.question import Output, Question, key_name
+from dbdeid.query.parse.question import Order, Output, Question, key_name
 from dbdeid.query.parse.reading import read
 from dbdeid.query.parse.statement import number_of_rows, only, query, within
 
@@ -44,6 +44,32 @@ class Listing:
     limit: int | None = None
     offset: int | None = None
 
+    @property
+    def stable_order(self) -> tuple[Sorted, ...]:
+        """How the rows are sorted, equals by the keys: which come first is no chance."""
+        if not self.order and self.limit is None and self.offset is None:
+            return ()
+        named = {by.name for by in self.order}
+        keys = (output.name for output in self.questions[0].outputs if output.shown is None)
+        return (*self.order, *(Sorted(name, False, False) for name in keys if name not in named))
+
+    def chosen(self, question: Question) -> Question:
+        """One of the questions with the order and limit of all."""
+        shown = {output.name: output for output in question.outputs}
+        order = tuple(
+            Order(_term(shown[by.name]), by.descending, by.nulls_first) for by in self.order
+        )
+        return replace(question, order=order, limit=self.limit, offset=self.offset)
+
+
+def _term(output: Output) -> exp.Expr:
+    """What an output shows, over placeholders; NULL of a key that is not grouped by."""
+    if output.shown is not None:
+        return output.shown
+    if output.key is not None:
+        return column(key_name(output.key))
+    return output.label or exp.null()
+
 
 def listing(query: exp.Query, target: Answerable) -> Listing | None:
     """What a query lists; None where it is one question.
@@ -61,10 +87,6 @@ def listing(query: exp.Query, target: Answerable) -> Listing | None:
     questions = tuple(_alike(found))
     limit, offset = (number_of_rows(query, clause) for clause in ("limit", "offset"))
     order = tuple(_order(query, questions[0].outputs))
-    if order or limit is not None or offset is not None:  # which of equals is first is no chance
-        named = {by.name for by in order}
-        keys = (output.name for output in questions[0].outputs if output.shown is None)
-        order += tuple(Sorted(name, False, False) for name in keys if name not in named)
     return Listing(questions, order, limit, offset)
 
 

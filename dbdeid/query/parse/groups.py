@@ -137,9 +137,11 @@ class Groups:
         if type(window.this) in _NEIGHBOURS:
             only(window, {"this", "partition_by", "order", "over"}, " of a window")
             return self._neighbour(window.this, keys, order)
-        _refuse_frame(window.args.get("spec"))
+        frame = window.args.get("spec")
+        _refuse_frame(frame)
+        by_rows = frame is not None and frame.text("kind").upper() == "ROWS"
         place = self._add(self._added_up(window))
-        over = Over(column(aggregate_name(place)), keys, order)
+        over = Over(column(aggregate_name(place)), keys, order, by_rows=by_rows)
         return Aggregate("running_sum", over=over)
 
     def _ranked(self, order: tuple[Order, ...], given: exp.Expr, kind: Kind) -> exp.Expr:
@@ -424,7 +426,8 @@ def _refuse_frame(spec: exp.Expr | None) -> None:
     start = (spec.text("start").upper(), spec.text("start_side").upper())
     until = (spec.text("end").upper(), spec.text("end_side").upper())
     here = until in (("CURRENT ROW", ""), ("", ""))  # which a start alone means
-    if start != ("UNBOUNDED", "PRECEDING") or not here or spec.text("exclude"):
+    known = spec.text("kind").upper() in ("ROWS", "RANGE")
+    if start != ("UNBOUNDED", "PRECEDING") or not here or not known or spec.text("exclude"):
         raise refused("a window of other groups than those from the first to this one")
 
 

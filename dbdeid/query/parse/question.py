@@ -90,12 +90,14 @@ class Over:
         keys: places of the question's keys; groups that have them alike are looked at together.
         order: of the groups.
         distance: of LAG and LEAD, in groups.
+        by_rows: of sums, whether equals in that order are summed up one after the other.
     """
 
     shown: exp.Expr
     keys: tuple[int, ...]
     order: tuple[Order, ...]
     distance: int = 1
+    by_rows: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Which groups there are is not known for certain. A rank is at least one more than the groups that
 are certain to be before, and at most one more than those that may be. What a sum adds up of a group
 that may be missing is between its bounds, which hold nothing as well. The group before another one
-is known only where all groups are certain.
+is known only where all groups are certain. Of groups that are equal in the order of a window any
+may be before another: what is one after the other is then not known, either.
 """
 
 from __future__ import annotations
@@ -40,13 +41,7 @@ def over_groups(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> 
         return _ranks(kind, over, seen, keys)
     if kind in _BESIDE:
         return _neighbours(kind, over, seen, keys)
-    return exp.select(
-        *(column(key) for key in keys),
-        *(
-            exp.alias_(_window(exp.Sum(this=column(of)), over), name)
-            for name, of in (("estimate", "value"), ("lower", "lower"), ("upper", "upper"))
-        ),
-    ).from_(seen.table)
+    return _sums(over, seen, keys)
 
 
 def _window(function: exp.Expr, over: Over, ties: Sequence[str] = ()) -> exp.Window:
@@ -56,20 +51,50 @@ def _window(function: exp.Expr, over: Over, ties: Sequence[str] = ()) -> exp.Win
         for place, one in enumerate(over.order)
     ]
     order += [exp.Ordered(this=column(key)) for key in ties]
-    alike = [column(key_name(place)) for place in over.keys]
-    return exp.Window(this=function, partition_by=alike, order=exp.Order(expressions=order))
+    return exp.Window(this=function, partition_by=_alike(over), order=exp.Order(expressions=order))
+
+
+def _alike(over: Over) -> list[exp.Expr]:
+    """The keys that groups have alike which are looked at together."""
+    return [column(key_name(place)) for place in over.keys]
+
+
+def _with_equals(over: Over, seen: Relation) -> exp.Select:
+    """The groups, with how many are at the same place of the order."""
+    terms = [column(f"term_{place}") for place in range(len(over.order))]
+    count = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[*_alike(over), *terms])
+    return exp.select(exp.Star(), exp.alias_(count, "equals")).from_(seen.table)
+
+
+def _sums(over: Over, seen: Relation, keys: Sequence[str]) -> exp.Select:
+    """The sums from the first group to each."""
+    ties = keys if over.by_rows else ()
+    value, lower, upper = (
+        _window(exp.Sum(this=column(of)), over, ties) for of in ("value", "lower", "upper")
+    )
+    names = [column(key) for key in keys]
+    if not over.by_rows:
+        ends = [exp.alias_(lower, "lower"), exp.alias_(upper, "upper")]
+        return exp.select(*names, exp.alias_(value, "estimate"), *ends).from_(seen.table)
+    ends = [
+        exp.alias_(exp.case().when(column("equals").eq(1), end), name)
+        for end, name in ((lower, "lower"), (upper, "upper"))
+    ]
+    placed = _with_equals(over, seen).subquery("placed")
+    return exp.select(*names, exp.alias_(value, "estimate"), *ends).from_(placed)
 
 
 def _neighbours(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> exp.Select:
     """Of the group that is so many groups before or after."""
-    alike = [column(key_name(place)) for place in over.keys]
-    doubtful = exp.case().when(column("certain"), exp.Literal.number(0)).else_(1)
-    open_ones = exp.Window(this=exp.Max(this=doubtful), partition_by=alike)
-    sure = exp.select(exp.Star(), exp.alias_(open_ones, "doubtful")).from_(seen.table)
+    placed = exp.and_(column("certain"), column("equals").eq(1))
+    doubtful = exp.case().when(placed, exp.Literal.number(0)).else_(1)
+    open_ones = exp.Window(this=exp.Max(this=doubtful), partition_by=_alike(over))
+    groups = _with_equals(over, seen).subquery("placed")
+    sure = exp.select(exp.Star(), exp.alias_(open_ones, "doubtful")).from_(groups)
 
     def beside(name: str) -> exp.Expr:
         function = _BESIDE[kind](this=column(name), offset=exp.Literal.number(over.distance))
-        return _window(function, over)
+        return _window(function, over, keys)
 
     known = column("doubtful").eq(0)
     return (
