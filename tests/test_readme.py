@@ -65,6 +65,43 @@ def masked(text: str) -> list[str]:
     return [re.sub(r"written +(\S+/)?(?=dbdeid-demo)", "written ", line) for line in lines]
 
 
+def test_the_home_page_shows_five_records_as_the_demo_releases_them(
+    printed: tuple[Path, str],
+) -> None:
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    tables = [
+        [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in table.splitlines()]
+        for table in re.findall(r"^\| age .+\n\|---.+\n((?:\|.+\n)+)", home, re.MULTILINE)
+    ]
+    names = re.findall(r"\w+", re.findall(r"^\| age .+$", home, re.MULTILINE)[0])
+    before, after = tables
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{printed[0]}/dbdeid-demo/adult.duckdb' AS owner (READ_ONLY)")
+        con.execute(f"ATTACH '{printed[0]}/dbdeid-demo/adult_public.duckdb' AS public (READ_ONLY)")
+
+        def count(table: str, cells: tuple[str, ...]) -> int:
+            equal = " AND ".join(f"CAST({name} AS VARCHAR) = ?" for name in names)
+            query = f"SELECT count(*) FROM {table} WHERE {equal}"
+            ((found,),) = con.execute(query, list(cells)).fetchall()
+            return int(found)
+
+        def reads(name: str, value: str) -> set[str]:
+            query = """
+                SELECT released_value FROM public.adult_public_dictionary WHERE "column" = ? AND (
+                  list_contains(leaves, ?) OR released_value = ? OR leaves IS NULL
+                  AND TRY_CAST(? AS INTEGER) BETWEEN TRY_CAST(lower AS INTEGER)
+                    AND TRY_CAST(upper AS INTEGER))
+            """
+            return {row[0] for row in con.execute(query, [name, value, value, value]).fetchall()}
+
+        assert len(before) == len(after) == 5
+        for one, other in zip(before, after, strict=True):
+            assert count("owner.adult", one)
+            assert count("public.adult_public", other) >= 5
+            for name, value, label in zip(names, one, other, strict=True):
+                assert label in (reads(name, value) or {value})
+
+
 def test_the_two_commands_are_there() -> None:
     shells = [block.text.strip() for block in BLOCKS if block.language == "sh"]
     assert all(command in shells for command in COMMANDS)
