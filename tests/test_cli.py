@@ -21,6 +21,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import typer
 from served import Server
 from specs import PEOPLE, small, unmeasured
 from tiers import some
@@ -923,3 +924,14 @@ def test_whatever_fails_after_an_interrupt_is_an_interrupt() -> None:
             raise ValueError("not of it")
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_help_lists_every_command_once_in_whole_sentences(place: Path) -> None:
+    from dbdeid.cli.overview import GROUPS
+
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    said = call("-h").stdout
+    assert said == call("--help").stdout
+    assert "..." not in said.replace("[ARGS]...", "")
+    assert "Others" not in said

@@ -21,10 +21,13 @@ from dbdeid.cli.command import (
     show,
     texts,
 )
+from dbdeid.cli.overview import Overview
 from dbdeid.errors import DataError
 from dbdeid.version import __version__
 
 app = typer.Typer(
+    cls=Overview,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="De-identify sensitive tables inside the database.",
     no_args_is_help=True,
     add_completion=False,
