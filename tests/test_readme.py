@@ -11,8 +11,9 @@ from guide import ROOT, blocks, python, shell
 
 from dbdeid.engine.duckdb.macros import MACROS
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = blocks(ROOT / "README.md")
+DEMO, SQL = blocks(ROOT / "docs" / "demo.md"), blocks(ROOT / "docs" / "sql.md")
+MACROS_PAGE = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -29,15 +30,17 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def test_the_demo_prints_what_is_shown(printed: tuple[Path, str]) -> None:
-    shown = [block for block in BLOCKS if block.language == "text"]
-    assert [masked(block.text) for block in shown] == [masked(printed[1])]
+    (shown,) = (masked(block.text) for block in DEMO if block.language == "text")
+    (first,) = (masked(block.text) for block in BLOCKS if block.language == "text")
+    assert shown == masked(printed[1])
+    assert first == shown[: len(first)]
 
 
 @pytest.mark.full
 def test_every_block_runs(printed: tuple[Path, str]) -> None:
     """Both installation commands are run by the continuous integration, here only their job."""
     folder, _ = printed
-    for block in BLOCKS:
+    for block in (*BLOCKS, *SQL):
         if block.language == "sh":
             for line in block.text.strip().splitlines():
                 if line == "cd dbdeid-demo":
@@ -102,6 +105,10 @@ def test_the_home_page_shows_five_records_as_the_demo_releases_them(
                 assert label in (reads(name, value) or {value})
 
 
+def test_it_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
 def test_the_two_commands_are_there() -> None:
     shells = [block.text.strip() for block in BLOCKS if block.language == "sh"]
     assert all(command in shells for command in COMMANDS)
@@ -109,8 +116,8 @@ def test_the_two_commands_are_there() -> None:
 
 def test_every_macro_is_listed_with_its_file() -> None:
     for macro in MACROS:
-        row = f"| [`{macro.signature}`](sql/macros/{macro.name}.sql) |"
-        assert row in README, row
+        row = f"| [`{macro.signature}`](../sql/macros/{macro.name}.sql) |"
+        assert row in MACROS_PAGE, row
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
