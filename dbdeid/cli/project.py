@@ -170,9 +170,10 @@ def _run_specs(
         raise DataError("the steps of a run in Spark are not shown", hint="-vv logs its phases")
     if options.explain:
         return explain(specs, options)
-    files = [read(path, database=options.database, trial=trial) for path in specs]
+    mine = specs if there is None else ()
+    files = [read(path, database=options.database, trial=trial) for path in mine]
     # a mistake in the last spec is told before the first is run
-    for file, path in zip(files, specs, strict=True) if there is None else ():
+    for file, path in zip(files, mine, strict=True):
         require_lasting(
             file,
             str(path),
@@ -185,7 +186,7 @@ def _run_specs(
             with following(options) as follower:
                 result = run_release(
                     # one that reads what another has made is looked at again when its turn comes
-                    files[0] if len(specs) == 1 else path,
+                    files[0] if len(files) == 1 else path,
                     connection,
                     database=options.database,
                     settings=options.settings,

@@ -96,8 +96,7 @@ def run(
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
     warehouse = warehouse_of(connection)
-    ours = connection if warehouse is None else None
-    file = source if isinstance(source, SpecFile) else read(source, ours, database)
+    file = source if isinstance(source, SpecFile) else read(source, connection, database)
     file = replace(file, trial=trial)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
     if trial and file.spec.output.kind == "view":
