@@ -242,11 +242,12 @@ class Spark:
         except DataError:
             raise
         except BaseException:
-            with suppress(PySparkException):
+            with suppress(PySparkException, *_OF_JAVA):
                 self._spark.interruptTag(self._own)
             raise
         finally:
-            self._spark.removeTag(self._own)
+            with suppress(PySparkException, *_OF_JAVA):
+                self._spark.removeTag(self._own)
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled
 
