@@ -12,6 +12,7 @@ import pytest
 from specs import PEOPLE, small
 
 ANALYSIS = ("pandas", "scipy", "sklearn", "lifelines", "statsmodels", "altair", "vl_convert")
+ANALYSIS += ("pyspark",)
 HEAVY = ("numpy", "pandas", "sklearn", "lifelines", "pyarrow", "altair", "rich.live")
 ENGINE = ("duckdb", "sqlglot", "pydantic", "ruamel.yaml", "jinja2")
 

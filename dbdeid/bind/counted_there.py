@@ -82,11 +82,11 @@ def _empty(session: Session, columns: tuple[Column, ...]) -> Relation:
 
 
 def is_counted(bound: Bound, found: BoundColumn) -> bool:
-    """Whether a search looks at a column: a quasi-identifier, or one that a model is about."""
+    """Whether a column is counted: one that models, or what remains beside them, are about."""
     modelled = {
         name.lower() for m in bound.models if isinstance(m, OfSensitive) for name in m.columns
     }
-    return found.spec.role == "quasi_identifier" or found.name.lower() in modelled
+    return found.spec.role in ("quasi_identifier", "sensitive") or found.name.lower() in modelled
 
 
 def _untyped(bound: Bound, table: Relation) -> Iterator[Mistake]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dbdeid.data.location.file_formats import ending_of
+from dbdeid.engine.engines import warehouse_of
 from dbdeid.engine.file_names import holds_table
 from dbdeid.errors import SpecError
 from dbdeid.spec import project_file
@@ -70,6 +71,12 @@ def read(
             shared = project.shared(data, folder)
             text, data = project_file.whole(text, data, shared), {**data, **shared}
     if isinstance(data, Mapping) and ("preset" in data or data.get("columns") == "from_comments"):
+        if (warehouse := warehouse_of(connection)) is not None:
+            raise SpecError(
+                f"a preset, or columns in comments, are not read from {warehouse.program}",
+                source=str(path or "spec"),
+                hint="write `columns` out, as `dbdeid init` does of a sample",
+            )
         from dbdeid.bind.presets_and_comments import complete
 
         text, data = complete(text, data, folder, project, connection, database, rows)

@@ -50,6 +50,10 @@ def run(
     trial: Annotated[
         bool, typer.Option("--trial", help="Make it to look at, not to publish.")
     ] = False,
+    spark_remote: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The Spark that has the tables: sc://host:15002."),
+    ] = None,
     options: Options,
 ) -> None:
     """Make, verify and publish releases: those of specs, or all of a project.
@@ -66,10 +70,17 @@ def run(
     dbdeid run --select "tag:weekly+" --exclude visits_internal
 
     dbdeid run --select result:failed
+
+    dbdeid run visits.yml --spark-remote sc://spark.example.org:15002
     """
     if specs:
         _refuse_words(select, exclude, project)
-        return _run_specs(specs, options, reuse=reuse, trial=trial)
+        return _run_specs(specs, options, reuse=reuse, trial=trial, there=spark_remote)
+    if spark_remote is not None:
+        raise DataError(
+            "a project is not run in Spark: it remembers what it has released",
+            hint="name the specifications",
+        )
 
     found = _opened(project, options)
     chosen = found.select(select or (), exclude or ())
@@ -147,16 +158,22 @@ def explain(specs: Sequence[Path], options: Options) -> None:
     show(options, documents if len(specs) != 1 else documents[0], "\n\n".join(shown))
 
 
-def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool, trial: bool) -> None:
+def _run_specs(
+    specs: Sequence[Path], options: Options, *, reuse: bool, trial: bool, there: str | None
+) -> None:
     from dbdeid.bind.read import read
+    from dbdeid.engine.engines import connected
     from dbdeid.release.run import run as run_release
     from dbdeid.workspace.release_files import require_lasting
 
+    if options.explain and there is not None:
+        raise DataError("the steps of a run in Spark are not shown", hint="-vv logs its phases")
     if options.explain:
         return explain(specs, options)
-    files = [read(path, database=options.database, trial=trial) for path in specs]
+    mine = specs if there is None else ()
+    files = [read(path, database=options.database, trial=trial) for path in mine]
     # a mistake in the last spec is told before the first is run
-    for file, path in zip(files, specs, strict=True):
+    for file, path in zip(files, mine, strict=True):
         require_lasting(
             file,
             str(path),
@@ -164,20 +181,22 @@ def _run_specs(specs: Sequence[Path], options: Options, *, reuse: bool, trial: b
             hint="give the spec a `target`, a `database` or an `output.export`",
         )
     results = []
-    for path in specs:
-        with following(options) as follower:
-            result = run_release(
-                # one that reads what another has made is looked at again when its turn comes
-                files[0] if len(specs) == 1 else path,
-                database=options.database,
-                settings=options.settings,
-                notify=follower.notify,
-                offer=follower.offer,
-                reuse=reuse,
-                trial=trial,
-            )
-        results.append(result.to_dict())
-        show(options, None, texts().released(result))
+    with connected(there) as connection:
+        for path in specs:
+            with following(options) as follower:
+                result = run_release(
+                    # one that reads what another has made is looked at again when its turn comes
+                    files[0] if len(files) == 1 else path,
+                    connection,
+                    database=options.database,
+                    settings=options.settings,
+                    notify=follower.notify,
+                    offer=follower.offer,
+                    reuse=reuse,
+                    trial=trial,
+                )
+            results.append(result.to_dict())
+            show(options, None, texts().released(result))
     if options.json:
         show(options, results if len(specs) > 1 else results[0], "")
 

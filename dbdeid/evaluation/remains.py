@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dbdeid.bind.bound import Bound
 from dbdeid.engine.expressions import Query, column, count_distinct, count_rows, select
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Steps
 from dbdeid.engine.sqltext import step
 from dbdeid.prepare.spellings import by_meaning
 from dbdeid.privacy.common.shares import class_sizes, class_values, members, value_names
@@ -73,7 +73,7 @@ def remains(
         together=counted.singled(together) if together else None,
         everything=counted.singled(names),
         certain=tuple(
-            counted.certain(bound, keys, c.name, spelled[c.name])
+            counted.certain(bound, session, keys, c.name, spelled[c.name])
             for c in open_
             if c.spec.role == "sensitive" and keys
         ),
@@ -81,11 +81,39 @@ def remains(
     )
 
 
+def remains_there(left: Remains, bound: Bound, steps: Steps, table: Relation) -> Remains:
+    """The same of a table that has more columns than were counted here.
+
+    Args:
+        left: of the counted columns, among them all sensitive ones.
+        bound: the whole spec.
+        steps: where the table is.
+        table: the released records, described.
+    """
+    counted = _Counted(steps, table, None)
+    each = max(1, min(MOST_COLUMNS, MOST_CELLS // max(left.records, 1)))
+    open_ = [c for c in bound.released if c.spec.role in ("sensitive", "insensitive")]
+    told = {
+        "columns": len(table.names),
+        "as_they_are": tuple(
+            AsItIs(
+                column=c.name,
+                role=c.spec.role,
+                alone=counted.singled([c.name]) if i < each else None,
+            )
+            for i, c in enumerate(open_)
+        ),
+        "together": counted.singled([c.name for c in open_]) if open_ else None,
+        "everything": counted.singled(table.names),
+    }
+    return left.model_copy(update=told)
+
+
 @dataclass(frozen=True, slots=True)
 class _Counted:
     """A released table that is counted; `subject` is the column of the number of whose it is."""
 
-    session: Session
+    steps: Steps
     table: Relation
     subject: str | None
 
@@ -93,24 +121,26 @@ class _Counted:
         """Its records, and their people."""
         query = select(count_rows()).from_(self.table.table)
         if self.subject is None:
-            return int(self.session.row(query)[0]), None
+            return int(self.steps.row(query)[0]), None
         people = count_distinct(column(self.subject))
-        records, number = self.session.row(query.select(people))
+        records, number = self.steps.row(query.select(people))
         return int(records), int(number)
 
     def singled(self, names: Sequence[str]) -> Singled:
         """Who is singled out by columns."""
         rows = {"rel": self.table}
-        records = int(self.session.row(step("verify/unique_records", rows, {"cols": names}))[0])
+        records = int(self.steps.row(step("verify/unique_records", rows, {"cols": names}))[0])
         if self.subject is None:
             return Singled(records=records, people=None)
         columns = {"cols": names, "subject": [self.subject]}
-        people = int(self.session.row(step("evaluation/singled_people", rows, columns))[0])
+        people = int(self.steps.row(step("evaluation/singled_people", rows, columns))[0])
         return Singled(records=records, people=people)
 
-    def certain(self, bound: Bound, keys: Sequence[str], name: str, spelled: str) -> Certain:
+    def certain(
+        self, bound: Bound, session: Session, keys: Sequence[str], name: str, spelled: str
+    ) -> Certain:
         """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
-        table = by_meaning(bound, self.session, self.table, {spelled: name})
+        table = by_meaning(bound, session, self.table, {spelled: name})
         classes, records, _ = self._homogeneous(table, keys, spelled, None)
         people = None
         if self.subject is not None:
@@ -127,8 +157,8 @@ class _Counted:
         sizes = class_sizes(rows, by_subject=by_subject)
         uniform = step("evaluation/uniform_classes", {"held": held})
         query = step("evaluation/homogeneous_classes", {"classes": sizes, "uniform": uniform})
-        classes, records = self.session.row(query)
+        classes, records = self.steps.row(query)
         if not by_subject:
             return int(classes), int(records), None
         of = step("evaluation/people_of_homogeneous_classes", {"members": rows, "uniform": uniform})
-        return int(classes), int(records), int(self.session.row(of)[0])
+        return int(classes), int(records), int(self.steps.row(of)[0])

@@ -99,8 +99,7 @@ def run(
     """
     database = given_path(database)
     warehouse = warehouse_of(connection)
-    ours = connection if warehouse is None else None
-    file = source if isinstance(source, SpecFile) else read(source, ours, database)
+    file = source if isinstance(source, SpecFile) else read(source, connection, database)
     file = replace(file, trial=trial)
     refuse(file, "is not run again", "verify, evaluate, query or report it")
     if trial and file.spec.output.kind == "view":

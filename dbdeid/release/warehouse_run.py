@@ -22,12 +22,15 @@ from dbdeid.engine.warehouse import Warehouse
 from dbdeid.errors import VerificationError
 from dbdeid.evaluation import measurement
 from dbdeid.evaluation.expectations import held
+from dbdeid.evaluation.measurement import MeasuredTable
+from dbdeid.evaluation.remains import remains_there
 from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare.prepare import Prepared, upload_hierarchies
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public
+from dbdeid.record.making import Column
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.release import record
 from dbdeid.release.result import Reader, RunResult
@@ -56,19 +59,16 @@ class _Run:
         session: where counts are.
         clock: of the phases.
         places: the tables there.
-        full: the whole specification on the table there.
+        source: the table that the release is made of.
+        full: the whole specification on it.
     """
 
     warehouse: Warehouse
     session: Session
     clock: Clock
     places: Places
+    source: Relation
     full: Bound
-
-    @property
-    def source(self) -> Relation:
-        """The table that the release is made of."""
-        return self.warehouse.source(self.full.spec.source_name)
 
 
 def run_there(
@@ -102,10 +102,10 @@ def run_there(
         require_possible(file, warehouse.program)
         source = warehouse.source(file.spec.source_name)
         with places_there(warehouse, file.spec.release, source) as tables:
-            with clock.phase("prepare"):
+            with clock.phase("describe"):
                 full = held_there(file, warehouse, session)
                 findings.require_of_columns(full, warehouse)
-            return _made(_Run(warehouse, session, clock, tables, full), connection, offer)
+            return _made(_Run(warehouse, session, clock, tables, source, full), connection, offer)
 
 
 def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
@@ -206,6 +206,10 @@ def _record(
         upload_hierarchies(planned.prepared, run.session),
         (),
     )
+    table = run.warehouse.described(run.places.staged[0])
+    left = remains_there(measured.remains, run.full, run.warehouse, table)
+    columns = tuple(_columns(run.full, measured.table))
+    measured = replace(measured, remains=left, table=replace(measured.table, columns=columns))
     kept = record.record_of(
         whole,
         written,
@@ -220,3 +224,18 @@ def _record(
         frontier=None,
     )
     return held(kept, run.full.spec.expect)
+
+
+def _columns(full: Bound, measured: MeasuredTable) -> Iterator[Column]:
+    """All columns of the table there: what was measured of those that were counted."""
+    known = {c.name: c for c in measured.columns}
+    for c in full.columns:
+        yield known.get(c.name) or Column(
+            name=c.name,
+            role=c.spec.role,
+            type=c.column.shown_type,
+            released_type=c.released_type,
+            reason=c.spec.reason,
+            accept=", ".join(c.spec.accept) or None,
+            weight=c.spec.weight,
+        )

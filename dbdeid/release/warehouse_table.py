@@ -7,7 +7,6 @@ numbers and times differently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdeid.bind.source import plain_value
@@ -151,8 +150,3 @@ def _as_it_is(found: Column) -> Expr:
 
 def _unless(stays: Expr | None, value: Expr, star: Expr) -> Expr:
     return value if stays is None else case((stays.copy(), value), otherwise=star)
-
-
-def together(names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The columns by which records are dealt to files: whole classes lie in one."""
-    return [name for name in columns if name in names]

@@ -124,6 +124,7 @@ def both(spark: Any, spec: dict[str, Any], rows: pa.Table) -> Both:
     assert there.suppressed_rows == here.suppressed_rows
     assert there.classes == here.classes
     assert there.promises == here.promises
+    assert there.remains == here.remains
     found = released(spark, release)
     assert found.column_names == own.column_names
     assert counted(found) == counted(own)

@@ -100,6 +100,20 @@ def test_steps_mean_what_they_mean_here(there: Warehouse) -> None:
     assert "CAST_INVALID_INPUT" in str(error.value)
 
 
+def test_what_is_lent_is_sent_to_all_and_no_table_is_dealt_for_it(
+    there: Warehouse, here: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.range(1000).write.format("parquet").saveAsTable("many")
+    lent = there.lend("rows", pa.table({"id": [1, 2, None], "label": ["a", "b", None]}))
+    same = same_value(column("id", "s"), column("id", "m"))
+    joined = select(column("label", "m")).from_(there.source("many").aliased("s"))
+    found = there.run(Step("joined", joined.join(lent.aliased("m"), on=same)))
+    here.table(f"`{found.name}`").explain()
+    told = capsys.readouterr().out
+    assert "BroadcastHashJoin" in told
+    assert "SortMergeJoin" not in told
+
+
 def test_sources_are_tables_and_views_of_any_name(there: Warehouse, here: Any) -> None:
     frame = here.createDataFrame([(1, "a")], "a int, b string")
     frame.createOrReplaceTempView("seen")

@@ -5,6 +5,7 @@ Rooms above open sessions here, and name none.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dbdeid.engine.duckdb.engine import DuckDB
@@ -12,6 +13,20 @@ from dbdeid.engine.engine import Engine
 from dbdeid.engine.warehouse import Warehouse
 
 ENGINE: Engine = DuckDB()
+
+
+def connected(address: str | None) -> AbstractContextManager[Any]:
+    """A connection to the warehouse at an address, closed at the end; None without an address.
+
+    Raises:
+        DataError: nobody answers there.
+        MissingExtra: a library that it needs is not installed.
+    """
+    if address is None:
+        return nullcontext()
+    from dbdeid.engine.spark.connecting import connected
+
+    return connected(address)
 
 
 def warehouse_of(connection: Any) -> Warehouse | None:

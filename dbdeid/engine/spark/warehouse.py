@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _LEAST = 4  # of pyspark, by which rows come and go as Arrow
 # What the program itself writes into the properties of a table.
 _ITS_OWN = ("transient_lastDdlTime", "numFiles", "totalSize", "numRows", "spark.sql.")
+_SMALL = 64 * 2**20  # bytes that are sent to each machine of a cluster for a join
 _SOURCE = "name a table, or a view: visits.createOrReplaceTempView('visits'), source: visits"
 # Loggers of pyspark that write the text of an error, with the cells in it, to the terminal.
 _QUOTING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -61,20 +62,21 @@ class Spark:
 
     def __init__(self, session: SparkSession) -> None:
         self._spark = session
-        self.version = str(session.version)
+        self._own = f"deid_{secrets.token_hex(8)}"
+        self._views: dict[str, str] = {}
+        with self._told():
+            self.version = str(session.version)
+            ansi = str(session.conf.get("spark.sql.ansi.enabled"))
         if int(self.version.partition(".")[0]) < _LEAST:
             raise DataError(
                 f"Spark {self.version} is too old for a release",
                 hint=f"use Spark {_LEAST} or newer",
             )
-        ansi = str(session.conf.get("spark.sql.ansi.enabled"))
         if ansi.lower() != "true":
             raise DataError(
                 "this session of Spark makes NULL of what it cannot read (no ANSI mode)",
                 hint="SET spark.sql.ansi.enabled = true",
             )
-        self._own = f"deid_{secrets.token_hex(8)}"
-        self._views: dict[str, str] = {}
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -105,7 +107,10 @@ class Spark:
         """Rows as a view, until the connection is closed."""
         given = plain(rows)
         with self._told():
-            return self._kept(name, self._spark.createDataFrame(given, schema=shape_of(given)))
+            frame = self._spark.createDataFrame(given, schema=shape_of(given))
+            # of what is lent Spark knows no size, and would deal the whole other table for a join
+            small = given.nbytes <= _SMALL
+            return self._kept(name, f.broadcast(frame) if small else frame)
 
     def _kept(self, name: str, frame: DataFrame) -> Relation:
         view = f"{self._own}_{name}"
@@ -237,11 +242,12 @@ class Spark:
         except DataError:
             raise
         except BaseException:
-            with suppress(PySparkException):
+            with suppress(PySparkException, *_OF_JAVA):
                 self._spark.interruptTag(self._own)
             raise
         finally:
-            self._spark.removeTag(self._own)
+            with suppress(PySparkException, *_OF_JAVA):
+                self._spark.removeTag(self._own)
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled
 
