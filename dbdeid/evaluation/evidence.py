@@ -174,7 +174,10 @@ class RunEvidence:
 
     @property
     def labels(self) -> dict[str, Select]:
-        """Of each quasi-identifier the `label` of each `code`, of one transformation of all."""
+        """Of each quasi-identifier the `label` of each `code`, and the `place` of the label.
+
+        Of one transformation of all.
+        """
         return self._uploaded[0]
 
     @property
@@ -251,7 +254,7 @@ def _upload(
 
     Codes have one label each only where a transformation is of all records.
     """
-    codes: dict[str, list[Any]] = {"number": [], "code": [], "label": []}
+    codes: dict[str, list[Any]] = {"number": [], "code": [], "label": [], "place": []}
     sized: dict[str, list[Any]] = {"number": [], "label": [], "size": []}
     for i, (q, shown) in enumerate(zip(prepared.quasi_identifiers, outcome.shown, strict=True)):
         if outcome.node is not None:
@@ -259,10 +262,12 @@ def _upload(
             codes["number"] += [i] * len(labels)
             codes["code"] += range(len(labels))
             codes["label"] += labels
+            places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+            codes["place"] += [places[label] for label in labels]
         sized["number"] += [i] * len(shown)
         sized["label"] += shown
         sized["size"] += [value.size for value in shown.values()]
-    kinds = {"number": np.int64, "code": np.int64, "size": np.float64}
+    kinds = {"number": np.int32, "code": np.int32, "place": np.int32, "size": np.float64}
     found = []
     for name, table in (("deid_measured_labels", codes), ("deid_measured_sizes", sized)):
         typed = {c: np.array(v, kinds[c]) if c in kinds else v for c, v in table.items()}

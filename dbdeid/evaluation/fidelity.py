@@ -18,15 +18,18 @@ from dbdeid.analyses.value_meanings import generalized, stands_for
 from dbdeid.bind.bound import Bound
 from dbdeid.engine.expressions import (
     Expr,
+    Select,
     aliased,
     case,
     cast,
     column,
+    count_rows,
     function,
     literal,
     null,
     select,
     try_cast,
+    union_all,
 )
 from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -41,7 +44,8 @@ from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 from dbdeid.verify import Declared
 
 _SOURCE, _RELEASED = "deid_compared_source", "deid_compared_release"
-_PIECES = "deid_compared_pieces"
+_AS_IT_IS, _COUNTS = "deid_compared_as_it_is", ("deid_counted_source", "deid_counted_release")
+_PIECES, _RECORDS = "deid_compared_pieces", "records"
 # Of more columns the change of each pair is not told.
 MOST_PAIRED = 15
 # Families whose values are steps apart, and those whose values need not be.
@@ -54,17 +58,20 @@ class BothSides:
 
     Attributes:
         session: where they are.
-        sides: their columns, values as they are compared.
+        sides: their columns, counted.
         sensitive: the sensitive columns.
+        records: stages the records of both, values as they are compared.
     """
 
     session: Session
     sides: Sides
     sensitive: tuple[str, ...]
+    records: Callable[[], None]
 
     @cached_property
     def levels(self) -> CodedSides:
         """The records of both by a few levels a column."""
+        self.records()
         return coded_sides(self.session, self.sides)
 
 
@@ -106,8 +113,16 @@ def fidelity(
         return Fidelity({}, ())
     padding = declared.padding
     table, weight = public.answering(session, padding.sensitive if padding else None)
-    sides = _staged(bound, session, table, weight, public.dictionary, hierarchies)
-    both = BothSides(session, sides, bound.names("sensitive"))
+    columns = _columns(bound, session, table, public.dictionary)
+    released = _Released(table, column(weight, _RECORDS) if weight else None)
+    pieces = _pieces(session, columns, public.dictionary, hierarchies)
+    sides = _counted(bound, session, released, columns, pieces)
+    both = BothSides(
+        session,
+        sides,
+        bound.names("sensitive"),
+        lambda: _staged(session, released, columns),
+    )
     found: dict[str, float] = {}
     for name, compare in COMPARED.items():
         if name in asked:
@@ -117,8 +132,8 @@ def fidelity(
         # what is drawn is kept in the book, which holds no sensitive cell
         families = {c.name: c.column.family for c in bound.released if c.name not in both.sensitive}
         drawn = side_by_side(session, sides, families)
-    for staged in (sides.source, sides.released, sides.pieces):
-        session.drop_temp(staged.name)
+    for name in (_AS_IT_IS, _SOURCE, _RELEASED, *_COUNTS, _PIECES):
+        session.drop_temp(name)
     return Fidelity(found, tuple(drawn))
 
 
@@ -176,6 +191,11 @@ class _Column:
     compared: ColumnPair
 
     @property
+    def shows_numbers(self) -> bool:
+        """Whether the release shows numbers, or what can be read as such."""
+        return self.compared.measured and not self.compared.labelled
+
+    @property
     def before(self) -> Expr:
         """A cell of the source."""
         cell = column(self.source.name, "records")
@@ -185,22 +205,25 @@ class _Column:
     def after(self) -> Expr:
         """A cell of the release."""
         cell = column(self.source.name, "records")
-        if self.compared.labelled or not self.compared.measured:
+        if not self.shows_numbers:
             return _text(cell)
         if self.shown.family in MEASURED:
             return _number(cell, self.shown.family)
         return _read(cell, self.source.family)
 
 
-def _staged(
-    bound: Bound,
-    session: Session,
-    table: Relation,
-    weight: str | None,
-    dictionary: Relation | None,
-    hierarchies: Relation | None,
-) -> Sides:
-    """Both sides with their values as they are compared; pseudonyms are not."""
+@dataclass(frozen=True, slots=True)
+class _Released:
+    """The release as a reader sees it: its table, and how much a record counts, if not one."""
+
+    table: Relation
+    weight: Expr | None
+
+
+def _columns(
+    bound: Bound, session: Session, table: Relation, dictionary: Relation | None
+) -> list[_Column]:
+    """The columns that are compared; pseudonyms are not."""
     shown = {c.name.lower(): c for c in session.describe(table.table)}
     labelled = generalized(session, dictionary)
     columns = []
@@ -210,17 +233,58 @@ def _staged(
         whole = measured and c.column.family in _WHOLE and released.family not in _BROKEN
         compared = ColumnPair(c.name, number, measured, whole, c.name in labelled)
         columns.append(_Column(c.column, released, compared))
-    records = "records"
-    weighed = cast(column(weight, "records") if weight else literal(1), "DOUBLE")
-    source = select(*(aliased(c.before, c.compared.key) for c in columns))
-    release = select(*(aliased(c.after, c.compared.key) for c in columns))
-    release = release.select(aliased(weighed, "weight"))
-    return Sides(
-        session.run(Step(_SOURCE, source.from_(bound.source.subquery(records)))),
-        session.run(Step(_RELEASED, release.from_(table.aliased(records)))),
-        tuple(c.compared for c in columns),
-        _pieces(session, columns, dictionary, hierarchies),
+    return columns
+
+
+def _counted(
+    bound: Bound,
+    session: Session,
+    released: _Released,
+    columns: Sequence[_Column],
+    pieces: Relation,
+) -> Sides:
+    """Both sides by how often each value of a column is there: the source is read once."""
+    cells = (column(c.source.name, _RECORDS) for c in columns)
+    as_it_is = select(*cells).from_(bound.source.subquery(_RECORDS))
+    source = session.run(Step(_AS_IT_IS, as_it_is))
+    before = [_count(source, c, c.before, c.compared.measured) for c in columns]
+    after = [_count(released.table, c, c.after, c.shows_numbers, released.weight) for c in columns]
+    first, second = _COUNTS
+    counted = session.run(Step(first, union_all(*before)))
+    shown = session.run(Step(second, union_all(*after)))
+    compared = tuple(c.compared for c in columns)
+    rows = [Relation(name, schema="main", catalog="temp") for name in (_SOURCE, _RELEASED)]
+    return Sides(rows[0], rows[1], compared, pieces, (counted, shown))
+
+
+def _count(
+    table: Relation, of: _Column, cell: Expr, numbers: bool, weight: Expr | None = None
+) -> Select:
+    """How often each value of a column is in a table."""
+    keys, mass = [cell], cast(count_rows(), "DOUBLE")
+    if weight is not None:
+        keys.append(weight)
+        mass = mass * cast(weight.copy(), "DOUBLE")
+    none = cast(null(), "VARCHAR" if numbers else "DOUBLE")
+    point, text = (cell, none) if numbers else (none, cell)
+    query = select(
+        aliased(literal(of.compared.number), "number"),
+        aliased(point.copy(), "point"),
+        aliased(text.copy(), "text"),
+        aliased(mass, "mass"),
     )
+    return query.from_(table.aliased(_RECORDS)).group_by(*(key.copy() for key in keys))
+
+
+def _staged(session: Session, released: _Released, columns: Sequence[_Column]) -> None:
+    """The records of both sides, one row each."""
+    weight = released.weight if released.weight is not None else literal(1)
+    source = select(*(aliased(c.before, c.compared.key) for c in columns))
+    shown = select(*(aliased(c.after, c.compared.key) for c in columns))
+    shown = shown.select(aliased(cast(weight.copy(), "DOUBLE"), "weight"))
+    as_it_is = Relation(_AS_IT_IS, schema="main", catalog="temp")
+    session.run(Step(_SOURCE, source.from_(as_it_is.aliased(_RECORDS))))
+    session.run(Step(_RELEASED, shown.from_(released.table.aliased(_RECORDS))))
 
 
 def _pieces(

@@ -11,7 +11,7 @@ from dbdeid.errors import VerificationError
 from dbdeid.publish import copying, partitions
 from dbdeid.publish.tables import Public, views
 from dbdeid.spec.names import catalog_name, dictionary_name
-from dbdeid.verify import Content, Declared, Twin, Verification, verify_file
+from dbdeid.verify import Content, Declared, Staged, Twin, Verification, verify_file
 from dbdeid.verify.base.file_kinds import DATABASE
 from dbdeid.workspace.atomic_files import Finished, Stage, finished
 
@@ -25,6 +25,7 @@ def write(
     expected: Content | None,
     twin: Twin | None = None,
     by: Sequence[str] = (),
+    verified: Verification | None = None,
 ) -> tuple[list[Finished], Twin | None]:
     """Write the files of one export aside and verify them after reopening.
 
@@ -38,6 +39,8 @@ def write(
         expected: the content of what was verified.
         twin: a database file of the release that was verified so.
         by: the columns whose values tell in which file of a folder a row is.
+        verified: what was found of the tables beside their source, and of which `expected` is the
+            content: a database that holds the same cells is not judged anew.
 
     Returns:
         The files, and the twin of others that are written after it.
@@ -48,9 +51,12 @@ def write(
     """
     path, released = finals[0], public.released
     unfinished = [stage.unfinished(final) for final in finals]
+    staged: Staged | None = None
     if path.suffix == ".duckdb":
         tables = public.named(declared.release)
         session.publish(unfinished[0], tables, views(declared))
+        if verified is not None:
+            staged = Staged(session, unfinished[0], tables, verified)
     else:
         if is_folder(path):
             partitions.write(session, released, by, unfinished[0], path.name)
@@ -58,15 +64,21 @@ def write(
             copying.copy(session, released, unfinished[0])
         for file, table in zip(unfinished[1:], public.beside, strict=True):
             copying.copy(session, table, file)
-    found, twin = reopened(unfinished, declared, expected, twin)
+    found, twin = reopened(unfinished, declared, expected, twin, staged)
     _require(found, path)
     return [finished(*pair) for pair in zip(unfinished, finals, strict=True)], twin
 
 
 def reopened(
-    files: Sequence[Path], declared: Declared, expected: Content | None, twin: Twin | None = None
+    files: Sequence[Path],
+    declared: Declared,
+    expected: Content | None,
+    twin: Twin | None = None,
+    staged: Staged | None = None,
 ) -> tuple[Verification, Twin | None]:
     """Verify the files of one export, the release first, after reopening.
+
+    A database is compared with the staged tables where they are given, other files with a twin.
 
     Returns:
         What was found, and the file with which those of other exports can be compared: the given
@@ -84,7 +96,7 @@ def reopened(
         dictionary=names[0] if names else None,
         catalog=names[1] if len(names) > 1 else None,
         same_as=expected,
-        twin=twin,
+        twin=staged or twin,
     )
     if twin is None and not beside and written.suffix == DATABASE:
         twin = Twin(written, (declared.release, *map(str, names)), found)

@@ -202,7 +202,7 @@ def _release(
         warnings = (*warnings, *(again.words if again else rerelease.forgotten(work)))
     with clock.phase("publish"), staging(work.home) as stage:
         as_written = contents(session, declared, *public.tables)
-        files = _write_files(work, stage, spec, declared, public, as_written)
+        files = _write_files(work, stage, spec, declared, public, as_written, verification)
         of, rows, frontier = None, None, None
         if written.crosswalk is not None:
             of = content_proof(session, public.released, declared, prepared.bound.source)
@@ -280,6 +280,7 @@ def _write_files(
     declared: Declared,
     public: Public,
     as_written: Content | None,
+    verification: Verification,
 ) -> list[Finished]:
     """All files of the release, each verified after reopening, none in its place."""
     targets = (work.places.target,) if work.places.target else ()
@@ -289,7 +290,7 @@ def _write_files(
         names = companions(path, spec)
         by = spec.output.partition_by
         made, twin = export.write(
-            work.session, stage, names, declared, public, as_written, twin, by
+            work.session, stage, names, declared, public, as_written, twin, by, verification
         )
         files += made
     return files

@@ -6,7 +6,7 @@ from dbdeid.verify.base.declaration import Check, Declared, Promise, Unique, Ver
 from dbdeid.verify.base.unique_records import unique
 from dbdeid.verify.files.content import Content, compared, content, contents
 from dbdeid.verify.files.content_proof import ContentProof, content_proof
-from dbdeid.verify.files.twin import Twin
+from dbdeid.verify.files.twin import Staged, Twin
 from dbdeid.verify.hierarchies.dictionary_rebuild import rebuilt
 from dbdeid.verify.received_file import verify_given
 from dbdeid.verify.release import (
@@ -23,6 +23,7 @@ __all__ = [
     "ContentProof",
     "Declared",
     "Promise",
+    "Staged",
     "Twin",
     "Unique",
     "Verification",

@@ -22,9 +22,10 @@ from dbdeid.verify.base.places import as_released
 from dbdeid.verify.base.populations import Populations, population_promises
 from dbdeid.verify.base.unique_records import unique
 from dbdeid.verify.files import container, partitions, storage_leftovers, text_tables
+from dbdeid.verify.files import twin as twins
 from dbdeid.verify.files.content import Content, compared
 from dbdeid.verify.files.content_proof import ContentProof, unchanged
-from dbdeid.verify.files.twin import Twin, alike
+from dbdeid.verify.files.twin import Staged, Twin
 from dbdeid.verify.hierarchies import companion_dictionary as beside
 from dbdeid.verify.padding import padding, views
 from dbdeid.verify.padding.padded_release import listable
@@ -153,7 +154,7 @@ def verify_file(
     dictionary: str | Path | None,
     catalog: str | Path | None = None,
     same_as: Content | None = None,
-    twin: Twin | None = None,
+    twin: Twin | Staged | None = None,
     settings: Settings | None = None,
 ) -> Verification:
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
@@ -165,8 +166,8 @@ def verify_file(
             file beside a file of another kind; None when there is none.
         catalog: the same of the catalog of a padded release.
         same_as: the content that it and what lies beside it must have, as `contents` gives it.
-        twin: a database file that was found to have that content: what another file
-            shares with it, cell by cell, is not computed again.
+        twin: a database file that was found to have that content, or the staged tables whose
+            content it is: what the file shares with it, cell by cell, is not computed again.
         settings: limits of the engine.
 
     Raises:
@@ -177,7 +178,7 @@ def verify_file(
         if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
-            return _database(session, path, declared, listed, counts, same_as)
+            return _database(session, path, declared, listed, counts, same_as, twin)
         others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == file_kinds.PARQUET:
             return _parquet(session, path, declared, *others, same_as, twin)
@@ -315,6 +316,7 @@ def _database(
     dictionary: str | None,
     catalog: str | None,
     same_as: Content | None,
+    twin: Twin | Staged | None,
 ) -> Verification:
     expected = [name for name in (declared.release, dictionary, catalog) if name]
     absent = [name for name in expected if session.exists(name) != "table"]
@@ -324,7 +326,7 @@ def _database(
     described = {name: session.relation(name) for name in expected}
     table, counts = described[declared.release], described.get(catalog or "")
     listed = described.get(dictionary or "")
-    found = _judged(session, declared, declared, (table, listed, counts), same_as)
+    found = _judged(session, declared, declared, (table, listed, counts), same_as, twin)
     allowed = views.names(table.name) if counts else ()
     of_file = list(_container(session, path, list(described.values()), allowed))
     of_file += [_views(session, table, counts, declared)] if counts else []
@@ -355,13 +357,13 @@ def _judged(
     declared: Declared,
     tables: tuple[Relation, Relation | None, Relation | None],
     same_as: Content | None,
-    twin: Twin | None = None,
+    twin: Twin | Staged | None = None,
 ) -> Verification:
     """All that a file shows without its source; `stored` has the columns as it holds them."""
     there = [t for t in tables if t]
-    if twin is not None and same_as is not None and alike(session, twin, there):
+    if twin is not None and same_as is not None and twins.alike(session, twin, there):
         checks = [*hygiene.shape(tables[0], stored), hygiene.definition(session, there)]
-        return Verification(twin.found.promises, (*checks, *twin.checks()))
+        return Verification(twin.found.promises, (*checks, *twins.checks(twin)))
     kept, checks = _written(session, tables[0], stored, *tables[1:])
     kept = [*_models(session, tables[0], stored), *kept]
     checks += _content(session, declared, tables, same_as)
@@ -399,7 +401,7 @@ def _parquet(
     dictionary: Path | None,
     catalog: Path | None,
     same_as: Content | None,
-    twin: Twin | None,
+    twin: Twin | Staged | None,
 ) -> Verification:
     stored = _stored(declared)
     files, of_folder = [path], list[Check]()

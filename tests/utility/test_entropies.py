@@ -52,9 +52,10 @@ def session() -> Iterator[Session]:
         opened.execute("CREATE TABLE means (label VARCHAR, code INTEGER, value VARCHAR)")
         for row in MEANT:
             opened.execute_with("INSERT INTO means VALUES (?, ?, ?)", list(row))
-        opened.execute("CREATE TABLE one_level (code INTEGER, label VARCHAR)")
+        opened.execute("CREATE TABLE one_level (code INTEGER, label VARCHAR, place INTEGER)")
         for code, label in enumerate(ONE_LEVEL):
-            opened.execute_with("INSERT INTO one_level VALUES (?, ?)", [code, label])
+            place = ONE_LEVEL.index(label)
+            opened.execute_with("INSERT INTO one_level VALUES (?, ?, ?)", [code, label, place])
         yield opened
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import duckdb
+import numpy as np
 import pytest
 from forging import SUM_OF_HASHES, forged
 from handmade import detail, failed, handmade
@@ -27,7 +28,7 @@ from tiers import examples
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.verify import Content, content, contents, verify_file
-from dbdeid.verify.files.content import EARLIER, MADE, same
+from dbdeid.verify.files.content import EARLIER, MADE, _sorted, same
 
 Row = tuple[Any, ...]
 TEXTS = ("VARCHAR", "VARCHAR")
@@ -149,6 +150,19 @@ def test_many_rows_in_many_passes() -> None:
     for at_once in (1, 100, 1000):
         with mock.patch("dbdeid.verify.files.content.AT_ONCE", at_once):
             assert digest_of(session, len(rows)) == expected
+
+
+def test_cells_of_any_length() -> None:
+    rows = [
+        ("a" * size, "é" * (size // 2)) for size in (0, 1, 9, 10, 46, 47, 48, 49, 99, 100, 3000)
+    ]
+    assert digest(rows, TEXTS) == by_hand(rows, TEXTS)
+
+
+def test_hashes_that_begin_alike_are_sorted_to_their_end() -> None:
+    hashes = [f"{i % 3:08x}{i % 7:08x}{i % 50:048x}" for i in range(100)]
+    found = np.array([one.encode() for one in hashes])
+    assert [one.decode() for one in _sorted(found)] == sorted(hashes)
 
 
 @settings(max_examples=examples(40), deadline=None)

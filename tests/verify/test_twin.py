@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from dbdeid.engine.duckdb.session import Session
-from dbdeid.verify import Check, Promise, Twin, Verification
+from dbdeid.verify import Check, Promise, Staged, Twin, Verification
 from dbdeid.verify.files.twin import alike
 
 ROWS = """
@@ -96,3 +96,24 @@ def test_parquet_stands_for_wide_integers_with_decimals(tmp_path: Path) -> None:
         "SELECT * REPLACE (big::DECIMAL(38, 0) AS big) FROM ward WHERE big IS NULL OR big < 1e37"
     )
     assert compared(tmp_path, other, rows)
+
+
+def test_staged_tables_are_compared_with_what_was_written_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "written.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE TABLE ward AS {ROWS}")
+    with (
+        Session.open(None, read_only=False) as session,
+        Session.open(path, read_only=True, sealed=True) as reopened,
+    ):
+        there = [reopened.relation("ward")]
+        for other, same in (
+            (ROWS, True),
+            (f"SELECT * REPLACE (nullif(sex, '') AS sex) FROM ({ROWS})", False),
+            (f"FROM ({ROWS}) LIMIT 4", False),
+        ):
+            session.execute(f"CREATE OR REPLACE TEMP TABLE given AS {other}")
+            tables = {"ward": session.relation("given", catalog="temp")}
+            assert alike(reopened, Staged(session, path, tables, FOUND), there) is same
+        renamed = Staged(session, path, {"other": tables["ward"]}, FOUND)
+        assert not alike(reopened, renamed, there)

@@ -88,32 +88,43 @@ def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> di
         Queries of `number` (the column's), `mass`, and `value`, or `low` and `high` of numbers.
     """
     labelled = [c for c in columns if c.labelled]
-    parts: list[Query] = [_counted(sides.released, c) for c in columns if not c.labelled]
+    before, after = sides.counted or (sides.source, sides.released)
+    parts: list[Query] = [_counted(after, c) for c in columns if not c.labelled]
     if labelled:
-        shown = union_all(*(_counted(sides.released, c, label=True) for c in labelled))
+        shown = union_all(*(_counted(after, c, label=True) for c in labelled))
         name = (
             "utility/fidelity/expected_numbers" if measured else "utility/fidelity/expected_values"
         )
         expected = step(name, {"counted": shown, "pieces": sides.pieces})
         parts.append(expected)
     return {
-        "source": union_all(*(_counted(sides.source, c) for c in columns)),
+        "source": union_all(*(_counted(before, c) for c in columns)),
         "released": union_all(*parts),
     }
 
 
 def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> Select:
     """The mass of each value of a column, or of each label; the source has no weights."""
+    number = literal(compared.number)
+    if table.find("mass") is not None:  # counted before
+        value: Expr = column("point" if compared.measured and not label else "text")
+        query = select(aliased(number, "number"), *_cells(value, compared, label=label), "mass")
+        return query.from_(table.table).where(column("number").eq(number.copy()))
     value, mass = column(compared.key), count_rows()
     keys: list[Expr] = [value]
     weighed: Expr = mass
     if table.find("weight") is not None:
         keys.append(column("weight"))
         weighed = mass * column("weight")
+    query = select(aliased(number, "number"), *_cells(value, compared, label=label))
+    return query.select(aliased(weighed, "mass")).from_(table.table).group_by(*keys)
+
+
+def _cells(value: Expr, compared: ColumnPair, *, label: bool) -> list[Expr]:
+    """A value, or where it is: from its low end to its high one."""
     cells: list[Expr] = [aliased(value, "label" if label else "value")]
     if compared.measured:
         high = value + 1 if compared.whole else value.copy()
         ends = [aliased(value, "low"), aliased(high, "high")]
         cells = [aliased(literal(compared.whole), "whole"), *(cells if label else ends)]
-    query = select(aliased(literal(compared.number), "number"), *cells)
-    return query.select(aliased(weighed, "mass")).from_(table.table).group_by(*keys)
+    return cells

@@ -38,7 +38,7 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides as temporary tables.
+    """Both sides as temporary tables, of which those of records are there where they are needed.
 
     Attributes:
         source: one row a record.
@@ -47,9 +47,13 @@ class Sides:
         columns: what both have.
         pieces: what labels stand for: `number` of the column, `label`, `share`; of numbers `low`
             and `high`, of others `leaf`, NULL being a missing value. The shares of a label are 1.
+        counted: how often each value of each column occurs in both, if that was counted:
+            `number` of the column, `point` (a number) or `text`, and `mass`; there is one row for
+            each value and weight.
     """
 
     source: Relation
     released: Relation
     columns: tuple[ColumnPair, ...]
     pieces: Relation
+    counted: tuple[Relation, Relation] | None = None

@@ -28,13 +28,19 @@ WITH cells AS (
   FROM marginal
   CROSS JOIN total
 ), inside AS (
+  -- many cells have the same numbers: each is added once, as often as it is there
   SELECT
     sum(
-      cells.released * (cells.records / classes.records) * log2(classes.records / cells.records)
-      ORDER BY classes.records, cells.records, cells.released
+      alike * released * (of_cell / of_class) * log2(of_class / of_cell)
+      ORDER BY of_class, of_cell, released
     ) AS bits
-  FROM cells
-  JOIN classes ON cells.class = classes.class
+  FROM (
+    SELECT
+      classes.records AS of_class, cells.records AS of_cell, cells.released, count(*) AS alike
+    FROM cells
+    JOIN classes ON cells.class = classes.class
+    GROUP BY ALL
+  ) AS counted
 )
 SELECT
   inside.bits + (total.records - total.released) * whole.bits AS bits,
