@@ -180,7 +180,10 @@ def test_answers_that_were_worked_out_by_hand(
         ("SELECT age, RANK() OVER (ORDER BY age) AS r FROM visits GROUP BY age", "by a key"),
         ("SELECT age, RANK() OVER () AS r FROM visits GROUP BY age", "without an order"),
         ("SELECT age, LAG(age) OVER (ORDER BY age) AS r FROM visits GROUP BY age", "LAG of a key"),
-        ("SELECT age, NTILE(2) OVER (ORDER BY age) AS r FROM visits GROUP BY age", "a window"),
+        (
+            "SELECT age, NTILE(2) OVER (ORDER BY age) AS r FROM visits GROUP BY age",
+            "NTILE over groups",
+        ),
         (  # 0 / 0 is NaN
             "SELECT COALESCE(COUNT(*) FILTER (WHERE age > 30) / COUNT(*), 5) AS n FROM visits",
             "COALESCE of a ratio",

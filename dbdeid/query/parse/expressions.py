@@ -21,7 +21,15 @@ SUPPORTED = (
 )
 
 # What helps where a table of a name is not known.
-UNKNOWN = "write the name or the alias that FROM gives the table"
+UNKNOWN = (
+    "write the name or the alias that FROM gives the table; a subquery cannot name columns of the "
+    "query around it"
+)
+# What windows there are of groups.
+OVER_GROUPS = (
+    "of groups there are RANK, DENSE_RANK and ROW_NUMBER by an aggregate, and by keys LAG, LEAD "
+    "and sums from the first group to each"
+)
 
 # No more nodes take the place of names in one expression: each link of a chain of subqueries may
 # double what it is given.
@@ -94,6 +102,8 @@ def refused(what: str, hint: str = SUPPORTED) -> DataError:
 
 def instead_of(node: exp.Expr, otherwise: str = SUPPORTED) -> str:
     """What to ask in place of a node that is refused."""
+    if isinstance(node, exp.IgnoreNulls):
+        return instead_of(node.this, otherwise)
     return _INSTEAD.get(node.key, otherwise)
 
 
@@ -115,6 +125,13 @@ _INSTEAD = {
         ("groupconcat", "arrayagg"),
         "ask for what it lists as groups, which are known to be there or not: SELECT key, x, "
         "COUNT(*) … GROUP BY key, x",
+    ),
+    **dict.fromkeys(
+        ("anyvalue", "first", "last"),
+        "which record is first is no matter of the data: MIN and MAX are the same in any order",
+    ),
+    **dict.fromkeys(
+        ("ntile", "percentrank", "cumedist", "firstvalue", "lastvalue", "nthvalue"), OVER_GROUPS
     ),
     "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
     "star": "name columns, or read the released table itself in place of asking for the source",
@@ -157,6 +174,7 @@ _WORDS = {
     "array": "a list",
     "struct": "a structure",
     "lambda": "a function of its own",
+    "dpipe": "||",
     "dot": "a part of a structure",
     "any": "ANY (…)",
     "all": "ALL (…)",

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dbdeid.engine.expressions import column
 from dbdeid.query.parse.aliases import AGGREGATES, has_aggregate
 from dbdeid.query.parse.expressions import (
+    OVER_GROUPS,
     Scope,
     bare,
     constant,
@@ -132,8 +133,11 @@ class Groups:
         if kind is not None:
             only(window, {"this", "partition_by", "order", "over"}, " of a window")
             return Aggregate(kind, over=Over(self._ranked(order, given, kind), keys, order))
+        if type(window.this) not in (exp.Sum, *_NEIGHBOURS):
+            why = f"{named(window.this)} over groups"
+            raise refused(why, instead_of(window.this, OVER_GROUPS))
         if any(self._aggregates_in(one.term) for one in order):
-            raise refused("a sum or LAG over groups in the order of an aggregate")
+            raise refused("a sum or LAG over groups in the order of an aggregate", OVER_GROUPS)
         if type(window.this) in _NEIGHBOURS:
             only(window, {"this", "partition_by", "order", "over"}, " of a window")
             return self._neighbour(window.this, keys, order)

@@ -40,6 +40,8 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
         return [node.this, *node.expressions]
     if isinstance(node, exp.Nullif) and constant(node.expression) is not None:
         return [node.this]
+    if isinstance(node, (exp.AggFunc, exp.IgnoreNulls)):
+        raise refused(named(node), instead_of(node))
     raise refused(f"{named(node)} of an aggregate", instead_of(node, "select the aggregate itself"))
 
 

@@ -207,6 +207,8 @@ class _Reader:
         if inner.limit is not None or inner.offset is not None:
             raise refused("an aggregate of groups of which LIMIT leaves some out", _LIMITED)
         if not inner.groups.keys:
+            if select.find(exp.Window):
+                raise refused("a window over single records", "ask for quantiles of them")
             raise refused("an aggregate of one row", "ask for what is in it")
         if any(node.find(exp.Query) for node in select.expressions):
             raise refused("a subquery beside an aggregate of groups")
@@ -312,7 +314,8 @@ def _given(node: exp.Expr | None) -> list[exp.Expr]:
 def _refuse_windows(nodes: Iterable[exp.Expr | None]) -> None:
     """Refuse windows over groups of which some have been left out."""
     if any(node is not None and node.find(exp.Window) for node in nodes):
-        raise refused("a window over groups of which a condition or a limit leaves some out")
+        why = "a window over groups of which a condition or a limit leaves some out"
+        raise refused(why, "ask without it, and leave groups out of the answer")
 
 
 def _all(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
