@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from typing import Any
 
 import pytest
@@ -101,6 +104,21 @@ def test_a_failure_or_interrupt_in_any_stage_leaves_nothing(
         assert not [name for name in views if name.startswith("deid_")]
         assert here.getTags() == set()
     monkeypatch.setattr(Spark, stage, made)
+    assert dbdeid.run(small(), connection=here).verified
+
+
+@pytest.mark.parametrize("phase", ["count", "write", "verify", "evaluate"])
+def test_ctrl_c_leaves_nothing(here: Any, phase: str) -> None:
+    lent(here, "visits", people(20_000, seed=8))
+
+    def follow(name: str, _: Any) -> None:
+        if name == phase:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        dbdeid.run(small(), connection=here, notify=follow)
+    assert tables(here) == {"visits"}
+    assert here.getTags() == set()
     assert dbdeid.run(small(), connection=here).verified
 
 
