@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdeid.bind.bound import Bound
-from dbdeid.engine.expressions import Query, column, count_distinct, count_rows, select
+from dbdeid.engine.expressions import Query, aliased, column, count_distinct, count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Steps
 from dbdeid.engine.sqltext import step
 from dbdeid.prepare.spellings import by_meaning
-from dbdeid.privacy.common.shares import class_sizes, class_values, members, value_names
+from dbdeid.privacy.common.shares import class_values, members, value_names
 from dbdeid.record.findings import AsItIs, Certain, Remains, Singled
 
 # Columns are counted one by one as long as that many cells are looked at; each has a GROUP BY.
@@ -141,24 +141,28 @@ class _Counted:
     ) -> Certain:
         """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
         table = by_meaning(bound, session, self.table, {spelled: name})
-        classes, records, _ = self._homogeneous(table, keys, spelled, None)
+        classes, records = self._homogeneous(table, keys, spelled)
         people = None
         if self.subject is not None:
-            classes, _, people = self._homogeneous(table, keys, spelled, self.subject)
+            classes, people = self._of_people(table, keys, spelled, self.subject)
         return Certain(column=name, classes=classes, records=records, people=people)
 
-    def _homogeneous(
-        self, table: Query, keys: Sequence[str], name: str, subject: str | None
-    ) -> tuple[int, int, int | None]:
-        """The classes that share a value of a column, their records, their people."""
-        by_subject = subject is not None
+    def _homogeneous(self, table: Query, keys: Sequence[str], name: str) -> tuple[int, int]:
+        """The classes whose records share a value of a column, and their records."""
+        places = [f"key_{i}" for i in range(len(keys))]
+        named = [aliased(column(k), place) for k, place in zip(keys, places, strict=True)]
+        rows = select(*named, aliased(column(name), "value")).from_(table.subquery("rows"))
+        step_ = step("evaluation/homogeneous_classes", {"members": rows}, {"qi": places})
+        classes, records = self.steps.row(step_)
+        return int(classes), int(records)
+
+    def _of_people(
+        self, table: Query, keys: Sequence[str], name: str, subject: str
+    ) -> tuple[int, int]:
+        """The classes all of whose people have one value of a column, and these people."""
         rows = members(table, keys, [name], subject)
-        held = class_values(rows, value_names([name]), by_subject=by_subject)
-        sizes = class_sizes(rows, by_subject=by_subject)
+        held = class_values(rows, value_names([name]), by_subject=True)
         uniform = step("evaluation/uniform_classes", {"held": held})
-        query = step("evaluation/homogeneous_classes", {"classes": sizes, "uniform": uniform})
-        classes, records = self.steps.row(query)
-        if not by_subject:
-            return int(classes), int(records), None
+        classes = select(count_rows()).from_(uniform.subquery("uniform"))
         of = step("evaluation/people_of_homogeneous_classes", {"members": rows, "uniform": uniform})
-        return int(classes), int(records), int(self.steps.row(of)[0])
+        return int(self.steps.row(classes)[0]), int(self.steps.row(of)[0])

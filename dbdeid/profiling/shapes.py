@@ -64,6 +64,7 @@ class ColumnShape:
 TEXTS = ("text", "enum")
 NUMBERING = (*TEXTS, "integer")
 MOST_LOOKED_AT = 20_000  # distinct values of a column, taken by their hash
+_ONE_TEXT = ("integer", "decimal", "date", "boolean")  # other values, other texts
 AT_ONCE = 8  # columns whose different values are counted together: each needs memory
 
 
@@ -186,7 +187,7 @@ def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterato
         place of the column among `some`, value, n records that have it, whether it is a
         placeholder, and how many records and different values the column has in all.
     """
-    counted = [_counted(table, place, held.name) for place, held in enumerate(some)]
+    counted = [_counted(table, place, held) for place, held in enumerate(some)]
     values = union_all(*counted) if len(counted) > 1 else counted[0]
     try:
         yield session.run(Step(_STAGED, values))
@@ -241,20 +242,22 @@ _LETTERS = {r"\p{L}": "A-Za-z", r"\p{Lu}": "A-Z", r"\p{Ll}": "a-z"}
 _TOKENS = re.compile(r"\\p\{\w+\}|\\.|.", re.DOTALL)
 
 
-def _counted(table: Relation, place: int, name: str) -> Select:
+def _counted(table: Relation, place: int, held: Column) -> Select:
     """Values of a column as text, with its place, their records, and how many there are in all.
 
     Those that stand for none are the first: such a text is not overlooked.
     """
-    text = cast(column(name), "VARCHAR")
+    value = column(held.name)
+    text = cast(value.copy(), "VARCHAR")
     trimmed = function("trim", function("nfc_normalize", column("value")))
     stands = function("lower", trimmed).isin(*PLACEHOLDERS)
     n = count_rows()
     counted = (
         select(aliased(text, "value"), aliased(n, "n"))
         .from_(table.table)
-        .where(not_null(column(name)))
-        .group_by("1")
+        .where(not_null(value))
+        # values are found faster than their texts; 0.0 and -0.0 are one value and two texts
+        .group_by(value.copy() if held.family in _ONE_TEXT else "1")
     )
     known = over(sum_of(column("n")))
     different = over(n.copy())

@@ -1,10 +1,14 @@
 -- evaluation/homogeneous_classes: classes in which one sensitive value is that of every member
--- reads   __classes__    one row per class: class, records
---         __uniform__    one row per such class: class
+-- reads   __members__    one row per record: __qi__, which make its class, and value; NULL is a value of its own
 -- gives   classes, records    one row
 SELECT
   count(*) AS classes,
   CAST(coalesce(sum(records), 0) AS BIGINT) AS records
-FROM __classes__ AS classes
-JOIN __uniform__ AS uniform
-  ON uniform.class = classes.class
+FROM (
+  SELECT sum(records) AS records
+  FROM (
+    SELECT __qi__, value, count(*) AS records FROM __members__ AS members GROUP BY __qi__, value
+  ) AS held
+  GROUP BY __qi__
+  HAVING max(records) = sum(records)
+) AS uniform

@@ -4,7 +4,8 @@
 --         $rows         records of the source      $domain  tuples of the whole domain
 -- gives   kl_divergence; the removed records are one class of the whole domain             one row
 WITH source AS (
-  SELECT sum(records * ln(records) ORDER BY records) AS nats FROM __tuples__
+  SELECT sum(alike * records * ln(records) ORDER BY records) AS nats
+  FROM (SELECT records, count(*) AS alike FROM __tuples__ AS tuples GROUP BY records) AS counted
 ), released AS (
   SELECT
     coalesce(sum(records * ln(size / records) ORDER BY records, size), 0) AS nats,

@@ -20,18 +20,27 @@ WITH counts AS (
   FROM held
   LEFT JOIN kept ON held.value IS NOT DISTINCT FROM kept.value
 ), joint AS (
-  SELECT records FROM counts
-  UNION ALL
-  SELECT records FROM removed WHERE records > 0
+  SELECT records, count(*) AS alike
+  FROM (
+    SELECT records FROM counts
+    UNION ALL
+    SELECT records FROM removed WHERE records > 0
+  ) AS cells
+  GROUP BY records
 ), classes AS (
-  SELECT sum(records)::BIGINT AS records FROM counts GROUP BY __qi__
-  UNION ALL
-  SELECT sum(records)::BIGINT AS records FROM removed HAVING sum(records) > 0
+  SELECT records, count(*) AS alike
+  FROM (
+    SELECT sum(records)::BIGINT AS records FROM counts GROUP BY __qi__
+    UNION ALL
+    SELECT sum(records)::BIGINT AS records FROM removed HAVING sum(records) > 0
+  ) AS wholes
+  GROUP BY records
 ), sums AS (
-  -- added in one order, so that a sum is the same in every run
+  -- many have the same number of records: each number is added once, and in one order, so that a
+  -- sum is the same in every run
   SELECT
-    (SELECT sum(records * log2(records) ORDER BY records) FROM joint) AS joint,
-    (SELECT sum(records * log2(records) ORDER BY records) FROM classes) AS classes,
+    (SELECT sum(alike * records * log2(records) ORDER BY records) FROM joint) AS joint,
+    (SELECT sum(alike * records * log2(records) ORDER BY records) FROM classes) AS classes,
     (SELECT sum(records * log2(records) ORDER BY records) FROM held) AS held,
     (SELECT sum(records)::BIGINT FROM held) AS total
 )
