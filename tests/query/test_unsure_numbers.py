@@ -329,3 +329,54 @@ def test_equals_that_offset_leaves_out_are_noted(ask: Any, tmp_path: Path) -> No
     }
     assert any("OFFSET leaves out" in note for note in told["n"])
     assert not any("OFFSET" in note for note in told["beds DESC"])
+
+
+# Three records of each, all with a sum of 0.6 but for what rounding makes of it in an order.
+TENTHS = {"a": (1, 2, 3), "b": (3, 2, 1), "c": (2, 2, 2), "d": (6, 0, 0), "e": (7, -2, 1)}
+ROWS_OF_TENTHS = ", ".join(
+    f"({place}, {place}, CAST(0.1 * {tenths} AS DOUBLE), '{diag}')"
+    for diag, numbers in TENTHS.items()
+    for place, tenths in enumerate(numbers)
+)
+
+
+@pytest.mark.parametrize("ranked", ["SUM(cost)", "AVG(cost)", "2 * SUM(cost)"])
+def test_what_rounding_sets_apart_is_of_any_rank(ask: Any, ranked: str) -> None:
+    ranks = f"RANK() OVER (ORDER BY {ranked}) AS place, ROW_NUMBER() OVER (ORDER BY {ranked}) AS n"
+    text = f"SELECT diag, {ranks}, COUNT(*) FILTER (WHERE age < 5) AS c FROM src GROUP BY diag"
+    for order in ("place", "place DESC"):
+        row = ask(f"{text} ORDER BY {order} LIMIT 1", ROWS_OF_TENTHS)
+        assert (row[2:4], row[5:7]) == ((1, 5), (1, 5))
+
+
+def test_ranks_of_equal_whole_numbers_are_known(ask: Any) -> None:
+    rank = "RANK() OVER (ORDER BY SUM(beds)) AS place"
+    text = f"SELECT diag, {rank}, COUNT(*) FILTER (WHERE age < 5) AS c FROM src GROUP BY diag"
+    assert ask(text, ROWS_OF_TENTHS)[1:4] == (1, 1, 1)
+
+
+@pytest.mark.parametrize("sign", [">", "<", "="])
+def test_a_number_is_not_compared_with_what_rounding_leaves(ask: Any, sign: str) -> None:
+    """0.2 is above the mean of these records in one order of them, and not in another."""
+    text = (
+        f"SELECT COUNT(*) AS n FROM src WHERE age < 20 AND cost {sign} (SELECT AVG(cost) FROM src)"
+    )
+    value, lower, upper = ask(text, ROWS_OF_TENTHS)
+    assert upper - lower == 5  # those of 0.2
+    assert lower <= value <= upper
+
+
+def test_a_mean_of_whole_numbers_is_compared_exactly(ask: Any) -> None:
+    text = "SELECT COUNT(*) AS n FROM src WHERE age < 20 AND beds >= (SELECT AVG(beds) FROM src)"
+    assert ask(text, ROWS_OF_TENTHS) == (10, 10, 10)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["AVG(CASE WHEN age < 5 THEN 1 END) >= 1", "VARIANCE(2) FILTER (WHERE age < 5) = 0"],
+)
+def test_a_condition_on_what_may_be_null_is_noted(ask: Any, tmp_path: Path, condition: str) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    text = f"SELECT diag, SUM(beds) AS s FROM src GROUP BY diag HAVING {condition}"
+    found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
+    assert any("others may belong" in note for note in found.notes)

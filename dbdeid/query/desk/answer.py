@@ -23,7 +23,12 @@ from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, 
 from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import is_of_form
-from dbdeid.query.parse.meaning import constants_read, texts_compared, texts_written
+from dbdeid.query.parse.meaning import (
+    constants_read,
+    is_rounded,
+    texts_compared,
+    texts_written,
+)
 from dbdeid.query.parse.question import (
     Question,
 )
@@ -168,9 +173,12 @@ class Desk:
             select = query(text)
             if not isinstance(select, exp.Select):
                 raise
-            constants = with_constants(select, lambda q: self._values(q, target, missing))
-            thresholds = with_thresholds(select, lambda q: self._threshold(q, target, missing))
-            if not constants and not thresholds:
+            found = [
+                with_thresholds(select, lambda q: self._threshold(q, target, missing, True)),
+                with_constants(select, lambda q: self._values(q, target, missing)),
+                with_thresholds(select, lambda q: self._threshold(q, target, missing)),
+            ]
+            if not any(found):
                 raise
         return self._asked(read(select, target), target, missing)
 
@@ -225,20 +233,31 @@ class Desk:
         return rows if len(rows) <= MOST_VALUES else None
 
     def _threshold(
-        self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
+        self,
+        inner: exp.Select,
+        target: Answerable,
+        missing: SuppressedRecords | None,
+        only_rounded: bool = False,
     ) -> Threshold | None:
-        """The number of a subquery between bounds; None where it is none, or nothing is known."""
+        """The number of a subquery between bounds; None where it is none, or nothing is known.
+
+        `only_rounded`: None as well where the original has the same number to the last digit.
+        """
         if missing is not None and missing.suppressed:
             return None  # bounds are of the records released
         try:
             question = of_number(read(inner, target))
             if question is None:
                 return None
+            asked = ((one, question.of(one)) for one in question.aggregates)
+            rounded = any(is_rounded(one, own, target) for one, own in asked)
+            if only_rounded and not rounded:
+                return None
             refuse_unanswerable(self._session, question, target, self._told)
             (row,) = self._session.rows(self._estimate(question, target, None))
         except DataError:
             return None
-        return threshold_of(row, question)
+        return threshold_of(row, question, rounded=rounded)
 
     @property
     def _unchanged(self) -> list[str]:

@@ -57,7 +57,9 @@ class Doubts:
         asked = given if there in given else (*given, there)
         places = {*self._chosen_by(), asked.index(there)}
         every = replace(self.question, having=None, order=(), limit=None, offset=None)
-        return self._any(every, asked, sorted(places), _apart)
+        if self._any(every, asked, sorted(places), _apart):
+            return True
+        return any(self._may_be_none(every, asked[place]) for place in sorted(places))
 
     def of_variances(self) -> tuple[str, ...]:
         """The outputs of which the original may have NULL, since a group may be of one record."""
@@ -68,13 +70,21 @@ class Doubts:
             output.name
             for output in question.outputs
             for one in [question.aggregates[place] for place in output.aggregates]
-            if one.kind == "var_samp" and self._may_be_single(one.records)
+            if one.kind == "var_samp" and self._may_be_none(question, one)
         )
 
-    def _may_be_single(self, records: Aggregate) -> bool:
-        given = self.question.aggregates
+    def _may_be_none(self, question: Question, one: Aggregate) -> bool:
+        """Whether an aggregate may be NULL in any group, of too few records, but need not be."""
+        if one.kind in ("count", "distinct") or one.over is not None or one.groups is not None:
+            return False
+        least = exp.Literal.number(2 if one.kind == "var_samp" else 1)
+        given, records = question.aggregates, one.records
         asked = given if records in given else (*given, records)
-        return self._any(self.question, asked, [asked.index(records)], _single)
+
+        def too_few(_: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
+            return exp.and_(lower < least, upper >= least.copy())
+
+        return self._any(question, asked, [asked.index(records)], too_few)
 
     @cached_property
     def settled(self) -> bool:
@@ -125,8 +135,3 @@ def _apart(value: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
     alike = exp.NullSafeEQ(this=lower, expression=upper)
     known = lower.copy().is_(exp.null()).eq(value.is_(exp.null()))
     return exp.not_(exp.and_(alike, exp.paren(known)))
-
-
-def _single(_: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
-    """Whether there may be one record or none, but also several."""
-    return exp.and_(lower < exp.Literal.number(2), upper >= exp.Literal.number(2))

@@ -142,6 +142,23 @@ _DIGITS = {
 }
 
 
+def is_rounded(aggregate: Aggregate, question: Question, target: Answerable) -> bool:
+    """Whether the last digits of an aggregate depend on the order of its records, or on the steps
+    in which it is computed: as of DOUBLE, but not of whole numbers, or of sums of decimals.
+    """
+    if aggregate.kind not in _ADDED_UP:
+        return False
+    if aggregate.argument is None:  # of groups
+        return True
+    found = _type(aggregate.argument, question, target)
+    if found.is_type(*exp.DataType.INTEGER_TYPES):
+        return aggregate.kind.startswith("var")
+    return not (aggregate.kind == "sum" and found.is_type(exp.DType.DECIMAL))
+
+
+_ADDED_UP = ("sum", "avg", "quantile_cont", "var_pop", "var_samp")
+
+
 def require_meaning(aggregate: Aggregate, question: Question, target: Answerable) -> None:
     """Refuse sums, means, quantiles and variances of what is no number.
 

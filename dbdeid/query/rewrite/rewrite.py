@@ -25,7 +25,13 @@ from dbdeid.query.groups.intervals import Interval, interval
 from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
-from dbdeid.query.parse.meaning import is_number, require_meaning, require_numbers, require_order
+from dbdeid.query.parse.meaning import (
+    is_number,
+    is_rounded,
+    require_meaning,
+    require_numbers,
+    require_order,
+)
 from dbdeid.query.parse.question import (
     Aggregate,
     Kind,
@@ -33,13 +39,14 @@ from dbdeid.query.parse.question import (
     Over,
     Question,
     aggregate_name,
+    aggregate_place,
     key_name,
 )
 from dbdeid.query.rewrite.aggregates import Aggregates, records_of
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.records import WHOLE, Records, key_names
 from dbdeid.query.rewrite.shares import aliased
-from dbdeid.query.rewrite.windows import over_groups
+from dbdeid.query.rewrite.windows import RANKS, over_groups
 
 _COUNTS = ("count", "distinct")
 # Whose bounds are values, without an error of rounding.
@@ -186,6 +193,8 @@ class _Rewriting:
             if one.kind not in _COUNTS and one.records in self.question.aggregates:
                 places.append(self.question.aggregates.index(one.records))
         shown = interval(over.shown, held)
+        if kind in RANKS and self._is_rounded(over.shown):  # equals may be apart in the original
+            shown = shown.nearly
         keys = key_names(self.question)
         count = exp.cast(column("lower", "groups"), "BIGINT")
         terms = [
@@ -205,6 +214,16 @@ class _Rewriting:
         )
         seen = self.tables.named("seen", (kind, over), lambda: query)
         return over_groups(kind, over, seen, keys)
+
+    def _is_rounded(self, shown: exp.Expr) -> bool:
+        """Whether the original may have another number of aggregates in the last digits."""
+        inside = exp.paren(shown.copy())
+        named = [c.name for c in inside.find_all(exp.Column)]
+        used = [self.question.aggregates[aggregate_place(name)] for name in named]
+        parts = [n for n in inside.find_all(exp.Literal) if not n.is_string and not n.is_int]
+        return bool(parts) or any(
+            is_rounded(one, self.question.of(one), self.target) for one in used if one.over is None
+        )
 
     def _over_below(self, aggregate: Aggregate) -> exp.Expr:
         """An aggregate of groups, which are those of a question of their own."""

@@ -21,6 +21,7 @@ from dbdeid.query.parse.outputs import CORRELATION
 from dbdeid.query.parse.question import Output, Question, aggregate_place
 from dbdeid.query.parse.statement import within
 
+_ERROR = 1e-12  # relative; of some thousand sums of a DOUBLE
 WAYS = "three_ways"  # at records, where a condition is known in part
 
 
@@ -135,9 +136,18 @@ def of_number(question: Question) -> Question | None:
     return replace(question, aggregates=tuple(aggregates), outputs=tuple(outputs), order=())
 
 
-def threshold_of(row: Sequence[Any], question: Question) -> Threshold:
-    """What the one row of the answer to `of_number` tells."""
-    value, lower, upper = (None if cell is None else written(cell) for cell in row[:3])
+def threshold_of(row: Sequence[Any], question: Question, *, rounded: bool = False) -> Threshold:
+    """What the one row of the answer to `of_number` tells.
+
+    `rounded`: whether the original may have another number in the last digits.
+    """
+    found = list(row[:3])
+    if rounded:
+        found[1:] = [
+            None if end is None else float(end) + sign * abs(float(end)) * _ERROR
+            for end, sign in zip(row[1:3], (-1, 1), strict=True)
+        ]
+    value, lower, upper = (None if cell is None else written(cell) for cell in found)
     if value is None:
         value = lower if lower is not None else upper
     if value is None:  # as of a variance of one record, so that nothing is expected to hold

@@ -18,7 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.query.parse.question import Kind, Over, key_name
 from dbdeid.query.rewrite.shares import aliased
 
-_RANKS: dict[str, type[exp.Func]] = {
+RANKS: dict[str, type[exp.Func]] = {
     "rank": exp.Rank,
     "dense_rank": exp.DenseRank,
     "row_number": exp.RowNumber,
@@ -37,7 +37,7 @@ def over_groups(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> 
             upper of what is shown; term_0, … of the order; number, that of the group.
         keys: their names.
     """
-    if kind in _RANKS:
+    if kind in RANKS:
         return _ranks(kind, over, seen, keys)
     if kind in _BESIDE:
         return _neighbours(kind, over, seen, keys)
@@ -151,7 +151,7 @@ def _ranks(kind: Kind, over: Over, seen: Relation, keys: Sequence[str]) -> exp.S
     ]
     ties = keys if kind == "row_number" else ()
     placed = (
-        exp.select(column("number"), exp.alias_(_window(_RANKS[kind](), over, ties), "place"))
+        exp.select(column("number"), exp.alias_(_window(RANKS[kind](), over, ties), "place"))
         .from_(seen.table)
         .where(column("expected"))
     )
