@@ -110,7 +110,8 @@ def _nothing_more(path: Path) -> Iterator[tuple[str, bytes]]:
 def _packed(path: Path) -> Iterator[tuple[str, bytes]]:
     text = gzip.decompress(path.read_bytes())
     yield "text", text
-    yield "values", repr(json.loads(text)).encode()
+    value, _ = json.JSONDecoder().raw_decode(text.decode())  # whatever comes after it
+    yield "values", repr(value).encode()
 
 
 def _workbook(path: Path) -> Iterator[tuple[str, bytes]]:

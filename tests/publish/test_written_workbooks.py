@@ -24,6 +24,7 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
 from dbdeid.errors import DataError, MissingExtra
 from dbdeid.publish import copying
+from dbdeid.serve.served import served
 from dbdeid.verify.base import workbooks as read
 
 VALUES = """SELECT i::TINYINT AS a, (i * 142857142857142)::BIGINT AS b, (i || '0000')::HUGEINT AS c,
@@ -203,6 +204,13 @@ def test_a_release_and_its_dictionary_are_written_and_verified(place: Path) -> N
     given = run.invoke(app, ["export", "spec.json", "sent/"])
     assert given.exit_code == 0, given.output
     assert Path("sent/public.xlsx").read_bytes() == Path("public.xlsx").read_bytes()
+    (manifest,) = Path("sent").glob("*.json")
+    held = ["verify", "sent/public.xlsx", "--manifest", str(manifest)]
+    done = run.invoke(app, held)
+    assert done.exit_code == 0, done.output
+    with Path("sent/public_dictionary.xlsx").open("ab") as file:
+        file.write(b"\0")
+    assert run.invoke(app, held).exit_code == 4
 
 
 def test_it_answers_as_the_csv_does(place: Path) -> None:
@@ -240,3 +248,10 @@ def test_a_missing_library_is_told_before_the_search(
     ):
         dbdeid.run(spec(privacy=[{"model": "k_anonymity", "k": 10**6}]))
     assert dbdeid.verify(spec()).verified  # reading one needs nothing
+
+
+def test_it_is_served(place: Path) -> None:
+    with served([Path("public.xlsx")]) as found:
+        (table,) = found.tables
+        assert table.name == "public"
+        assert [*table.columns] == ["age", "zip", "sex", "illness"]
