@@ -10,8 +10,10 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 
 import fastexcel
+import openpyxl
 import pytest
 import xlsxwriter
 from handmade import DECLARED, Release, detail, failed, handmade
@@ -20,6 +22,7 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
 from dbdeid.errors import DataError
 from dbdeid.verify import Verification, contents, verify_bare, verify_file
+from dbdeid.verify.base import workbooks
 from dbdeid.verify.files.content import Content
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -504,6 +507,35 @@ def test_other_rows(shelf: Shelf, tmp_path: Path, change: Mutant) -> None:
     change(workbook(path)).write(path)
     found = verify_file(path, DECLARED, dictionary=dictionary, same_as=shelf.content)
     assert "content" in failed(found)
+
+
+def test_no_byte_of_a_workbook_may_be_another(shelf: Shelf, tmp_path: Path) -> None:
+    path, _ = shelf.copied(tmp_path)
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as file:  # a few bits fill up the last byte of what is packed
+        filled = {p.header_offset + 29 + len(p.filename) + p.compress_size for p in file.infolist()}
+    random = Random(1)
+    ends = [*range(40), *range(len(data) - 900, len(data))]  # the first head, and the list
+    passed = []
+    with Session.open(None, read_only=False) as session:
+        for place in {*random.sample(ends, 250), *random.sample(range(len(data)), 250)} - filled:
+            changed = bytearray(data)
+            changed[place] ^= 1 << random.randrange(8)
+            path.write_bytes(changed)
+            try:
+                rows, check = workbooks.foreign(session, path, "found")
+            except DataError:
+                continue
+            session.drop_temp(rows.name)
+            passed += [place] if check.holds else []
+    assert passed == []
+
+
+def test_a_workbook_that_was_saved_again(shelf: Shelf, tmp_path: Path) -> None:
+    path, dictionary = shelf.copied(tmp_path)
+    openpyxl.load_workbook(path).save(path)
+    found = looked_at(path, dictionary)
+    assert isinstance(found, DataError) or "container" in failed(found)
 
 
 @pytest.mark.parametrize("keep", [0.25, 0.5, 0.9, 0.999])

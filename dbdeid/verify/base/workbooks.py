@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from lzma import LZMAError
 from pathlib import Path
 from typing import Literal
 
@@ -115,6 +116,12 @@ class _Sheet:
 
 _SHEET = "xl/worksheets/sheet1.xml"
 _MOST = 2**30  # bytes of a sheet, which is far more than any that is written
+_SMALL = 2**20  # of any other part
+# What reading a zip file ends with that is none, or is packed in a way that no release is.
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, struct.error),
+    *(KeyError, ValueError, NotImplementedError, RuntimeError),
+)
 _BEFORE = (
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet '
     'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
@@ -152,10 +159,8 @@ def _sheet(path: Path) -> _Sheet:
             text = file.read(_SHEET).decode("utf-8")
     except UnicodeDecodeError:
         raise _no_workbook(path, "not UTF-8 text") from None
-    except (zipfile.BadZipFile, KeyError, zlib.error, EOFError, OSError):
+    except _UNREADABLE:
         raise _no_workbook(path, "no whole workbook of one sheet") from None
-    except (NotImplementedError, RuntimeError):
-        raise _no_workbook(path, "it is packed in another way") from None
     start, end = text.find(_START), text.rfind(_END)
     if start < 0 or end < start:
         raise _no_workbook(path, "its sheet has no rows")
@@ -319,8 +324,8 @@ def _of_container(path: Path) -> Iterator[str]:
             if not known:
                 continue
             try:
-                same = part.file_size < _MOST and sha256(file.read(part)).hexdigest() == known
-            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+                same = part.file_size < _SMALL and sha256(file.read(part)).hexdigest() == known
+            except _UNREADABLE:
                 same = False
             if not same:
                 yield what
