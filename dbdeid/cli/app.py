@@ -217,12 +217,12 @@ command(app)(dbt.plan)
 command(app)(dbt.histogram)
 
 
-@command(app, foreign="target")
+@command(app, foreign="source")
 def verify(
-    target: Annotated[
-        Path, typer.Argument(metavar="SPEC|FILE|DIR", help="A spec, a file, or a folder received.")
+    source: Annotated[
+        str, typer.Argument(metavar="SPEC|FILE|DIR|ADDRESS", help="A spec, or what was received.")
     ],
-    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Table of a file.")] = None,
+    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
     *,
     qi: Annotated[list[str] | None, names("Quasi-identifiers")] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
@@ -237,7 +237,7 @@ def verify(
     trial: Trial = False,
     options: Options,
 ) -> None:
-    """Verify a release, or the k-anonymity of any file.
+    """Verify a release, or the k-anonymity of any file or table.
 
     Everything is recomputed from what is written. Exit code 4: a promise does not hold; 2: it is as
     it was, but its source has changed since, and nobody can compare them, or nobody else is to have
@@ -247,6 +247,8 @@ def verify(
 
     dbdeid verify visits_public.parquet --qi age,zip --k 5
 
+    dbdeid verify postgresql://reader@db.example.org/research visits_public --qi age --k 5
+
     dbdeid verify visits_public.parquet --manifest visits_public.json --signed-by owner.pub
 
     dbdeid verify received/ --signed-by owner.pub
@@ -254,13 +256,11 @@ def verify(
     from dbdeid.commands import verify_evaluate_export
     from dbdeid.errors import VerificationError
     from dbdeid.privacy import Counting
-    from dbdeid.verify import Verification, verify_bare
+    from dbdeid.verify import Verification
 
     found: Verification
-    changed, why = None, None
+    changed, why, target = None, None, Path(source)
     alone = not is_spec(target)
-    if not target.suffix and not target.exists():
-        raise DataError(f"{target}: no such file or folder", hint="look at how it is spelled")
     if target.is_dir():
         if manifest or options.database or qi or table or trial or k is not None:
             raise DataError(
@@ -288,14 +288,9 @@ def verify(
     else:
         if trial:
             raise DataError(f"{target}: --trial goes with a spec", hint="leave it out for a file")
-        if not qi or k is None:
-            raise DataError(
-                f"{target}: a file without a spec needs --qi and --k",
-                hint=f"dbdeid verify {target} --qi age,zip --k 5",
-            )
         counting = Counting(null_policy, subject)
-        found = verify_bare(
-            target, tuple(qi), k, counting=counting, table=table, settings=options.settings
+        found = verify_evaluate_export.verify_alone(
+            source, table, tuple(qi or ()), k, counting, options.settings
         )
     told = texts().verified(found, alone=alone, changed=changed, unpublishable=why)
     show(options, found.to_dict(), told)

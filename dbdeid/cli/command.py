@@ -411,8 +411,11 @@ _SPECS = (".yml", ".yaml", ".json")
 
 def is_spec(path: Path) -> bool:
     """Whether a path names a specification, and not a file of a table."""
+    from dbdeid.data.location.address import is_server
     from dbdeid.engine.file_names import holds_table
 
+    if is_server(str(path)):
+        return False
     return path.suffix.lower() in _SPECS and not holds_table(path)
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dbdeid.bind import any_table
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
 from dbdeid.bind.read import Source, read
 from dbdeid.commands.results import Evaluated, Verified
+from dbdeid.data.location.address import is_server, without_secret
+from dbdeid.data.source_files import database_kind
 from dbdeid.engine import regular
 from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.file_names import KINDS, given_path, is_export
@@ -25,6 +28,7 @@ from dbdeid.evaluation.fidelity import fidelity
 from dbdeid.external import metrics as external_measures
 from dbdeid.external import verify as external_work
 from dbdeid.prepare import fingerprints, populations, pseudonyms
+from dbdeid.privacy import ROWS, Counting
 from dbdeid.publish import elsewhere, export, hierarchy_rules
 from dbdeid.publish.promises import declare
 from dbdeid.publish.tables import Public
@@ -44,6 +48,7 @@ from dbdeid.verify import (
     compared,
     contents,
     unique,
+    verify_bare,
     verify_table,
     verify_views,
 )
@@ -209,6 +214,49 @@ def verify(
             reopened.append((name, there))
     verified = _together(replace(table, unique=alone), reopened)
     return replace(verified, source_changed=changed, unpublishable=given)
+
+
+def verify_alone(
+    source: str,
+    table: str | None,
+    quasi_identifiers: tuple[str, ...],
+    k: int | None,
+    counting: Counting = ROWS,
+    settings: Settings | None = None,
+) -> Verification:
+    """Verify the k-anonymity of a file, or of a table of any database, without a spec.
+
+    Of a table in a database of another program its rows are looked at, and nothing beside them.
+
+    Args:
+        source: the file, or the address of a server.
+        table: which of a database that holds several.
+        quasi_identifiers: their names.
+        k: the smallest class that is accepted.
+        counting: what a class counts, and what a NULL equals.
+        settings: limits of the engine.
+
+    Raises:
+        DataError: it is not there, cannot be read, or does not have the columns.
+        MissingExtra: a library that it needs is not installed.
+    """
+    path = Path(source)
+    server = is_server(source)
+    called = without_secret(source) if server else source
+    if not server and not path.suffix and not path.exists():
+        raise DataError(f"{called}: no such file or folder", hint="look at how it is spelled")
+    if not quasi_identifiers or k is None:
+        raise DataError(
+            f"{called}: a file or table without a spec needs --qi and --k",
+            hint=f"dbdeid verify {called} --qi age --qi zip --k 5",
+        )
+    if not (server or (path.is_file() and database_kind(path) == "sqlite")):
+        return verify_bare(
+            path, quasi_identifiers, k, counting=counting, table=table, settings=settings
+        )
+    with any_table.opened(source, table, settings, sealed=True) as found:
+        rows = found.staged(table or "release")
+        return verify_bare((found.session, rows), quasi_identifiers, k, counting=counting)
 
 
 def _verified_alone(found: Existing, declared: Declared, kept: Content | None) -> Verification:

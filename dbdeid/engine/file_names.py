@@ -11,7 +11,7 @@ from typing import Literal
 
 from dbdeid.engine import regular
 
-Form = Literal["database", "parquet", "csv", "tsv", "json", "lines"]
+Form = Literal["database", "parquet", "csv", "tsv", "json", "lines", "workbook"]
 Packing = Literal["", "gzip", "zstd"]
 
 # The endings under which a release is written.
@@ -22,11 +22,11 @@ FORMS: dict[str, Form] = {
     ".json": "json",
     ".ndjson": "lines",
     ".jsonl": "lines",
+    ".xlsx": "workbook",
     ".duckdb": "database",
 }
 PACKINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 PACKED: tuple[Form, ...] = ("csv", "tsv", "json", "lines")
-TEXTS: tuple[Form, ...] = PACKED
 KINDS = ", ".join(FORMS)
 # Under which files of others come, too.
 _OTHERS: dict[str, Form] = {".db": "database", ".pq": "parquet"}

@@ -23,8 +23,9 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
+from dbdeid.publish import workbooks
 from dbdeid.verify.base import file_kinds, json_files
-from dbdeid.verify.base.file_kinds import IN_PARQUET, JSON, PARQUET, WIDE
+from dbdeid.verify.base.file_kinds import IN_PARQUET, JSON, PARQUET, WIDE, WORKBOOK
 
 
 def copy(session: Session, table: Relation, path: Path) -> None:
@@ -35,11 +36,13 @@ def copy(session: Session, table: Relation, path: Path) -> None:
     """
     picked: list[Expr] = [every_column()]
     kind = file_kinds.kind_named(path)
+    if kind == WORKBOOK:
+        return workbooks.write(session, table, path)
     if kind == PARQUET:
         picked = in_parquet(session, table, path)
     elif kind == JSON:
         picked = _in_json(session, table, path)
-    session.export(select(*picked).from_(table.table), path)
+    return session.export(select(*picked).from_(table.table), path)
 
 
 def in_parquet(session: Session, table: Relation, path: Path) -> list[Expr]:

@@ -9,7 +9,7 @@ leaves the old release, whole, of which `verify` tells.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,10 +75,26 @@ def _targets(
             # one file has one transaction, however many names it has
             where = str(database.path.resolve()) if database.path else database.alias
             if where not in targets:
-                targets[where] = stack.enter_context(opened(database, writing=writing))
+                made = stack.enter_context(opened(database, writing=writing))
+                _require_another(database, made, targets)
+                targets[where] = made
             found.append((_place(file, name, targets[where]), targets[where]))
         _require_distinct(found)
         yield found
+
+
+def _require_another(database: Database, made: Target, known: Mapping[str, Target]) -> None:
+    """Refuse a second name of one database: its transactions would wait for each other.
+
+    Raises:
+        DataError: it is one that is known.
+    """
+    for alias, other in known.items():
+        if (other.program, other.identity) == (made.program, made.identity):
+            raise DataError(
+                f"{alias} and {database.alias} are one database",
+                hint=f"write `{alias}.` before the tables of `export` that are in it",
+            )
 
 
 def _require_distinct(found: Sequence[tuple[Place, Target]]) -> None:

@@ -41,7 +41,7 @@ from dbdeid.publish.tables import weighted_name
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.statement import names_of_tables
 from dbdeid.spec.names import catalog_name, dictionary_name
-from dbdeid.verify.base import file_kinds, hygiene, json_files
+from dbdeid.verify.base import file_kinds, hygiene, json_files, workbooks
 from dbdeid.verify.base.declaration import CLASS_ID
 from dbdeid.verify.padding import padded_release
 
@@ -169,9 +169,12 @@ class OpenFile:
         name = held.release.name
         if name not in self._targets:
             target = _answerable(self.session, held, (name,), self._tables)
-            told = file_kinds.kind(self.path) not in (file_kinds.TEXT, file_kinds.JSON)
+            told = file_kinds.kind(self.path) not in _TYPELESS
             self._targets[name] = replace(target, told=told)
         return self._targets[name]
+
+
+_TYPELESS = (file_kinds.TEXT, file_kinds.JSON, file_kinds.WORKBOOK)
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -301,10 +304,17 @@ def _read(session: Session, path: Path, types: Mapping[str, str], views: list[Ex
     if kind == file_kinds.PARQUET:
         return _made(session, path, "VIEW", file_kinds.parquet_rows(path), views)
     texts = file_kinds.csv_rows if kind == file_kinds.TEXT else json_files.text_rows
-    text = file_kinds.load(session, path, "deid_text", texts(path))
+    if kind == file_kinds.WORKBOOK:
+        text, _ = workbooks.foreign(session, path, "deid_text")
+    else:
+        text = file_kinds.load(session, path, "deid_text", texts(path))
     types = {**_typed_by_cells(session, text, [n for n in text.names if n not in types]), **types}
-    session.drop_temp(text.name)
     cells = [aliased(cast(column(name), types[name]), name) for name in text.names]
+    if kind == file_kinds.WORKBOOK:  # no SQL reads it, so nobody is shown how
+        found = _made(session, path, "TABLE", select(*cells).from_(text.table), [])
+        session.drop_temp(text.name)
+        return found
+    session.drop_temp(text.name)
     rows = select(*cells).from_(texts(path).subquery("cells"))
     return _made(session, path, "TABLE", rows, views)
 

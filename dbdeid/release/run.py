@@ -13,7 +13,7 @@ from dbdeid.bind.read import read
 from dbdeid.engine.catalog import Entry
 from dbdeid.engine.engines import warehouse_of
 from dbdeid.engine.expressions import Query, creation, select
-from dbdeid.engine.file_names import given_path
+from dbdeid.engine.file_names import given_path, is_folder
 from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
@@ -27,7 +27,7 @@ from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare import fingerprints
 from dbdeid.prepare.populations import by_name
 from dbdeid.prepare.prepare import upload_hierarchies
-from dbdeid.publish import elsewhere, export
+from dbdeid.publish import elsewhere, export, workbooks
 from dbdeid.publish.elsewhere import Deliveries
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public, views
@@ -121,6 +121,7 @@ def run(
             )
         rerelease.require_memory(work, file)
         check_owned(work, file.spec)
+        workbooks.require_writer(p for p in work.places.exports if not is_folder(p))
         elsewhere.require_reachable(file, work.places.tables, work.book, work.home)
         last = None
         if reuse:

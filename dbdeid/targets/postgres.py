@@ -28,6 +28,11 @@ _SETTINGS = (
     "SET LOCAL lock_timeout = '60s'",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
 )
+# When its server was started, and which database: nothing that it takes a right to see.
+_IDENTITY = (
+    "SELECT pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), d.oid "
+    "FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()"
+)
 _FOUND = (
     "SELECT c.relkind::pg_catalog.text, c.relrowsecurity FROM pg_catalog.pg_class c "
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
@@ -119,6 +124,7 @@ class PostgresTarget:
         try:
             for setting in _SETTINGS:
                 self._run(setting)
+            self.identity = str(self._run(_IDENTITY).fetchall())
         except BaseException:
             self.close()
             raise

@@ -45,6 +45,7 @@ class SqliteTarget:
 
     def __init__(self, path: Path, alias: str, *, writing: bool) -> None:
         self._path, self._alias = path, alias
+        self.identity = str(path.resolve())
         try:
             self._connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode={'rw' if writing else 'ro'}",

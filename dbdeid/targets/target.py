@@ -31,11 +31,13 @@ class Target(Protocol):
 
     Attributes:
         program: which.
+        identity: what another transaction in the same database has, too.
         schema: where tables are that name none.
     """
 
     program: Program
     schema: str
+    identity: str
 
     def found(self, place: Relation) -> str | None:
         """What has that name: `table`, another word for what else it is, or None."""

@@ -6,7 +6,7 @@ A book only grows: a withdrawn run keeps its line, and gets a mark with a reason
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +14,11 @@ from pathlib import Path
 from dbdeid.data.json import JsonObject
 from dbdeid.engine.catalog import Book, Entry, State, Withdrawal
 from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.file_names import names_file
 from dbdeid.engine.session import Settings
-from dbdeid.errors import DataError
+from dbdeid.errors import DataError, SpecError
+from dbdeid.spec.file import read_text
+from dbdeid.spec.release_spec import published
 from dbdeid.workspace.atomic_files import alone, places_of, recover
 from dbdeid.workspace.release_files import PRIVATE, private_of
 
@@ -42,6 +45,15 @@ class Remembered:
         """What the run wrote: its table or target, then its exports, as the book calls them."""
         return self.entry.object, *self.entry.exports
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Those, and the dictionaries and catalogs of the tables among them."""
+        try:
+            what = published(read_text(self.entry.spec).spec)
+        except SpecError:  # of a version that wrote other specifications
+            what = ()
+        return tuple(one for name in self.files for one in (name, *_beside(name, what)))
+
     def to_dict(self) -> JsonObject:
         """The run as JSON shows it; times are UTC."""
         entry, gone = self.entry, self.withdrawal
@@ -64,6 +76,13 @@ class Remembered:
             "version": entry.version,
             "book": str(self.book),
         }
+
+
+def _beside(name: str, what: Sequence[str]) -> Iterator[str]:
+    """What lies beside a table of a release, as the spec would call it; files name theirs."""
+    if not names_file(name):
+        quote = '"' if name.endswith('"') else ""
+        yield from (f"{name.removesuffix(quote)}_{one}{quote}" for one in what)
 
 
 def book_of(database: Path) -> Path:

@@ -165,7 +165,7 @@ FILES = tuple(
         (("evaluate", "spec.yml"), "never run", "run the spec first"),
         (("report", "spec.yml"), "never run", "run the spec first"),
         (("export", "spec.yml", "x.csv"), "never run", "run the spec first"),
-        (("export", "spec.yml", "x.xlsx"), "x.xlsx", ".parquet"),
+        (("export", "spec.yml", "x.xls"), "x.xls", ".parquet"),
         (("export", "spec.yml", "x.txt"), "x.txt: unknown kind", ".parquet"),
         (("export", "spec.yml", "x"), "never run", "run the spec first"),
         (("export", "spec.yml", "."), "not empty", "new folder"),
@@ -337,7 +337,7 @@ ODD = (
 REAL = (
     ("nonsense",), ("run",), ("run", "missing.yml"), ("run", "spec.yml", "--bogus"),
     ("run", "spec.yml", "--threads", "0"), ("run", "spec.yml", "--database", "missing.duckdb"),
-    ("verify", "spec.yml"), ("export", "spec.yml", "x.xlsx"), ("list", "missing.duckdb"),
+    ("verify", "spec.yml"), ("export", "spec.yml", "x.xls"), ("list", "missing.duckdb"),
     ("sql", "owner.duckdb", "-c", "SELECT name::INT FROM people"), ("macros", "install", "missing.duckdb"),
     ("risk", "owner.duckdb", "people", "--qi", "agee"),
 )  # fmt: skip

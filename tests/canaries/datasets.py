@@ -64,7 +64,10 @@ class Dataset:
             "privacy": [{"model": "k_anonymity", "k": self.k}],
             "method": {"name": "full_domain", "suppression_limit": 0.05},
             "output": {
-                "export": ["public.parquet", "public.csv", "public.json.gz", "export.duckdb"]
+                "export": [
+                    *("public.parquet", "public.csv", "public.json.gz", "public.xlsx"),
+                    "export.duckdb",
+                ]
             },
             **self.more,
         }

@@ -9,12 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
+import fastexcel
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,7 +98,7 @@ def opened(path: Path) -> Iterator[tuple[str, bytes]]:
     """A published file: its name, its bytes, and all that opening it shows."""
     yield f"name of {path.name}", path.name.encode()
     yield f"bytes of {path.name}", path.read_bytes()
-    kinds = {".duckdb": _database, ".parquet": _parquet, ".gz": _packed}
+    kinds = {".duckdb": _database, ".parquet": _parquet, ".gz": _packed, ".xlsx": _workbook}
     for place, data in kinds.get(path.suffix, _nothing_more)(path):
         yield f"{place}, {path.name}", data
 
@@ -108,7 +110,18 @@ def _nothing_more(path: Path) -> Iterator[tuple[str, bytes]]:
 def _packed(path: Path) -> Iterator[tuple[str, bytes]]:
     text = gzip.decompress(path.read_bytes())
     yield "text", text
-    yield "values", repr(json.loads(text)).encode()
+    value, _ = json.JSONDecoder().raw_decode(text.decode())  # whatever comes after it
+    yield "values", repr(value).encode()
+
+
+def _workbook(path: Path) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as file:
+        yield "comment", file.comment
+        for part in file.infolist():
+            yield "about a part", repr((part.filename, part.comment, part.extra)).encode()
+            yield "part", file.read(part)
+    sheet = fastexcel.read_excel(path).load_sheet(0, schema_sample_rows=None)
+    yield from _rows(pa.Table.from_batches([sheet.to_arrow()]))
 
 
 def _parquet(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -196,7 +196,7 @@ def test_the_owners_log_of_queries_quotes_no_cell(released: Released, scan: Call
 
 def test_an_export_made_later_is_the_same(released: Released, tmp_path: Path) -> None:
     made = released("every_type", METHODS[0].name, SEEDS[1])
-    for ending in ("parquet", "csv", "json.gz", "duckdb"):
+    for ending in ("parquet", "csv", "json.gz", "xlsx", "duckdb"):
         later = tmp_path / f"later.{ending}"
         export_release(made.spec, later)
         name = "export.duckdb" if ending == "duckdb" else f"public.{ending}"

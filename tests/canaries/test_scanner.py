@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import shutil
 import struct
+import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -134,6 +136,25 @@ def _keyed(path: Path) -> None:
     path.write_bytes(gzip.compress(text, mtime=0))
 
 
+def _of_part(name: str, before: bytes, path: Path) -> None:
+    with zipfile.ZipFile(path) as file:
+        parts = {part: file.read(part) for part in file.namelist()}
+    parts[name] = parts[name].replace(before, before + TOKEN.encode())
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for part, data in parts.items():
+            file.writestr(part, data)
+
+
+def _noted(path: Path) -> None:
+    with zipfile.ZipFile(path, "a") as file:
+        file.comment = TOKEN.encode()
+
+
+def _added(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(name, TOKEN)
+
+
 FILES = {
     "public.parquet": {
         "key-value metadata": _metadata,
@@ -148,6 +169,13 @@ FILES = {
         "a second member": lambda path: path.write_bytes(
             path.read_bytes() + gzip.compress(TOKEN.encode(), mtime=0)
         ),
+    },
+    "public.xlsx": {
+        "an author": partial(_of_part, "docProps/core.xml", b"<dc:creator>"),
+        "a name of cells": partial(_of_part, "xl/workbook.xml", b"</sheets>"),
+        "a comment": _noted,
+        "a part": lambda path: _added(path, "docProps/custom.xml"),
+        "a name of a part": lambda path: _added(path, TOKEN),
     },
     "public.csv": {"another encoding": _in_utf_16, "a number in binary": _eight_bytes},
     "public.duckdb": {**DATABASES, "bytes after the last block": _eight_bytes},

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import duckdb
+import fastexcel
+import pyarrow as pa
 
 import dbdeid
 from dbdeid.bind.read import read
@@ -18,6 +20,7 @@ from dbdeid.workspace.workplace import workplace
 
 # One of each way to write a file of text, beside CSV.
 PACKED = ("out.csv.gz", "out.json")
+BOOK = "out.xlsx"  # of the small world: writing a large one takes long
 READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".json": "read_json"}
 
 KS = (5, 10)  # the release that is there, and the one that replaces it, by turns
@@ -80,8 +83,7 @@ class World:
         place: dict[str, Any] = {"output": {"export": ["out.csv"]}}
         if self.layout == "target":
             exports = ["out.parquet", "out.csv", *PACKED]
-            if self.size == "large":
-                exports.append("copy.duckdb")
+            exports.append("copy.duckdb" if self.size == "large" else BOOK)
             output = {"export": [*exports, "parts/"], "partition_by": ["sex"]}
             place = {"target": "out.duckdb", "output": output}
         return {
@@ -106,7 +108,7 @@ class World:
         found = {"owner.duckdb", "out.csv", "out_dictionary.csv", *(f"k{k}.yml" for k in KS)}
         if self.layout == "target":
             found |= {"out.duckdb", "out.private.duckdb", "out.parquet", "out_dictionary.parquet"}
-            found |= {"copy.duckdb"} if self.size == "large" else set()
+            found |= {"copy.duckdb"} if self.size == "large" else {BOOK, "out_dictionary.xlsx"}
             found |= {"parts", "parts_dictionary.parquet"}
             found |= {*PACKED, *(name.replace(".", "_dictionary.", 1) for name in PACKED)}
         return found
@@ -162,6 +164,11 @@ class World:
                     reader = READERS[f".{name.split('.')[1]}"]
                     more = ", all_varchar = true" if reader == "read_csv" else ""
                     contents[name] = self._rows(con, f"{reader}('{path}'{more})")
+            elif name == BOOK:
+                sheet = fastexcel.read_excel(path).load_sheet(0, schema_sample_rows=None)
+                with duckdb.connect() as con:
+                    con.register("sheet", pa.Table.from_batches([sheet.to_arrow()]))
+                    contents[name] = self._rows(con, "sheet")
         if "parts" in self.names:
             with duckdb.connect() as con:
                 files = f"'{self.folder / 'parts'}/*/*.parquet', hive_partitioning = true"

@@ -11,8 +11,10 @@ import duckdb
 import pytest
 from lakes import spec
 from postgres_server import Server
+from typer.testing import CliRunner
 
 import dbdeid
+from dbdeid.cli.app import app
 from dbdeid.commands.report import write_report
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.relation import Relation
@@ -244,3 +246,27 @@ def test_no_secret_is_kept_or_shown(
         assert b"hu5h" not in text
     assert "hall.kept" not in page.read_text()  # names of the owner's databases are private
     town.run("DROP TABLE kept, kept_dictionary")
+
+
+@pytest.mark.full
+def test_two_names_of_one_database_are_refused_at_once(place: Path, town: Server) -> None:
+    made = given(town, "hall.one", "again.two")
+    other = made["attach"]["hall"].replace("owner@", "writer@")
+    made["attach"]["again"] = f"{other}&connect_timeout=9"
+    before = names(town)
+    assert "hall and again are one database" in refused(lambda: dbdeid.run(made))
+    assert names(town) == before
+
+
+@pytest.mark.full
+def test_anyone_verifies_a_table_without_a_spec(place: Path, town: Server) -> None:
+    made = given(town, "hall.verified")
+    dbdeid.run(made)
+    asked = ["verify", made["attach"]["hall"], "verified", "--qi", "age", "--qi", "sex"]
+    run = CliRunner()
+    done = run.invoke(app, [*asked, "--k", "3"])
+    assert done.exit_code == 0, done.output
+    assert run.invoke(app, [*asked, "--k", "40"]).exit_code == 4
+    told = run.invoke(app, ["verify", f"postgresql://owner:{SECRET}@/postgres", "verified"])
+    assert told.exit_code == 2
+    assert "hu5h" not in told.output

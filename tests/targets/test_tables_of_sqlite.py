@@ -220,3 +220,34 @@ def test_without_a_book_only_a_new_table_is_written(place: Path) -> None:
         dbdeid.run(given)
     dbdeid.run({**given, "output": {"export": ["lake.another"]}}, trial=True)
     assert "another" not in tables()
+
+
+def test_a_withdrawn_run_names_all_that_it_wrote(place: Path) -> None:
+    made = spec("lake.public_visits", 'lake."odd name"', "public.csv.gz", "own.duckdb")
+    dbdeid.run(made)
+    (place / "spec.json").write_text(json.dumps(made))
+    done = CliRunner().invoke(
+        app, ["releases", "withdraw", "visits_public", "spec.json", "--reason", "a rehearsal"]
+    )
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    listed = told.partition("still lies there: ")[2].partition(". Remove it")[0]
+    assert set(listed.split(", ")) == {
+        *("visits_public", "visits_public_dictionary", "own.duckdb"),
+        *("public.csv.gz", "public_dictionary.csv.gz"),
+        *("lake.public_visits", "lake.public_visits_dictionary"),
+        *('lake."odd name"', 'lake."odd name_dictionary"'),
+    }
+
+
+def test_anyone_verifies_a_table_without_a_spec(place: Path) -> None:
+    dbdeid.run(spec("lake.public_visits"))
+    asked = ["verify", "lake.sqlite", "public_visits", "--qi", "age", "--qi", "sex"]
+    run = CliRunner()
+    assert run.invoke(app, [*asked, "--k", "3"]).exit_code == 0
+    done = run.invoke(app, [*asked, "--k", "40"])
+    assert done.exit_code == 4
+    assert "k_anonymity" in done.output
+    done = run.invoke(app, ["verify", "lake.sqlite", "--qi", "age", "--k", "3"])
+    assert "lake holds 3 tables" in done.output
+    assert run.invoke(app, ["verify", "lake.sqlite", "public_visits"]).exit_code == 2

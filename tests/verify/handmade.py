@@ -12,6 +12,7 @@ from dbdeid.engine.duckdb import macros
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.privacy import KAnonymity
+from dbdeid.publish import copying
 from dbdeid.verify import Declared, Verification, verify_file, verify_table
 from dbdeid.verify.base.populations import Populations
 
@@ -166,6 +167,12 @@ class Release:
             return "ward_dictionary"
         stem, _, ending = path.name.partition(".")
         beside = path.with_name(f"{stem}_dictionary.{ending}")
+        if ending == "xlsx":
+            with Session.over(self.con, None, read_only=False) as session:
+                for table, file in (("ward", path), ("ward_dictionary", beside)):
+                    copying.copy(session, Relation(table), file)
+            self.sql(*changes)
+            return beside
         form, _, packed = ending.partition(".")
         options = f"({OPTIONS[form]}{PACKED[packed]})"
         self.sql(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 from dbdeid.errors import DataError
 
@@ -23,6 +23,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRETS = re.compile(r"pass(word|wd)?|sslpassword|.*token|.*secret|.*key", re.IGNORECASE)
+_HOSTS = re.compile(r"[^\s:,@]+(:\d+)?(,[^\s:,@]+(:\d+)?)+")
 _PAIR = re.compile(r"(?:^|[\s;?&:])(\w+)\s*=\s*('[^']*'|[^\s;&]+)")
 
 
@@ -64,15 +65,41 @@ def _secret(key: str) -> bool:
 
 
 def without_secret(address: str) -> str:
-    """An address as messages may show it: without user, password and options."""
+    """An address that tells where a database is: without user, password and other options.
+
+    PostgreSQL takes options for parts of the place, too: they stand where those parts do.
+
+    >>> without_secret("postgresql://reader@/clinic?host=/run/db&port=5433&sslmode=require")
+    'postgresql://%2Frun%2Fdb:5433/clinic'
+    """
     if kind_of(address) == "file":
         return address
     try:
         parts = urlsplit(address)
-        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+        given = dict(parse_qsl(parts.query)) if kind_of(address) == "postgres" else {}
+        host, port = _server(parts)
     except ValueError:
         return address.partition(":")[0]
-    return f"{parts.scheme}://{host}{parts.path}"
+    if "@" in parts.path:  # of a password with a slash in it
+        return parts.scheme
+    if named := given.get("host") or given.get("hostaddr"):
+        host = quote(named, safe=",")
+    port = given.get("port") or port
+    path = f"/{quote(given['dbname'], safe='')}" if "dbname" in given else parts.path
+    more = f"?service={quote(given['service'], safe='')}" if "service" in given else ""
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{path}{more}"
+
+
+def _server(parts: SplitResult) -> tuple[str, str]:
+    """The host and the port of a URL, or all of several hosts.
+
+    Raises:
+        ValueError: what stands there is neither.
+    """
+    hosts = parts.netloc.rpartition("@")[2]
+    if _HOSTS.fullmatch(hosts):
+        return hosts, ""
+    return parts.hostname or "", str(parts.port or "")
 
 
 @dataclass(frozen=True, slots=True)

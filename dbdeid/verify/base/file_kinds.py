@@ -41,7 +41,7 @@ from dbdeid.errors import DataError
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Check
 
-DATABASE, PARQUET, TEXT, JSON = ".duckdb", ".parquet", ".csv", ".json"
+DATABASE, PARQUET, TEXT, JSON, WORKBOOK = ".duckdb", ".parquet", ".csv", ".json", ".xlsx"
 _KINDS: Mapping[Form, str] = {
     "database": DATABASE,
     "parquet": PARQUET,
@@ -49,6 +49,7 @@ _KINDS: Mapping[Form, str] = {
     "tsv": TEXT,
     "json": JSON,
     "lines": JSON,
+    "workbook": WORKBOOK,
 }
 
 # Integers this wide and coarse timestamps have no Parquet type of their own.
@@ -61,7 +62,7 @@ IN_PARQUET = {
 
 
 def kind(path: Path) -> str:
-    """The kind of a file by its ending: `.duckdb`, `.parquet`, `.csv` or `.json`.
+    """The kind of a file by its ending: `.duckdb`, `.parquet`, `.csv`, `.json` or `.xlsx`.
 
     That of tabs for commas is `.csv`, that of one object to a line `.json`, packed or not.
 
@@ -209,7 +210,7 @@ def _no_text(path: Path, why: str) -> DataError:
 
 
 def _called(path: Path) -> str:
-    return {TEXT: "CSV", JSON: "JSON"}.get(kind(path), "Parquet")
+    return {TEXT: "CSV", JSON: "JSON", WORKBOOK: "workbook"}.get(kind(path), "Parquet")
 
 
 _TEXT: dict[str, Expr] = {
@@ -244,10 +245,13 @@ def unreadable(path: Path, error: EngineError) -> DataError:
     return _no_text(path, error.message.removeprefix("DuckDB: "))
 
 
+_TYPELESS = "CSV has no types; every cell reads as its declared type"
+
+
 def typed(
-    session: Session, text: Relation, declared: Sequence[Column], name: str
+    session: Session, text: Relation, declared: Sequence[Column], name: str, told: str = _TYPELESS
 ) -> tuple[Relation, Check]:
-    """The rows of a CSV file under their declared types, where every cell is written canonically.
+    """The rows of a file of text under their declared types, if every cell is written canonically.
 
     A cell that is not what DuckDB writes for its value (`1.0` for `1.00`) would make classes look
     larger than a reader finds them: the rows then stay text, and the check fails.
@@ -268,7 +272,7 @@ def typed(
         return text, Check("types", False, "; ".join(wrong))
     named = [aliased(cell, c) for c, cell in cells.items()]
     rows = session.run(Step(name, select(*named).from_(text.table)))
-    return rows, Check("types", True, "CSV has no types; every cell reads as its declared type")
+    return rows, Check("types", True, told)
 
 
 def unglobbed(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Releases in files of text, CSV or JSON, packed or not: their tables, and what the files hide."""
+"""Releases in CSV, JSON, packed or not, or workbooks: their tables, and what the files hide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.verify.base import file_kinds, json_files
+from dbdeid.verify.base import file_kinds, json_files, workbooks
 from dbdeid.verify.base.declaration import Check, Declared
 from dbdeid.verify.files.content import listing
 from dbdeid.verify.files.packing import packing
@@ -61,6 +61,9 @@ def foreign(session: Session, path: Path) -> tuple[Relation, list[Check]]:
     if file_kinds.kind(path) == file_kinds.JSON:
         rows, keys = json_files.foreign(session, path, path.name)
         return rows, [keys, *packing([path], ours=False)]
+    if file_kinds.kind(path) == file_kinds.WORKBOOK:
+        rows, container = workbooks.foreign(session, path, path.name)
+        return rows, [container]
     rows = file_kinds.foreign_csv(session, path, path.name)
     return rows, packing([path], ours=False)
 
@@ -73,6 +76,9 @@ def plain(session: Session, path: Path, name: str) -> tuple[Relation, tuple[Colu
     """
     if file_kinds.kind(path) == file_kinds.JSON:
         rows = file_kinds.load(session, path, name, json_files.text_rows(path))
+        return rows, rows.columns
+    if file_kinds.kind(path) == file_kinds.WORKBOOK:
+        rows, _ = workbooks.foreign(session, path, name)
         return rows, rows.columns
     rows = file_kinds.foreign_csv(session, path, name)
     return rows, session.describe(file_kinds.sniffed_csv(path))
@@ -88,6 +94,8 @@ def read(
     """
     if file_kinds.kind(path) == file_kinds.JSON:
         return json_files.exported(session, path, columns, name)
+    if file_kinds.kind(path) == file_kinds.WORKBOOK:
+        return workbooks.exported(session, path, columns, name)
     text = file_kinds.exported_csv(session, path, f"{name}_text")
     table, types = file_kinds.typed(session, text, columns, name)
     return table, [types]

@@ -40,7 +40,7 @@ def remembered(found: Sequence[Remembered]) -> str:
             str(one.entry.record.get("source") or ""),
             f"{one.entry.record.get('smallest_class')}",
             f"{one.entry.metrics['loss']:.4f}" if "loss" in one.entry.metrics else "",
-            ", ".join(_files(one)),
+            ", ".join(_from_here(one, one.files)),
             *(_untrue(one.entry) if untrue else ()),
         )
         for one in found
@@ -66,7 +66,7 @@ def withdrawn(found: Sequence[Remembered]) -> str:
         f"{one.entry.created:%Y-%m-%d %H:%M} UTC"
         for one in found
     ]
-    files = list(dict.fromkeys(name for one in found for name in _files(one)))
+    files = list(dict.fromkeys(name for one in found for name in _from_here(one, one.written)))
     return "\n".join(
         [
             *lines,
@@ -91,14 +91,14 @@ def handed_out(given: Handout) -> str:
     return "\n".join(lines)
 
 
-def _files(one: Remembered) -> list[str]:
+def _from_here(one: Remembered, names: Sequence[str]) -> list[str]:
     """What a run wrote, as it is called from here.
 
     A book of a project lies in a folder of its own, and calls files from there.
     """
     here = Path.cwd()
     found = []
-    for name in one.files:
+    for name in names:
         if name.startswith(".."):
             path = Path(os.path.normpath(here / one.book.parent / name))
             name = str(path.relative_to(here) if path.is_relative_to(here) else path)
