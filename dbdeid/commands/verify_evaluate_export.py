@@ -248,7 +248,7 @@ def verify_alone(
     if not quasi_identifiers or k is None:
         raise DataError(
             f"{called}: a file or table without a spec needs --qi and --k",
-            hint=f"dbdeid verify {called} --qi age --qi zip --k 5",
+            hint=f"dbdeid verify {called} --qi age,zip --k 5",
         )
     if not (server or (path.is_file() and database_kind(path) == "sqlite")):
         return verify_bare(

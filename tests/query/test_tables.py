@@ -87,7 +87,7 @@ REFUSED = [
     ("SELECT COUNT(*) FROM (SELECT people.* AS x FROM people)", "* in the subquery in FROM"),
     (
         "SELECT COUNT(*) FROM (SELECT SUM(age) OVER () AS n FROM people)",
-        "an aggregate of",
+        "a window over single records",
     ),
     ("SELECT COUNT(*) FROM (SELECT age FROM people QUALIFY age > 1)", "QUALIFY in the subquery"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people USING SAMPLE 3)", "TABLESAMPLE in the subquery"),
