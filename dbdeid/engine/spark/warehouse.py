@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from dbdeid.engine.expressions import Expr, Query
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.reading import table_parts
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Step
@@ -35,12 +37,15 @@ try:
 except ImportError:  # a client of Spark Connect needs no java
     _OF_JAVA = ()
 
+_ERRORS: tuple[type[Exception], ...] = (PySparkException, *_OF_JAVA)
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LEAST = 4  # of pyspark, by which rows come and go as Arrow
 # What the program itself writes into the properties of a table.
 _ITS_OWN = ("transient_lastDdlTime", "numFiles", "totalSize", "numRows", "spark.sql.")
+_PAUSE = 0.2  # seconds between two attempts to stop a statement
 _SMALL = 64 * 2**20  # bytes that are sent to each machine of a cluster for a join
 _SOURCE = "name a table, or a view: visits.createOrReplaceTempView('visits'), source: visits"
 # Loggers of pyspark that write the text of an error, with the cells in it, to the terminal.
@@ -178,7 +183,35 @@ class Spark:
             writer = writer.using("parquet")
             for name, value in marks.items():
                 writer = writer.tableProperty(name, value)
-            writer.create()
+            self._whole(writer.create)
+
+    def _whole(self, work: Callable[[], None]) -> None:
+        """Do what makes a table, and come back when it has ended, even if that is interrupted.
+
+        Else Spark would go on, and make the table when nobody drops it any more.
+        """
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            self._spark.addTag(self._own)  # those of a thread are its own
+            try:
+                work()
+            except BaseException as error:
+                failed.append(error)
+
+        worker = threading.Thread(target=run, daemon=True)
+        worker.start()
+        try:
+            worker.join()
+        except BaseException:
+            with uninterrupted():
+                while worker.is_alive():
+                    with suppress(*_ERRORS):
+                        self._spark.interruptTag(self._own)
+                    worker.join(_PAUSE)
+            raise
+        if failed:
+            raise failed[0]
 
     def rename(self, place: Relation, name: str) -> None:
         """Give a table a name that nothing has, in its schema."""
@@ -235,21 +268,32 @@ class Spark:
         try:
             self._spark.addTag(self._own)
             yield
-        except PySparkException as error:
-            raise _refused(error.getCondition() or type(error).__name__) from None
-        except _OF_JAVA as error:
-            raise _refused(type(error).__name__) from None
+        except _ERRORS as error:
+            if _interrupted(error):
+                raise KeyboardInterrupt from None
+            condition = error.getCondition() if isinstance(error, PySparkException) else None
+            raise _refused(condition or type(error).__name__) from None
         except DataError:
             raise
         except BaseException:
-            with suppress(PySparkException, *_OF_JAVA):
+            with suppress(*_ERRORS):
                 self._spark.interruptTag(self._own)
             raise
         finally:
-            with suppress(PySparkException, *_OF_JAVA):
+            with suppress(*_ERRORS):
                 self._spark.removeTag(self._own)
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether an error came while an interrupt was on its way, which it stands for then."""
+    before: BaseException | None = error
+    while before is not None:
+        if isinstance(before, KeyboardInterrupt):
+            return True
+        before = before.__context__
+    return False
 
 
 def _refused(kind: str) -> DataError | EngineError:
