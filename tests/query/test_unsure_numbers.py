@@ -380,3 +380,22 @@ def test_a_condition_on_what_may_be_null_is_noted(ask: Any, tmp_path: Path, cond
     text = f"SELECT diag, SUM(beds) AS s FROM src GROUP BY diag HAVING {condition}"
     found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
     assert any("others may belong" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("SELECT DISTINCT beds FROM src WHERE beds < (SELECT AVG(age) FROM src)", "may be of"),
+        (
+            "SELECT beds, COUNT(*) AS n FROM src WHERE beds < (SELECT AVG(age) FROM src) "
+            "GROUP BY beds HAVING COUNT(*) > 0",
+            "others may belong",
+        ),
+    ],
+)
+def test_groups_on_the_side_of_a_number_between_bounds_are_noted(
+    ask: Any, tmp_path: Path, text: str, note: str
+) -> None:
+    ask("SELECT COUNT(*) FROM src")
+    found = dbdeid.query(SPEC, text, database=tmp_path / "people.duckdb")
+    assert any(note in told for told in found.notes)

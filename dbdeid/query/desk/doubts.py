@@ -11,6 +11,7 @@ from sqlglot import exp
 from dbdeid.engine.expressions import column
 from dbdeid.engine.session import Session
 from dbdeid.query.parse.answerable import Answerable
+from dbdeid.query.parse.expressions import has_alternatives
 from dbdeid.query.parse.question import (
     Aggregate,
     Order,
@@ -20,7 +21,7 @@ from dbdeid.query.parse.question import (
     aggregate_place,
 )
 from dbdeid.query.rewrite.dictionary import Dictionary
-from dbdeid.query.rewrite.rewrite import SuppressedRecords, parts
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, below, parts
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Doubts:
         """Whether all that the question uses is known for certain, without asking the release."""
         if self.told is None or not self.target.truthful or self.target.weight is not None:
             return False
+        if has_alternatives(*_conditions(self.question)):
+            return False
         used = {s.column.name for one in parts(self.question, self.target) for s in one.spreads}
         spread = self.missing is not None and self.missing.suppressed
         return used <= self.told.unchanged() and not spread
@@ -128,6 +131,16 @@ class Doubts:
         ]
         some = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("asked", copy=False))
         return bool(self.session.row(some.where(exp.or_(*any_of)))[0])
+
+
+def _conditions(question: Question) -> Iterator[exp.Expr | None]:
+    """On records, of the question and of those below it."""
+    yield question.where
+    for one in question.aggregates:
+        among = one.among.where if one.among is not None else None
+        yield from (one.argument, one.condition, among)
+    for asked in below(question):
+        yield from _conditions(asked)
 
 
 def _apart(value: exp.Expr, lower: exp.Expr, upper: exp.Expr) -> exp.Expr:
