@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
+from dbdeid.bind.bound import Bound
 from dbdeid.engine.expressions import aliased, cast, column, count_rows, select
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
@@ -44,8 +45,31 @@ def require_writer(paths: Iterable[Path]) -> None:
     Raises:
         MissingExtra: XlsxWriter is not installed.
     """
-    if any(file_kinds.kind_named(path) == file_kinds.WORKBOOK for path in paths):
+    if _first(paths) is not None:
         _writer()
+
+
+def require_room(paths: Iterable[Path], bound: Bound, session: Session) -> None:
+    """Refuse a source of which every release is too large for a workbook, before the search.
+
+    Raises:
+        DataError: more records are released than are written to one.
+    """
+    path, method = _first(paths), bound.spec.method
+    if path is None or bound.subject is not None or method.can.values != "generalized":
+        return
+    (count,) = session.row(select(count_rows()).from_(bound.source.subquery("source")))
+    if count * (1 - method.allowed_suppression) > MOST_RECORDS:
+        raise _refused(
+            path,
+            f"a release of {count:,} records has more than the {MOST_RECORDS:,} that are written "
+            "to a workbook",
+        )
+
+
+def _first(paths: Iterable[Path]) -> Path | None:
+    kinds = (p for p in paths if file_kinds.kind_named(p) == file_kinds.WORKBOOK)
+    return next(kinds, None)
 
 
 def _writer() -> ModuleType:

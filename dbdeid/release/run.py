@@ -121,7 +121,8 @@ def run(
             )
         rerelease.require_memory(work, file)
         check_owned(work, file.spec)
-        workbooks.require_writer(p for p in work.places.exports if not is_folder(p))
+        exports = [path for path in work.places.exports if not is_folder(path)]
+        workbooks.require_writer(exports)
         elsewhere.require_reachable(file, work.places.tables, work.book, work.home)
         last = None
         if reuse:
@@ -129,6 +130,7 @@ def run(
         with clock.phase("prepare"):
             bound = bind(file, work.session)
             check_source(work, bound)
+            workbooks.require_room(exports, bound, work.session)
             prepared = ready(bound, work.session)
             found = fingerprints.fingerprints_of(bound, work.session)
             prepared = replace(prepared, fingerprints=found)

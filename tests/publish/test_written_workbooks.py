@@ -255,3 +255,14 @@ def test_it_is_served(place: Path) -> None:
         (table,) = found.tables
         assert table.name == "public"
         assert [*table.columns] == ["age", "zip", "sex", "illness"]
+
+
+def test_a_source_that_is_too_large_is_told_before_the_search(place: Path) -> None:
+    before = {p.name: p.read_bytes() for p in place.glob("public*")}
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("INSERT INTO people SELECT p.* FROM people AS p, range(600)")
+        (count,) = con.execute("SELECT count(*) FROM people").fetchone() or (0,)
+    words = f"public.xlsx: a release of {count:,} records has more than the 100,000"
+    with pytest.raises(DataError, match=words):
+        dbdeid.run(spec(privacy=[{"model": "k_anonymity", "k": 10**9}]))
+    assert {p.name: p.read_bytes() for p in place.glob("public*")} == before
