@@ -7,7 +7,7 @@ database and from other numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -185,11 +185,14 @@ class RunEvidence:
         """Of each quasi-identifier the `size` of each `label`."""
         return self._uploaded[1]
 
-    @property
+    @cached_property
     def sized(self) -> SizedClasses:
-        """The classes, by how many tuples of the domain each stands for."""
+        """The classes, by how many tuples of the domain each stands for; staged, as there are
+        fewer of them than records."""
         domain = prod(float(domain_of(q.coding)) for q in self.prepared.quasi_identifiers)
-        return sized_classes(self.released, self.sizes, domain)
+        found = sized_classes(self.released, self.sizes, domain)
+        staged = self.session.run(Step("deid_measured_classes", found.query))
+        return replace(found, query=select("records", "size").from_(staged.table))
 
     @property
     def tuples(self) -> Select:

@@ -245,8 +245,12 @@ def _of_one_length(texts: pa.Array) -> NDArray[Any]:
     import numpy as np
     import pyarrow as pa
 
-    found = texts.cast(pa.binary()).cast(pa.binary(_LONG))
-    return np.frombuffer(found.buffers()[1], dtype=f"S{_LONG}")[found.offset :][: len(found)]
+    texts = texts.cast(pa.string())
+    _, starts, held = texts.buffers()
+    ends = np.frombuffer(starts, dtype=np.int32)[texts.offset :][: len(texts) + 1]
+    if not (np.diff(ends) == _LONG).all():
+        raise ValueError("a digest of another length")
+    return np.frombuffer(held, dtype="S1")[ends[0] : ends[-1]].view(f"S{_LONG}")
 
 
 def _sorted(digests: NDArray[Any]) -> NDArray[Any]:
