@@ -178,7 +178,9 @@ def verify_file(
         if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
-            return _database(session, path, declared, listed, counts, same_as, twin)
+            # in a session that opens no other file
+            staged = twin if isinstance(twin, Staged) else None
+            return _database(session, path, declared, listed, counts, same_as, staged)
         others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == file_kinds.PARQUET:
             return _parquet(session, path, declared, *others, same_as, twin)
@@ -316,7 +318,7 @@ def _database(
     dictionary: str | None,
     catalog: str | None,
     same_as: Content | None,
-    twin: Twin | Staged | None,
+    twin: Staged | None,
 ) -> Verification:
     expected = [name for name in (declared.release, dictionary, catalog) if name]
     absent = [name for name in expected if session.exists(name) != "table"]

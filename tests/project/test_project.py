@@ -28,7 +28,7 @@ def call(*words: str, code: int = 0) -> Any:
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == code, done.output
     found = json.loads(done.stdout)
-    return done.stderr if found.keys() == {"error", "exit_code", "mistakes"} else found
+    return done.stderr if "mistakes" in found else found
 
 
 def statuses(document: dict[str, Any]) -> dict[str, str]:
