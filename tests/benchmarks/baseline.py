@@ -41,6 +41,7 @@ KEPT = {
     "emergency": "u(i, 18) < .4",
     "readmitted": "['no', 'within 30 days', 'later'][1 + floor(3 * u(i, 19))::INTEGER]",
 }
+LIMITS = {"full_domain": {"suppression_limit": 0.05, "time_limit": 60}}
 PLAIN = """
 import duckdb, sys
 source, target, keys, columns, threads = sys.argv[1:]
@@ -94,7 +95,7 @@ def spec(source: Path, folder: Path, method: str) -> dict[str, object]:
             {"model": "k_anonymity", "k": 5},
             {"model": "l_diversity", "column": "diagnosis", "kind": "distinct", "l": 2},
         ],
-        "method": {"name": method, "suppression_limit": 0.05, "time_limit": 60},
+        "method": {"name": method, **LIMITS.get(method, {})},
         "output": {"export": [str(folder / "public.parquet")]},
     }
 
