@@ -25,7 +25,7 @@ def type_name(kind: DataType) -> str:
 
     Texts with a collation are such: of them more are equal than have the same bytes.
     """
-    text = kind.simpleString()
+    text: str = kind.simpleString()
     if digits := _DECIMAL.fullmatch(text):
         return f"DECIMAL({digits[1]},{digits[2]})"
     return _NAMES.get(text, text.upper())
