@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from spark_here import has_spark
 from spark_releases import lent, people, spec
 
 import dbdeid
 from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.spark.warehouse import Spark
 from dbdeid.errors import VerificationError
+
+if has_spark():
+    from dbdeid.engine.spark.warehouse import Spark
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 

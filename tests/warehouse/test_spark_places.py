@@ -8,13 +8,16 @@ import threading
 from typing import Any
 
 import pytest
+from spark_here import has_spark
 from spark_releases import counted, lent, people, released, spec
 
 import dbdeid
 from dbdeid.engine.engines import warehouse_of
-from dbdeid.engine.spark.warehouse import Spark
 from dbdeid.errors import DataError, DbdeidError, SpecError, VerificationError
 from dbdeid.release.warehouse_places import places_there
+
+if has_spark():
+    from dbdeid.engine.spark.warehouse import Spark
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
