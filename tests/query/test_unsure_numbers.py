@@ -391,6 +391,11 @@ def test_a_condition_on_what_may_be_null_is_noted(ask: Any, tmp_path: Path, cond
             "GROUP BY beds HAVING COUNT(*) > 0",
             "others may belong",
         ),
+        (
+            "SELECT beds, COUNT(*) AS n FROM src WHERE beds = (SELECT MAX(age) FROM src) "
+            "GROUP BY beds HAVING COUNT(*) < 9",
+            "may have some",
+        ),
     ],
 )
 def test_groups_on_the_side_of_a_number_between_bounds_are_noted(
