@@ -96,7 +96,8 @@ def reopened(
         dictionary=names[0] if names else None,
         catalog=names[1] if len(names) > 1 else None,
         same_as=expected,
-        twin=staged or twin,
+        twin=twin,
+        staged=staged,
     )
     if twin is None and not beside and written.suffix == DATABASE:
         twin = Twin(written, (declared.release, *map(str, names)), found)

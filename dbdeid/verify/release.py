@@ -154,7 +154,8 @@ def verify_file(
     dictionary: str | Path | None,
     catalog: str | Path | None = None,
     same_as: Content | None = None,
-    twin: Twin | Staged | None = None,
+    twin: Twin | None = None,
+    staged: Staged | None = None,
     settings: Settings | None = None,
 ) -> Verification:
     """Verify a published file: reopened fresh, all that needs no source, and what files can hide.
@@ -166,8 +167,10 @@ def verify_file(
             file beside a file of another kind; None when there is none.
         catalog: the same of the catalog of a padded release.
         same_as: the content that it and what lies beside it must have, as `contents` gives it.
-        twin: a database file that was found to have that content, or the staged tables whose
-            content it is: what the file shares with it, cell by cell, is not computed again.
+        twin: a database file that was found to have that content: what a file of another kind
+            shares with it, cell by cell, is not computed again.
+        staged: the tables whose content it is; the same of a database that was written of them,
+            whose own session opens no other file.
         settings: limits of the engine.
 
     Raises:
@@ -178,8 +181,6 @@ def verify_file(
         if kind == file_kinds.DATABASE:
             listed = str(dictionary) if dictionary else None
             counts = str(catalog) if catalog else None
-            # in a session that opens no other file
-            staged = twin if isinstance(twin, Staged) else None
             return _database(session, path, declared, listed, counts, same_as, staged)
         others = (Path(dictionary) if dictionary else None), (Path(catalog) if catalog else None)
         if kind == file_kinds.PARQUET:
@@ -318,7 +319,7 @@ def _database(
     dictionary: str | None,
     catalog: str | None,
     same_as: Content | None,
-    twin: Staged | None,
+    staged: Staged | None,
 ) -> Verification:
     expected = [name for name in (declared.release, dictionary, catalog) if name]
     absent = [name for name in expected if session.exists(name) != "table"]
@@ -328,7 +329,7 @@ def _database(
     described = {name: session.relation(name) for name in expected}
     table, counts = described[declared.release], described.get(catalog or "")
     listed = described.get(dictionary or "")
-    found = _judged(session, declared, declared, (table, listed, counts), same_as, twin)
+    found = _judged(session, declared, declared, (table, listed, counts), same_as, staged)
     allowed = views.names(table.name) if counts else ()
     of_file = list(_container(session, path, list(described.values()), allowed))
     of_file += [_views(session, table, counts, declared)] if counts else []
@@ -403,7 +404,7 @@ def _parquet(
     dictionary: Path | None,
     catalog: Path | None,
     same_as: Content | None,
-    twin: Twin | Staged | None,
+    twin: Twin | None,
 ) -> Verification:
     stored = _stored(declared)
     files, of_folder = [path], list[Check]()

@@ -19,10 +19,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
 from lzma import LZMAError
 from pathlib import Path
 from typing import Literal
 
+from dbdeid.engine import regular
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
@@ -97,20 +99,20 @@ class _Sheet:
     """What stands in a workbook.
 
     Attributes:
-        path: its file.
+        file: its bytes.
         columns: the cells of each column, None where there is none.
         kinds: the kinds of the cells of each column.
         around: what is wrong around its rows, in words.
     """
 
-    path: Path
+    file: bytes
     columns: dict[str, list[str | None]]
     kinds: dict[str, set[Kind]]
     around: tuple[str, ...]
 
     def container(self) -> Check:
         """Whether nothing but these cells is in the file."""
-        wrong = dict.fromkeys([*_of_container(self.path), *self.around])
+        wrong = dict.fromkeys([*_of_container(self.file), *self.around])
         return Check("container", not wrong, "; ".join(wrong))
 
 
@@ -153,7 +155,8 @@ def _sheet(path: Path) -> _Sheet:
         DataError: there is none, or it has other cells than a release has.
     """
     try:
-        with zipfile.ZipFile(path) as file:
+        data = regular.content(path)
+        with zipfile.ZipFile(BytesIO(data)) as file:
             if file.getinfo(_SHEET).file_size > _MOST:
                 raise _no_workbook(path, "it is too large")
             text = file.read(_SHEET).decode("utf-8")
@@ -189,7 +192,7 @@ def _sheet(path: Path) -> _Sheet:
     if text[:start] != before or text[end + len(_END) :] != _AFTER:
         wrong["more around the rows of its sheet than every release has"] = None
     columns, of = dict(zip(names, cells, strict=True)), dict(zip(names, kinds, strict=True))
-    return _Sheet(path, columns, of, tuple(wrong))
+    return _Sheet(data, columns, of, tuple(wrong))
 
 
 def _rows(
@@ -304,9 +307,9 @@ _OWNERS = 0o100600 << 16  # a file for its owner only, which says nothing
 _UNIX, _VERSION, _DEFLATED = 3, 20, 8
 
 
-def _of_container(path: Path) -> Iterator[str]:
+def _of_container(data: bytes) -> Iterator[str]:
     """What a workbook holds beside the rows of its sheet, in words; no name of a part is told."""
-    with zipfile.ZipFile(path) as file:
+    with zipfile.ZipFile(BytesIO(data)) as file:
         parts = file.infolist()
         names = [part.filename for part in parts]
         if more := len([n for n in names if n not in _PARTS]):
@@ -329,7 +332,7 @@ def _of_container(path: Path) -> Iterator[str]:
                 same = False
             if not same:
                 yield what
-    if not _is_whole(path.read_bytes(), parts):
+    if not _is_whole(data, parts):
         yield "bytes outside of its parts, or marks on them"
 
 
