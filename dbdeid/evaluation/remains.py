@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdeid.bind.bound import Bound
+from dbdeid.bind.bound import Bound, BoundColumn
 from dbdeid.engine.expressions import Query, aliased, column, count_distinct, count_rows, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Steps
@@ -18,6 +18,7 @@ from dbdeid.prepare.spellings import by_meaning
 from dbdeid.privacy.common.shares import class_values, members, value_names
 from dbdeid.record.findings import AsItIs, Certain, Remains, Singled
 
+_OPEN = ("sensitive", "insensitive")  # the roles of columns that leave as they are
 # Columns are counted one by one as long as that many cells are looked at; each has a GROUP BY.
 MOST_CELLS = 60_000_000
 MOST_COLUMNS = 40
@@ -43,15 +44,13 @@ def remains(
     spelled = {c.name: found.name for c in bound.released if (found := table.find(c.name))}
     hidden = {subject, *(spelled.get(c.name) for c in bound.pseudonyms)}
     names = [name for name in table.names if name not in hidden]
-    roles = ("sensitive", "insensitive")
-    open_ = [c for c in bound.released if c.name in spelled and c.spec.role in roles]
+    open_ = [c for c in bound.released if c.name in spelled and c.spec.role in _OPEN]
     keys = [spelled[c.name] for c in bound.quasi_identifiers if c.name in spelled]
     if synthetic:
         open_, keys = [], []
     counted = _Counted(session, table, subject)
     records, people = counted.size()
-    each = max(1, min(MOST_COLUMNS, MOST_CELLS // max(records, 1)))
-    together = [spelled[c.name] for c in open_]
+    as_they_are, together = counted.left([(c, spelled[c.name]) for c in open_], records)
     named = {*spelled.values(), *hidden}
     wild = bound.spec.null_policy == "wildcard"
     return Remains(
@@ -62,15 +61,8 @@ def remains(
         covered=counted.singled(keys) if keys and not wild else None,
         columns=len(names),
         bounds=sum(name not in named for name in names) if bound.spec.output.bounds else 0,
-        as_they_are=tuple(
-            AsItIs(
-                column=c.name,
-                role=c.spec.role,
-                alone=counted.singled([spelled[c.name]]) if i < each else None,
-            )
-            for i, c in enumerate(open_)
-        ),
-        together=counted.singled(together) if together else None,
+        as_they_are=as_they_are,
+        together=together,
         everything=counted.singled(names),
         certain=tuple(
             counted.certain(bound, session, keys, c.name, spelled[c.name])
@@ -91,19 +83,12 @@ def remains_there(left: Remains, bound: Bound, steps: Steps, table: Relation) ->
         table: the released records, described.
     """
     counted = _Counted(steps, table, None)
-    each = max(1, min(MOST_COLUMNS, MOST_CELLS // max(left.records, 1)))
-    open_ = [c for c in bound.released if c.spec.role in ("sensitive", "insensitive")]
+    open_ = [(c, c.name) for c in bound.released if c.spec.role in _OPEN]
+    as_they_are, together = counted.left(open_, left.records)
     told = {
         "columns": len(table.names),
-        "as_they_are": tuple(
-            AsItIs(
-                column=c.name,
-                role=c.spec.role,
-                alone=counted.singled([c.name]) if i < each else None,
-            )
-            for i, c in enumerate(open_)
-        ),
-        "together": counted.singled([c.name for c in open_]) if open_ else None,
+        "as_they_are": as_they_are,
+        "together": together,
         "everything": counted.singled(table.names),
     }
     return left.model_copy(update=told)
@@ -125,6 +110,21 @@ class _Counted:
         people = count_distinct(column(self.subject))
         records, number = self.steps.row(query.select(people))
         return int(records), int(number)
+
+    def left(
+        self, columns: Sequence[tuple[BoundColumn, str]], records: int
+    ) -> tuple[tuple[AsItIs, ...], Singled | None]:
+        """Columns that leave as they are, by their names here: each, and all of them together."""
+        each = max(1, min(MOST_COLUMNS, MOST_CELLS // max(records, 1)))
+        alone = tuple(
+            AsItIs(
+                column=c.name,
+                role=c.spec.role,
+                alone=self.singled([name]) if i < each else None,
+            )
+            for i, (c, name) in enumerate(columns)
+        )
+        return alone, self.singled([name for _, name in columns]) if columns else None
 
     def singled(self, names: Sequence[str]) -> Singled:
         """Who is singled out by columns."""
@@ -152,8 +152,8 @@ class _Counted:
         places = [f"key_{i}" for i in range(len(keys))]
         named = [aliased(column(k), place) for k, place in zip(keys, places, strict=True)]
         rows = select(*named, aliased(column(name), "value")).from_(table.subquery("rows"))
-        step_ = step("evaluation/homogeneous_classes", {"members": rows}, {"qi": places})
-        classes, records = self.steps.row(step_)
+        uniform = step("evaluation/homogeneous_classes", {"members": rows}, {"qi": places})
+        classes, records = self.steps.row(uniform)
         return int(classes), int(records)
 
     def _of_people(
