@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,10 +50,43 @@ def compared(**columns: Both) -> Iterator[tuple[Session, Sides]]:
         sources[f"c{i}"] = _column(both.source, numbers=both.number)
         labels[f"c{i}"] = _column(both.released, numbers=both.number and not labelled)
         found.append(ColumnPair(name, i, both.number, both.whole, labelled))
-    labels["weight"] = np.array(first.weights or [1.0] * len(first.released), np.float64)
+    weights = [*(first.weights or [1.0] * len(first.released))]
+    labels["weight"] = np.array(weights, np.float64)
     released = session.upload("released", labels)
-    pieces = _pieces(session, [*columns.values()])
-    yield session, Sides(session.upload("source", sources), released, tuple(found), pieces)
+    each = [*columns.values()]
+    pieces = _pieces(session, each)
+    before = [(both.source, both.number) for both in each]
+    after = [(both.released, both.number and both.pieces is None) for both in each]
+    counted = (
+        _counts(session, "counted_source", before, [1.0] * len(first.source)),
+        _counts(session, "counted_release", after, weights),
+    )
+    source = session.upload("source", sources)
+    yield session, Sides(source, released, tuple(found), pieces, counted)
+
+
+def _counts(
+    session: Session,
+    name: str,
+    columns: Sequence[tuple[Sequence[Any], bool]],
+    weights: Sequence[float],
+) -> Relation:
+    """How often each value of each column occurs, numbers apart from texts."""
+    rows = [
+        (i, value if numbers else None, None if numbers else value, n * weight)
+        for i, (values, numbers) in enumerate(columns)
+        for (value, weight), n in Counter(zip(values, weights, strict=True)).items()
+    ]
+    number, point, text, mass = zip(*rows, strict=True) if rows else [()] * 4
+    return session.upload(
+        name,
+        {
+            "number": np.array(number, np.int64),
+            "point": arrow.numbers(point, np.float64),
+            "text": [*text],
+            "mass": np.array(mass, np.float64),
+        },
+    )
 
 
 def _pieces(session: Session, columns: Sequence[Both]) -> Relation:

@@ -24,7 +24,6 @@ from dbdeid.engine.expressions import (
     Select,
     aliased,
     column,
-    count_rows,
     literal,
     select,
     union_all,
@@ -88,7 +87,7 @@ def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> di
         Queries of `number` (the column's), `mass`, and `value`, or `low` and `high` of numbers.
     """
     labelled = [c for c in columns if c.labelled]
-    before, after = sides.counted or (sides.source, sides.released)
+    before, after = sides.counted
     parts: list[Query] = [_counted(after, c) for c in columns if not c.labelled]
     if labelled:
         shown = union_all(*(_counted(after, c, label=True) for c in labelled))
@@ -104,20 +103,11 @@ def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> di
 
 
 def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> Select:
-    """The mass of each value of a column, or of each label; the source has no weights."""
+    """The mass of each value of a column, or of each label."""
     number = literal(compared.number)
-    if table.find("mass") is not None:  # counted before
-        value: Expr = column("point" if compared.measured and not label else "text")
-        query = select(aliased(number, "number"), *_cells(value, compared, label=label), "mass")
-        return query.from_(table.table).where(column("number").eq(number.copy()))
-    value, mass = column(compared.key), count_rows()
-    keys: list[Expr] = [value]
-    weighed: Expr = mass
-    if table.find("weight") is not None:
-        keys.append(column("weight"))
-        weighed = mass * column("weight")
-    query = select(aliased(number, "number"), *_cells(value, compared, label=label))
-    return query.select(aliased(weighed, "mass")).from_(table.table).group_by(*keys)
+    value = column("point" if compared.measured and not label else "text")
+    query = select(aliased(number, "number"), *_cells(value, compared, label=label), "mass")
+    return query.from_(table.table).where(column("number").eq(number.copy()))
 
 
 def _cells(value: Expr, compared: ColumnPair, *, label: bool) -> list[Expr]:

@@ -47,13 +47,13 @@ class Sides:
         columns: what both have.
         pieces: what labels stand for: `number` of the column, `label`, `share`; of numbers `low`
             and `high`, of others `leaf`, NULL being a missing value. The shares of a label are 1.
-        counted: how often each value of each column occurs in both, if that was counted:
-            `number` of the column, `point` (a number) or `text`, and `mass`; there is one row for
-            each value and weight.
+        counted: how often each value of each column occurs in source and release: `number` of the
+            column, `point` (a number) or `text`, and `mass`; there is one row for each value and
+            weight.
     """
 
     source: Relation
     released: Relation
     columns: tuple[ColumnPair, ...]
     pieces: Relation
-    counted: tuple[Relation, Relation] | None = None
+    counted: tuple[Relation, Relation]
