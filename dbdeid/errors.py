@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+_HINT = "\n  Hint: "  # between what is wrong and what to do, in the text of an error
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -24,7 +26,7 @@ class Mistake:
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line else ""
         where += f"{self.place}: " if self.place else ""
-        hint = f"\n  Hint: {self.hint}" if self.hint else ""
+        hint = f"{_HINT}{self.hint}" if self.hint else ""
         return f"{where}{self.message}{hint}"
 
 
@@ -44,7 +46,7 @@ class DbdeidError(Exception):
         self.message = message
         self.hint = hint
         self.examples = tuple(examples)
-        super().__init__(f"{message}\n  Hint: {hint}" if hint else message)
+        super().__init__(f"{message}{_HINT}{hint}" if hint else message)
 
 
 class SpecError(DbdeidError):
@@ -229,6 +231,15 @@ def failure_of(error: DbdeidError | OSError) -> Failure:
         error = DataError(f"{place}{error.strerror or 'cannot be read or written'}", hint=hint)
     mistakes = error.mistakes if isinstance(error, SpecError) else ()
     return Failure(str(error), error.exit_code, error.examples, mistakes)
+
+
+def in_a_line(told: str) -> str:
+    """The text of an error with its hint behind it, in place of below it.
+
+    >>> in_a_line(str(DataError("no such table", hint="look at its name")))
+    'no such table; look at its name'
+    """
+    return "; ".join(told.split(_HINT))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.reading import NotSql, columns_in
 from dbdeid.engine.sqltext import statements
+from dbdeid.errors import in_a_line
 from dbdeid.methods.common.outcome import Outcome
 from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
@@ -18,7 +19,6 @@ from dbdeid.record.making import Column
 from dbdeid.utility.query_error import Workload
 
 ALL_LOST = 0.99  # of a column's detail: what is left answers no question
-_HINT = "\n  Hint: "
 LOOK = "`dbdeid check` says which model and which column cost most"
 
 
@@ -94,7 +94,7 @@ def unanswered(workload: Workload | None) -> tuple[str, ...]:
     if workload is None:
         return ()
     return tuple(
-        f"{query.name} of the workload is not answered: {'; '.join(query.refused.split(_HINT))}"
+        f"{query.name} of the workload is not answered: {in_a_line(query.refused)}"
         for query in workload.queries
         if query.refused
     )
