@@ -590,6 +590,13 @@ def test_names_of_columns_may_be_listed_by_commas(place: Path) -> None:
     assert classes("c,d") is None
 
 
+def test_a_name_alone_is_taken_as_it_stands(place: Path) -> None:
+    with duckdb.connect() as con:
+        con.execute('COPY (FROM (VALUES (1, 2), (1, 3)) t(" a", """b""")) TO \'v.parquet\'')
+    words = ("risk", "v.parquet", "--qi", " a", "--qi", '"b"', "--json")
+    assert json.loads(call(*words).stdout)["classes"] == 2
+
+
 def test_values_are_named_on_request_and_never_those_of_a_withheld_column(place: Path) -> None:
     Path("sex.csv").write_text("f;*\n")
     spec = small(database="owner.duckdb", target="a.duckdb")

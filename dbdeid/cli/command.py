@@ -65,8 +65,9 @@ def names(of: str) -> Any:
 
 
 def _listed(given: list[str] | None) -> list[str] | None:
-    rows = csv.reader(given or (), skipinitialspace=True)
-    return [name for row in rows for name in row] or given
+    """The names in each text; one without a comma is a name as it stands, spaces and quotes too."""
+    several = (csv.reader([t], skipinitialspace=True) if "," in t else [[t]] for t in given or ())
+    return [name for rows in several for row in rows for name in row] or given
 
 
 _COMMON: dict[str, Any] = {
