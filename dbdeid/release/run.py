@@ -36,7 +36,6 @@ from dbdeid.release import reuse_levels as reusing
 from dbdeid.release.frontier_tables import require_free
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.reuse_levels import drawing_as_before
-from dbdeid.release.warehouse_run import run_there
 from dbdeid.rerelease import rerelease
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
@@ -111,6 +110,8 @@ def run(
                 f"nothing remembers the levels of a run in {warehouse.program}",
                 hint="give them: `method: {transformation: …}`",
             )
+        from dbdeid.release.warehouse_run import run_there
+
         return run_there(file, warehouse, connection, settings=settings, notify=notify, offer=offer)
     clock = Clock(notify)
     with workplace(file, connection, database=database, settings=settings, writing=True) as work:
