@@ -13,7 +13,7 @@ import duckdb
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from specs import PEOPLE, unmeasured
+from specs import unmeasured
 
 import dbdeid
 from dbdeid.commands.handout import hand_out
@@ -33,17 +33,6 @@ def spec(k: int = 2, **output: Any) -> dict[str, Any]:
         "database": "owner.duckdb",
         "privacy": [{"model": "k_anonymity", "k": k}],
     }
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("shelf")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        with duckdb.connect("owner.duckdb") as con:
-            con.execute(PEOPLE)
-        dbdeid.run(spec())
-    return folder
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import duckdb
 import fastexcel
 import pandas as pd
 import pytest
-from specs import PEOPLE, unmeasured
+from specs import unmeasured
 from typer.testing import CliRunner
 
 import dbdeid
@@ -169,17 +169,6 @@ QI = ["--qi", "age", "--qi", "sex", "--qi", "zip", "--k", "2"]
 def spec(**more: Any) -> dict[str, Any]:
     made = unmeasured(target="out.duckdb", output={"export": ["public.xlsx", "public.csv"]})
     return made | {"database": "owner.duckdb", "privacy": [{"model": "k_anonymity", "k": 2}]} | more
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("shelf")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        with duckdb.connect("owner.duckdb") as con:
-            con.execute(PEOPLE)
-        dbdeid.run(spec())
-    return folder
 
 
 @pytest.fixture
