@@ -7,6 +7,8 @@ itself or tells that it is reached:
 - `{"step": n}`: right before its n-th step in the file system (opening to write, making,
   renaming, linking, removing), as Python's audit events tell, or of those of one kind with
   `"of": "os.rename"`; a process that ends says how many it took;
+- `{"call": "package.module:Class.method", "number": n}`: right before the n-th call of that method;
+  a process that ends says how often it was called;
 - `{"commit": true}`: right before it commits; the one who waits then kills it some time later.
 
 It answers `started <id>`, `reached` and `steps <n>` as it comes to that, and `ended <exit code>`.
@@ -15,6 +17,7 @@ It answers `started <id>`, `reached` and `steps <n>` as it comes to that, and `e
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import logging
 import os
@@ -51,6 +54,23 @@ def die_at(number: int, kinds: set[str]) -> None:
     atexit.register(lambda: tell(f"steps {count}"))
 
 
+def die_in(place: str, number: int) -> None:
+    module, _, path = place.partition(":")
+    owner, _, name = path.rpartition(".")
+    holder = getattr(importlib.import_module(module), owner)
+    whole, count = getattr(holder, name), 0
+
+    def dying(*given: Any, **more: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return whole(*given, **more)
+
+    setattr(holder, name, dying)
+    atexit.register(lambda: tell(f"steps {count}"))
+
+
 def tell(word: str) -> None:
     say.write(f"{word}\n")
     say.flush()
@@ -73,6 +93,8 @@ def become(order: dict[str, Any]) -> None:
     moment = order["moment"]
     if "step" in moment:
         die_at(moment["step"], {moment["of"]} if "of" in moment else STEPS)
+    if "call" in moment:
+        die_in(moment["call"], moment["number"])
     if "commit" in moment:
         logger = logging.getLogger("dbdeid")
         logger.setLevel(logging.DEBUG)

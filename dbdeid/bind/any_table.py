@@ -86,7 +86,12 @@ def opened(
         return
     if names_file(str(source)) or path.is_dir() or is_pattern(path):
         if table is not None:
-            raise DataError(f"{source} is one table", hint="leave the table name out")
+            hint = "leave the table name out"
+            if names_file(table):  # a shell that wrote out a pattern
+                hint = (
+                    f"for several files, put the pattern in quotes: '{path.parent}/*{path.suffix}'"
+                )
+            raise DataError(f"{source} is one table", hint=hint)
         with ENGINE.open(None, read_only=True, settings=settings) as session:
             with reading_source(path):
                 rows = open_files(session, path, READ)

@@ -103,7 +103,7 @@ def _require_distinct(found: Sequence[tuple[Place, Target]]) -> None:
     for place, target in found:
         for table in place.tables:
             key: tuple[str, ...] = (str(id(target)), str(table.schema), table.name)
-            if target.program == "sqlite":  # which takes letters of either case for the same
+            if target.program != "postgres":  # which may take letters of either case for the same
                 key = tuple(part.lower() for part in key)
             if key in taken:
                 raise DataError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from dbdeid.data.location.address import Resolved
 from dbdeid.engine import arrow
-from dbdeid.engine.expressions import select, table_named
+from dbdeid.engine.expressions import Expr, aliased, column, literal, select, table_named
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.sources.rows import Rows, Wanted, library, without_cells
@@ -172,7 +172,7 @@ _MYSQL_TABLES = (
 _MYSQL_COLUMNS = (
     "SELECT column_name, data_type, column_type, numeric_precision, numeric_scale "
     "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s "
-    "ORDER BY ordinal_position"
+    "AND extra NOT LIKE '%%INVISIBLE%%' ORDER BY ordinal_position"  # * would leave them out, too
 )
 _WHOLE = {
     **{"tinyint": "TINYINT", "smallint": "SMALLINT", "mediumint": "INTEGER", "int": "INTEGER"},
@@ -194,7 +194,7 @@ def mysql_tables(address: Resolved, alias: str) -> list[str]:
         DataError: the server cannot be reached, or lets nobody in.
         MissingExtra: the driver is not installed.
     """
-    with closing(_mysql(address, alias)) as connection, connection.cursor() as cursor:
+    with closing(mysql_connection(address, alias)) as connection, connection.cursor() as cursor:
         cursor.execute(_MYSQL_TABLES)
         return [".".join(map(str, row)) for row in cursor.fetchall()]
 
@@ -207,30 +207,72 @@ def mysql_rows(address: Resolved, wanted: Wanted) -> Rows:
         MissingExtra: the driver is not installed.
     """
     errors = library("pymysql.err", "pymysql")
-    cursors = library("pymysql.cursors", "pymysql")
-    refused = _no_mysql(wanted.alias)
-    connection = _mysql(address, wanted.alias)
+    refused = no_mysql(wanted.alias)
+    connection = mysql_connection(address, wanted.alias)
     try:
-        cursor = connection.cursor(cursors.SSCursor)  # which does not hold all rows at once
-        cursor.execute(_MYSQL_TABLES)
-        tables = [(str(one[0]), str(one[1])) for one in cursor.fetchall()]
-        schema = wanted.schema or urlsplit(address.text).path.strip("/")
+        with connection.cursor() as cursor:
+            cursor.execute(_MYSQL_TABLES)
+            tables = [(str(one[0]), str(one[1])) for one in cursor.fetchall()]
+        schema = wanted.schema or mysql_database(address) or ""
         place = (schema.lower(), wanted.name.lower())
         found = [table for table in tables if (table[0].lower(), table[1].lower()) == place]
         if not found:
             raise wanted.missing([".".join(table) for table in tables])
         exact = next((table for table in found if table == (schema, wanted.name)), found[0])
-        cursor.execute(_MYSQL_COLUMNS, exact)
-        kinds = {str(row[0]): _mysql_kind(*row[1:]) for row in cursor.fetchall()}
-        cursor.execute(sql(select("*").from_(table_named(exact[1], exact[0]))))
+        return mysql_table(connection, exact, refused)
     except errors.MySQLError as error:
         connection.close()
         raise without_cells(error, refused(error)) from None
     except BaseException:
         connection.close()
         raise
-    schema_of, batches = _batched(connection, cursor, kinds)
-    return Rows(schema_of, batches, refused=refused)
+
+
+def mysql_table(
+    connection: Any,
+    place: tuple[str, str],
+    refused: Callable[[BaseException], DataError],
+    *,
+    closing: bool = True,
+) -> Rows:
+    """The rows of a table of an open connection, each column in the type that it declares.
+
+    Args:
+        connection: that takes names in double quotes.
+        place: the database and the table, as they are spelled.
+        refused: the error of a row that is not read.
+        closing: whether the connection ends with the last row.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    errors = library("pymysql.err", "pymysql")
+    cursors = library("pymysql.cursors", "pymysql")
+    try:
+        cursor = connection.cursor(cursors.SSCursor)  # which does not hold all rows at once
+        cursor.execute(_MYSQL_COLUMNS, place)
+        kinds = {str(row[0]): _mysql_kind(*row[1:]) for row in cursor.fetchall()}
+        given = (_whole(name, kind) for name, kind in kinds.items())
+        cursor.execute(sql(select(*given).from_(table_named(place[1], place[0]))))
+    except errors.MySQLError as error:
+        raise without_cells(error, refused(error)) from None
+    schema, batches = _batched(connection if closing else cursor, cursor, kinds)
+    return Rows(schema, _to_the_end(cursor, batches), refused=refused)
+
+
+def _whole(name: str, kind: str) -> Expr:
+    """A column with all of its digits: the server tells six of a FLOAT, and all of a product."""
+    value = column(name)
+    return aliased(value * literal(1.0), name) if kind == "FLOAT" else value
+
+
+def _to_the_end(cursor: Any, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; where there are more, the driver asks a closed connection for none of them."""
+    result = cursor._result
+    try:
+        yield from batches
+    finally:
+        result.unbuffered_active = False
 
 
 def _mysql_kind(data: str, whole: str, digits: int | None, places: int | None) -> str:
@@ -243,7 +285,21 @@ def _mysql_kind(data: str, whole: str, digits: int | None, places: int | None) -
     return _OTHERS.get(data, "VARCHAR")
 
 
-def _mysql(address: Resolved, alias: str) -> Any:
+_READING = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)  # all of one moment
+
+
+def mysql_connection(address: Resolved, alias: str, first: Sequence[str] = _READING) -> Any:
+    """A connection that takes names in quotes as the standard has them.
+
+    Args:
+        address: with its secrets.
+        alias: how messages call the server.
+        first: statements to begin with.
+
+    Raises:
+        DataError: the server cannot be reached, or lets nobody in.
+        MissingExtra: the driver is not installed.
+    """
     driver = library("pymysql", "pymysql")
     parts = urlsplit(address.text)
     options = dict(parse_qsl(parts.query))
@@ -254,14 +310,14 @@ def _mysql(address: Resolved, alias: str) -> Any:
             **{"host": parts.hostname or "localhost", "port": parts.port or 3306, **where},
             user=unquote(parts.username or "") or None,
             password=password,
-            database=parts.path.strip("/") or None,
+            database=mysql_database(address),
             charset="utf8mb4",
             ssl_ca=options.get("ssl_ca"),
         )
         with connection.cursor() as cursor:
-            # names in quotes as the standard has them, and all of one moment
             cursor.execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
-            cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+            for statement in first:
+                cursor.execute(statement)
     except (driver.err.MySQLError, ValueError) as error:
         words = str(error.args[-1]) if isinstance(error, driver.err.MySQLError) else "no address"
         told = DataError(
@@ -273,7 +329,14 @@ def _mysql(address: Resolved, alias: str) -> Any:
     return connection
 
 
-def _no_mysql(alias: str) -> Callable[[BaseException], DataError]:
+def mysql_database(address: Resolved) -> str | None:
+    """The database that an address names; None: it names only the server."""
+    return unquote(urlsplit(address.text).path.strip("/")) or None
+
+
+def no_mysql(alias: str) -> Callable[[BaseException], DataError]:
+    """The error of a table of MySQL that cannot be read, without its cells."""
+
     def refused(error: BaseException) -> DataError:
         code = error.args[0] if error.args else None
         if code in _NO_RIGHT:

@@ -18,6 +18,7 @@ from dbdeid.engine.expressions import (
     function,
     identifier,
     is_null,
+    literal,
     not_,
     not_null,
     select,
@@ -30,7 +31,11 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.verify.base.stored_types import Program, read_as
 
-NAMES: Mapping[Program, str] = {"postgres": "PostgreSQL", "sqlite": "SQLite"}
+NAMES: Mapping[Program, str] = {
+    "postgres": "PostgreSQL",
+    "sqlite": "SQLite",
+    "mysql": "MySQL",
+}
 _POSTGRES = {
     **{"FLOAT": "real", "DOUBLE": "double precision", "VARCHAR": "text", "VARCHAR[]": "text[]"},
     **{kind: kind.lower() for kind in ("BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "BIGINT[]")},
@@ -41,7 +46,13 @@ _SQLITE = {
     **{"DATE": "DATE", "VARCHAR[]": "TEXT", "BIGINT[]": "TEXT"},
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"), "DATETIME"),
 }
-_AS_TEXT = ("DATE", "TIMESTAMP")  # of SQLite, which has neither
+_MYSQL = {
+    **{"VARCHAR": "LONGTEXT", "TIMESTAMP": "DATETIME(6)"},
+    **{kind: kind for kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "DATE")},
+    **{f"U{kind}": f"{kind} UNSIGNED" for kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")},
+}
+_LISTS_AS_JSON: frozenset[Program] = frozenset({"sqlite", "mysql"})
+_AS_TEXT = ("DATE", "TIMESTAMP")  # in SQLite, which has neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +112,14 @@ def _declared(program: Program, kind: str, there: str) -> str:
     """The type as a statement of the other program writes it."""
     if program == "postgres":
         return _POSTGRES.get(there) or there.replace("DECIMAL", "numeric")
+    if program == "mysql":
+        return "BOOLEAN" if kind == "BOOLEAN" else _MYSQL.get(there, there)
     return _SQLITE.get(kind) or ("INTEGER" if there == "BIGINT" else kind)
 
 
 def _given(program: Program, found: Column, there: str) -> Expr:
     value: Expr = column(found.name, "t")
-    if program == "sqlite" and found.type.endswith("[]"):
+    if program in _LISTS_AS_JSON and found.type.endswith("[]"):
         return cast(function("to_json", value), "VARCHAR")
     wire = "VARCHAR" if program == "sqlite" and there in _AS_TEXT else there
     return value if wire == found.type else cast(value, wire)
@@ -126,15 +139,19 @@ def _require_whole(
         value, kind = column(c.name), str(there[c.name])
         if kind.startswith("DECIMAL") and kind != c.type:
             odd[c.name] = all_of(not_null(value), is_null(try_cast(value.copy(), kind)))
-        elif program == "sqlite" and c.family == "float":  # which it keeps as NULL
+        elif program != "postgres" and c.family == "float":  # which have none
             odd[c.name] = any_of(function("isnan", value), not_(function("isfinite", value.copy())))
+        elif program == "mysql" and kind in _AS_TEXT:
+            days = (cast(literal(day), "DATE") for day in ("0001-01-01", "9999-12-31"))
+            day, (first, last) = cast(value, "DATE"), days
+            odd[c.name] = any_of(day < first, day.copy() > last)
     if not odd:
         return
     counts = session.row(select(*map(count_where, odd.values())).from_(table.table))
     if wrong := [n for n, count in zip(odd, counts, strict=True) if count]:
         raise DataError(
-            f"{name}: {NAMES[program]} has no number for some values of "
+            f"{name}: {NAMES[program]} has no place for some values of "
             f"{', '.join(map(repr, wrong))}",
-            hint="make NaN and infinity NULL in the source, release integers of more than 38 "
-            "digits as text with `type: categorical`, or export a file",
+            hint="make NaN, infinity and days beyond the year 9999 NULL in the source, release "
+            "integers of more than 38 digits as text with `type: categorical`, or export a file",
         )

@@ -2,7 +2,8 @@
 
 Everything happens in one transaction of that program: new tables are filled under names of their
 own, read back as others will read them, and take the place of the old ones. Whatever ends the
-process before the commit, the program itself rolls all of it back, and nothing is left.
+process before the commit, the program itself rolls all of it back, and nothing is left; of MySQL,
+which has no transaction for tables, an empty one may be, until the next run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.errors import DataError
 from dbdeid.sources.attached import Database
 from dbdeid.sources.rows import Rows
+from dbdeid.targets.mysql import MysqlTarget
 from dbdeid.targets.postgres import PostgresTarget
 from dbdeid.targets.shape import Shape
 from dbdeid.targets.sqlite import SqliteTarget
@@ -43,7 +45,7 @@ class Target(Protocol):
         """What has that name: `table`, another word for what else it is, or None."""
 
     def lock(self, place: Relation) -> None:
-        """Keep others from changing a table until the transaction ends."""
+        """Keep others from changing a table until the transaction ends, or see that they did."""
 
     def rows(self, place: Relation) -> Rows:
         """The rows of a table, in the order in which they lie."""
@@ -77,6 +79,9 @@ def opened(database: Database, *, writing: bool) -> Iterator[Target]:
     if kind == "postgres":
         address = resolved(database.address, os.environ, database.alias)
         target = PostgresTarget(address, database.alias, writing=writing)
+    elif kind == "mysql":
+        address = resolved(database.address, os.environ, database.alias)
+        target = MysqlTarget(address, database.alias, writing=writing)
     elif kind == "sqlite" and path is not None:
         target = SqliteTarget(path, database.alias, writing=writing)
     else:
@@ -89,18 +94,18 @@ def opened(database: Database, *, writing: bool) -> Iterator[Target]:
 
 
 _OTHERS = (
-    "releases are written into tables of PostgreSQL and SQLite only",
+    "releases are written into tables of PostgreSQL, MySQL and SQLite only",
     "export a file, and load it there",
 )
 _REFUSED: Mapping[str, tuple[str, str]] = {
     # its blocks keep what lay in the memory of the process that writes them
     "own": (
-        "no release is written into a database of the engine beside other tables",
+        "no release is written into a file of DuckDB that holds other tables",
         "export a file of its own, as in public.duckdb, and ATTACH it there",
     ),
-    "mysql": (
-        "MySQL makes and renames tables outside of transactions, so that a run could leave half a "
-        "release",
-        "export a file, and load it there",
+    # as its snapshots do, and its catalog keeps the least and the greatest value of each column
+    "ducklake": (
+        "a lake keeps each release that is replaced, and what a run that was killed has written",
+        "export a .parquet file, and CALL ducklake_add_data_files(…) there",
     ),
 }

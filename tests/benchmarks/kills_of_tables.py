@@ -1,12 +1,13 @@
-"""Kills of runs that write into tables of SQLite and PostgreSQL: old or new, whole, nothing else.
+"""Kills of runs that write into tables of SQLite, PostgreSQL and MariaDB: old or new, and whole.
 
     python tests/benchmarks/kills_of_tables.py --kills 60 --seed 1
 
 Runs are ended by SIGKILL at steps in the file system that are spread over all of them, at random
-moments, right after their commit, and before the renames that come between it and those of the two
-databases. After each kill the tables hold the old release or the new one as it was verified, never
-a new one that no book knows; `verify` tells of each that is older than the book, and
-`dbdeid export` mends it; no other table, transaction or file is left.
+moments, right after their commit, before the renames that come between it and those of the other
+databases, and before statements to MariaDB. After each kill the tables hold the old release or the
+new one as it was verified, never a new one that no book knows; `verify` tells of each that is older
+than the book, and `dbdeid export` mends it; no other table, transaction or file is left, but for
+tables of MariaDB that the run had put aside, which the next one drops.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import duckdb
+import mariadb_server
+from mariadb_server import Maria
 from postgres_server import Server as Postgres
 from postgres_server import programs, running
 from served import Server
@@ -37,12 +42,30 @@ from dbdeid.commands.verify_evaluate_export import export_release
 from dbdeid.workspace.workplace import workplace
 
 KS = (5, 10)
-TABLES = ("lake.released", "hall.released")
+TABLES = ("lake.released", "hall.released", "shop.released")
+OWN = {"released", "released_dictionary"}
+ASKED = "dbdeid.targets.mysql:MysqlTarget._asked"
 Rows = list[str]
 
 
-def lay_out(folder: Path, server: Postgres) -> None:
-    """A source, two databases, and a spec for each k."""
+@dataclass(frozen=True)
+class World:
+    """Where runs are killed.
+
+    Attributes:
+        folder: of the owner.
+        server: of PostgreSQL.
+        maria: of MariaDB.
+    """
+
+    folder: Path
+    server: Postgres
+    maria: Maria
+
+
+def lay_out(world: World) -> None:
+    """A source, three databases, and a spec for each k."""
+    folder, server = world.folder, world.server
     with duckdb.connect(str(folder / "owner.duckdb")) as con:
         con.execute(SMALL.replace("range(1500)", "range(300)"))
     with sqlite3.connect(folder / "lake.sqlite") as lake:
@@ -56,6 +79,7 @@ def lay_out(folder: Path, server: Postgres) -> None:
             "attach": {
                 "lake": "lake.sqlite",
                 "hall": f"postgresql://owner@/postgres?host={server.folder}",
+                "shop": world.maria.address(),
             },
             "columns": SMALL_COLUMNS,
             "privacy": [{"model": "k_anonymity", "k": k}],
@@ -66,8 +90,9 @@ def lay_out(folder: Path, server: Postgres) -> None:
         (folder / f"k{k}.yml").write_text(json.dumps(spec))
 
 
-def standing(folder: Path, server: Postgres) -> dict[str, Rows]:
-    """The rows of both tables, as their own programs tell them; nothing else is there."""
+def standing(world: World, *, clean: bool) -> dict[str, Rows]:
+    """The rows of the tables, as their own programs tell them; nothing else is there."""
+    folder, server, maria = world.folder, world.server, world.maria
     lake = sqlite3.connect(folder / "lake.sqlite")
     names = {name for (name,) in lake.execute("SELECT name FROM sqlite_master")}
     found = lake.execute("SELECT * FROM released").fetchall()
@@ -82,8 +107,20 @@ def standing(folder: Path, server: Postgres) -> dict[str, Rows]:
             break
     else:
         raise AssertionError("a session is left on the server")
-    rows = ["|".join("" if c is None else str(c) for c in row) for row in found]
-    return {TABLES[0]: rows, TABLES[1]: server.run("SELECT * FROM released").splitlines()}
+    more = maria.tables() - OWN
+    assert maria.tables() >= OWN
+    assert all(name.startswith("deid_") for name in more)
+    assert not (more and clean), more
+    return {
+        TABLES[0]: texts(found),
+        TABLES[1]: server.run("SELECT * FROM released").splitlines(),
+        TABLES[2]: texts(maria.run("SELECT * FROM released")),
+    }
+
+
+def texts(rows: list[tuple[Any, ...]]) -> Rows:
+    """Rows as psql writes them."""
+    return ["|".join("" if c is None else str(c) for c in row) for row in rows]
 
 
 def booked(folder: Path) -> int:
@@ -92,12 +129,10 @@ def booked(folder: Path) -> int:
         return int(work.entries[0].record["privacy"][0]["k"])
 
 
-def judge(
-    folder: Path, server: Postgres, known: dict[int, Rows], before: int, *, finished: bool
-) -> tuple[int, int]:
+def judge(world: World, known: dict[int, Rows], before: int, *, finished: bool) -> tuple[int, int]:
     """The k of the book, and how many tables were older, which are mended."""
-    k = booked(folder)
-    spec, found = folder / f"k{k}.yml", standing(folder, server)
+    folder, k = world.folder, booked(world.folder)
+    spec, found = folder / f"k{k}.yml", standing(world, clean=finished)
     older = {name for name, rows in found.items() if rows != known[k]}
     assert all(found[name] == known[before] for name in older)
     # what goes when their files are next written
@@ -127,26 +162,34 @@ def main() -> int:
     ask.add_argument("--seed", type=int, default=1)
     asked = ask.parse_args()
     draw, counts = random.Random(asked.seed), Counter[tuple[str, str]]()
-    found = programs()
+    found, others = programs(), mariadb_server.programs()
     assert found is not None, "no PostgreSQL server is installed"
-    with running(found) as server, tempfile.TemporaryDirectory() as place:
+    assert others is not None, "no MariaDB server is installed"
+    with (
+        running(found) as server,
+        mariadb_server.running(others) as maria,
+        tempfile.TemporaryDirectory() as place,
+    ):
         folder = Path(place) / "world"
         folder.mkdir()
-        lay_out(folder, server)
+        world = World(folder, server, maria)
+        lay_out(world)
         known: dict[int, Rows] = {}
         with Server(Path(place) / "told") as runner:
             for k in KS:
+                asks = {"call": ASKED, "number": 0}
+                statements = runner.run(folder, "run", f"k{k}.yml", moment=asks).steps
                 ended = runner.run(folder, "run", f"k{k}.yml", moment={"step": 0})
                 assert ended.code == 0, ended.err
-                now = standing(folder, server)
+                now = standing(world, clean=True)
                 known[k] = now[TABLES[0]]
-                assert now[TABLES[1]] == known[k]
+                assert all(rows == known[k] for rows in now.values())
                 with duckdb.connect(str(folder / "owner.duckdb"), read_only=True) as con:
                     own = con.execute("FROM released").fetchall()
-                assert ["|".join("" if c is None else str(c) for c in r) for r in own] == known[k]
+                assert texts(own) == known[k]
             before, killed = KS[1], 0
             while killed < asked.kills:
-                kind = ("step", "random time", "commit", "rename")[killed % 4]
+                kind = ("step", "random time", "commit", "rename", "statement")[killed % 5]
                 after, moment = None, {}
                 if kind == "step":
                     moment = {"step": draw.randint(1, ended.steps)}
@@ -154,12 +197,14 @@ def main() -> int:
                     after = draw.uniform(0, ended.seconds)
                 elif kind == "commit":
                     after, moment = draw.uniform(0, 0.05), {"commit": True}
-                else:
+                elif kind == "rename":
                     moment = {"step": draw.randint(1, 2), "of": "os.rename"}
+                else:
+                    moment = {"call": ASKED, "number": draw.randint(1, statements)}
                 wanted = KS[before == KS[0]]
                 run = runner.run(folder, "run", f"k{wanted}.yml", after=after, moment=moment)
                 assert run.code in (-signal.SIGKILL, 0), run
-                k, older = judge(folder, server, known, before, finished=run.code == 0)
+                k, older = judge(world, known, before, finished=run.code == 0)
                 assert k in (before, wanted)
                 assert run.code != 0 or (k, older) == (wanted, 0)
                 what = "old" if k == before else f"new, {older} tables were older"
@@ -169,7 +214,7 @@ def main() -> int:
                 before = k
             last = runner.run(folder, "run", f"k{KS[before == KS[0]]}.yml")
             assert last.code == 0, last.err
-            judge(folder, server, known, before, finished=True)
+            judge(world, known, before, finished=True)
     for (kind, outcome), n in sorted(counts.items()):
         print(f"  {kind:14}{outcome:26}{n:4}")
     print(f"{killed} kills, 0 findings")

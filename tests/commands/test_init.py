@@ -314,7 +314,8 @@ def test_sources_that_are_not_there_or_not_one(tmp_path: Path) -> None:
     for path, table, words in [
         (source, None, "holds 2 tables"),
         (source, "c", "no table or view 'c'"),
-        (csv, "c", "is one table"),
+        (csv, "c", "is one table\n.*leave the table name out"),
+        (csv, "y.csv", r"put the pattern in quotes: '.*/\*\.csv'"),
         (tmp_path / "none.csv", None, "does not exist"),
         (tmp_path / "none.duckdb", None, "no such database file"),
     ]:

@@ -16,6 +16,7 @@ PLACES = {
     "postgresql:///?service=clinic": "postgresql:///?service=clinic",
     "postgresql://reader:hush@a:1,b:2/clinic": "postgresql://a:1,b:2/clinic",
     "mysql://reader:hush@db/clinic?host=other": "mysql://db/clinic",
+    "mysql://reader@localhost:9/clinic?socket=/run/s": "mysql://%2Frun%2Fs:9/clinic",
     "postgresql://reader:hu5h/h@sh@db/clinic": "postgresql",
     "postgresql://reader:77/h@sh@db/clinic": "postgresql",
     "lake.sqlite": "lake.sqlite",

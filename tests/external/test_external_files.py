@@ -76,6 +76,15 @@ def test_an_open_release_is_read_again_when_one_of_its_files_changes() -> None:
             release.query(text)
 
 
+def test_a_workbook_of_another_program_is_not_vouched_for() -> None:
+    """It may hold other sheets, hidden rows and comments, so its sheet is to be saved as CSV."""
+    with duckdb.connect("owner.duckdb", read_only=True) as con:
+        con.sql("FROM anon").df().to_excel("anon.xlsx", index=False)
+    with pytest.raises(dbdeid.DataError, match="save the sheet as CSV") as refused:
+        dbdeid.verify(owned(**method(table="anon.xlsx")))
+    assert "middle" not in str(refused.value)
+
+
 def test_cells_of_a_csv_file_that_are_not_of_their_type() -> None:
     sql("CREATE OR REPLACE TABLE people AS SELECT *, 1.5 AS wage FROM people")
     wage = "CASE WHEN age = 'old' THEN 'much' ELSE '1.5' END AS wage"
@@ -118,7 +127,7 @@ def test_a_release_of_ours_is_asked_as_one_of_others(name: str) -> None:
         "age": {"role": QI, "hierarchy": {"intervals": [10, 20], "lower": 0, "upper": 100}},
         "sex": {"role": QI, "hierarchy": "suppress", "domain": ["f", "m"]},
     }
-    exports = tiers.some(["public.csv", "public.parquet", "public.duckdb"], 3)
+    exports = tiers.some(["public.xlsx", "public.csv", "public.parquet", "public.duckdb"], 4)
     ours = small(
         database="owner.duckdb",
         columns=columns,

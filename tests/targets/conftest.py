@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import mariadb_server
 import pytest
+from mariadb_server import Maria
 from postgres_server import Server, programs, running
 
 
@@ -17,6 +19,15 @@ def server() -> Iterator[Server]:
     if found is None:
         pytest.skip("no PostgreSQL server is installed")
     with running(found) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def maria() -> Iterator[Maria]:
+    found = mariadb_server.programs()
+    if found is None:
+        pytest.skip("no MariaDB server is installed")
+    with mariadb_server.running(found) as started:
         yield started
 
 

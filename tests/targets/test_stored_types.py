@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mariadb_server import Maria
 from postgres_server import Server
 
 from dbdeid.engine.engines import ENGINE
@@ -45,13 +46,13 @@ KEPT = {
     "VARCHAR[]": "[], ['a', 'é\"', NULL]",
     "BIGINT[]": "[], [1, -9223372036854775808]",
 }
-# What PostgreSQL holds and SQLite does not.
+# What PostgreSQL and MySQL hold and SQLite does not.
 WIDE = {
     "UBIGINT": "0, 18446744073709551615",
     "HUGEINT": "-99999999999999999999999999999999999999, 1",
     "DECIMAL(38,10)": "-9999999999999999999999999999.9999999999, 0.1",
-    "TIMESTAMP WITH TIME ZONE": "'1960-01-01 01:02:03.000004+02'",
 }
+ZONED = {"TIMESTAMP WITH TIME ZONE": "'1960-01-01 01:02:03.000004+02'"}
 NEITHER = {"TIMESTAMP_NS": "'2020-01-01 00:00:00.000000001'", "TIME": "'01:02:03'", "BLOB": "'a'"}
 
 
@@ -75,9 +76,11 @@ def query(text: str) -> Query:
 
 
 @contextmanager
-def target(where: Path | Server) -> Iterator[Target]:
+def target(where: Path | Server | Maria) -> Iterator[Target]:
     if isinstance(where, Path):
         database = Database("there", "lake.sqlite", where)
+    elif isinstance(where, Maria):
+        database = Database("there", where.address(), Path())
     else:
         database = Database("there", f"postgresql://owner@/postgres?host={where.folder}", Path())
     with opened(database, writing=True) as there:
@@ -104,7 +107,7 @@ def all_come_back(there: Target, kinds: dict[str, str]) -> None:
 
 def test_postgresql_holds_every_value(server: Server) -> None:
     with target(server) as there:
-        all_come_back(there, KEPT | WIDE)
+        all_come_back(there, KEPT | WIDE | ZONED)
         refused(there, NEITHER)
         infinite = dict.fromkeys(("FLOAT", "DOUBLE"), "'inf', '-inf', 'nan'")
         with ENGINE.open(None, read_only=True) as session:
@@ -116,7 +119,25 @@ def test_postgresql_holds_every_value(server: Server) -> None:
 def test_sqlite_holds_every_value(place: Path) -> None:
     with target(place) as there:
         all_come_back(there, KEPT)
-        refused(there, WIDE | NEITHER)
+        refused(there, WIDE | ZONED | NEITHER)
+
+
+def test_mysql_holds_every_value(maria: Maria) -> None:
+    texts = "'a' || chr(0), '\\', '%s', '\U0001f600', 'a ', 'A'"
+    with target(maria) as there:
+        all_come_back(there, KEPT | WIDE | {"DECIMAL(38,30)": "-0.1"})
+    with target(maria) as there:
+        all_come_back(there, {"VARCHAR": texts, "UHUGEINT": "0, 1", "DOUBLE": "-0.0"})
+        refused(there, ZONED | NEITHER | {"DECIMAL(38,31)": "0.1"})
+        with ENGINE.open(None, read_only=True) as session:
+            for kind, value in {
+                **{"DOUBLE": "'nan'", "FLOAT": "'inf'", "DATE": "'infinity'"},
+                **{"TIMESTAMP": "'10000-01-01'", "TIMESTAMP_S": "'0001-12-31 (BC)'"},
+            }.items():
+                odd = table(session, kind, value)
+                with pytest.raises(DataError, match="MySQL has no place for some values"):
+                    shaped(session, "mysql", odd, "t")
+    assert maria.tables() == set()
 
 
 def refused(there: Target, kinds: dict[str, str]) -> None:
@@ -131,7 +152,7 @@ def refused(there: Target, kinds: dict[str, str]) -> None:
 def test_values_that_have_no_place(place: Path, server: Server) -> None:
     with target(server) as there, ENGINE.open(None, read_only=True) as session:
         long = table(session, "HUGEINT", "170141183460469231731687303715884105727")
-        with pytest.raises(DataError, match="PostgreSQL has no number for some values"):
+        with pytest.raises(DataError, match="PostgreSQL has no place for some values"):
             shaped(session, "postgres", long, "t")
         nul = table(session, "VARCHAR", "'a' || chr(0)")
         shape = shaped(session, "postgres", nul, "t")
@@ -141,22 +162,33 @@ def test_values_that_have_no_place(place: Path, server: Server) -> None:
     with target(place) as there, ENGINE.open(None, read_only=True) as session:
         for value in ("'nan'", "'inf'"):
             odd = table(session, "DOUBLE", value)
-            with pytest.raises(DataError, match="SQLite has no number for some values"):
+            with pytest.raises(DataError, match="SQLite has no place for some values"):
                 shaped(session, "sqlite", odd, "t")
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("number", "fits"), [(2_001, (False, False)), (1_000, (True, True))])
 def test_many_columns(place: Path, server: Server, number: int, fits: tuple[bool, bool]) -> None:
-    names = ", ".join(f"{i} AS c{i}" for i in range(number))
     for where, whole in zip((server, place), fits, strict=True):
-        with target(where) as there, ENGINE.open(None, read_only=True) as session:
-            given = session.run(Step("wide", query(f"SELECT {names}")))
-            if whole:
-                comes_back(session, there, given, 1)
-                continue
-            with pytest.raises(DataError, match="no room for so many columns"):
-                comes_back(session, there, given, 1)
+        wide(where, number, whole=whole)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("number", "fits"), [(2_001, False), (1_000, True)])
+def test_many_columns_of_mysql(maria: Maria, number: int, *, fits: bool) -> None:
+    wide(maria, number, whole=fits)
+    assert maria.tables() == set()
+
+
+def wide(where: Path | Server | Maria, number: int, *, whole: bool) -> None:
+    names = ", ".join(f"{i} AS c{i}" for i in range(number))
+    with target(where) as there, ENGINE.open(None, read_only=True) as session:
+        given = session.run(Step("wide", query(f"SELECT {names}")))
+        if whole:
+            comes_back(session, there, given, 1)
+            return
+        with pytest.raises(DataError, match="no room for so many columns"):
+            comes_back(session, there, given, 1)
 
 
 @pytest.mark.parametrize(

@@ -134,10 +134,16 @@ def test_a_name_is_written_once(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "told"),
-    [("own.duckdb", "export a file of its own"), ("mysql://db/lake", "outside of transactions")],
+    [
+        ("own.duckdb", "export a file of its own, as in public.duckdb, and ATTACH it there"),
+        ("ducklake:lake.ducklake", "and CALL ducklake_add_data_files"),
+        ("md:lake", "into tables of PostgreSQL, MySQL and SQLite only"),
+        ("sheet.xlsx", "into tables of PostgreSQL, MySQL and SQLite only"),
+    ],
 )
 def test_databases_that_get_no_release(place: Path, kind: str, told: str) -> None:
     duckdb.connect("own.duckdb").close()
+    Path("sheet.xlsx").write_bytes(b"PK")
     assert told in refused("there.t", attach={"there": kind})
 
 

@@ -67,7 +67,7 @@ def _secret(key: str) -> bool:
 def without_secret(address: str) -> str:
     """An address that tells where a database is: without user, password and other options.
 
-    PostgreSQL takes options for parts of the place, too: they stand where those parts do.
+    Options may stand for parts of the place, too: they are told where those parts are.
 
     >>> without_secret("postgresql://reader@/clinic?host=/run/db&port=5433&sslmode=require")
     'postgresql://%2Frun%2Fdb:5433/clinic'
@@ -76,12 +76,14 @@ def without_secret(address: str) -> str:
         return address
     try:
         parts = urlsplit(address)
-        given = dict(parse_qsl(parts.query)) if kind_of(address) == "postgres" else {}
+        given = dict(parse_qsl(parts.query))
         host, port = _server(parts)
     except ValueError:
         return address.partition(":")[0]
     if "@" in parts.path:  # of a password with a slash in it
         return parts.scheme
+    if kind_of(address) != "postgres":
+        given = {"host": given["socket"]} if "socket" in given else {}
     if named := given.get("host") or given.get("hostaddr"):
         host = quote(named, safe=",")
     port = given.get("port") or port

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dbdeid.engine.relation import digits_of
 
-Program = Literal["postgres", "sqlite"]
+Program = Literal["postgres", "sqlite", "mysql"]
 
 _ALIKE = (
     *("BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE"),
@@ -30,7 +30,16 @@ _READ: Mapping[Program, Mapping[str, str]] = {
         **dict.fromkeys(("VARCHAR[]", "BIGINT[]"), "VARCHAR"),  # as JSON
         **_COARSE,
     },
+    "mysql": {
+        **{kind: kind for kind in (*_WHOLE, "UBIGINT", "VARCHAR", "DATE", "TIMESTAMP")},
+        "BOOLEAN": "TINYINT",
+        **dict.fromkeys(("HUGEINT", "UHUGEINT"), "DECIMAL(38,0)"),
+        **dict.fromkeys(("FLOAT", "DOUBLE"), "DOUBLE"),  # it tells six digits of a FLOAT
+        **dict.fromkeys(("VARCHAR[]", "BIGINT[]"), "VARCHAR"),  # as JSON
+        **_COARSE,
+    },
 }
+_SCALE = 30  # digits behind the point that a decimal of MySQL has at most
 _OF_DOUBLES = 15  # digits of a decimal that a double tells apart
 
 
@@ -45,5 +54,7 @@ def read_as(program: Program, kind: str) -> str | None:
     if (digits := digits_of(kind)) is not None:
         if program == "postgres":
             return kind
+        if program == "mysql":
+            return kind if digits[1] <= _SCALE else None
         return "DOUBLE" if digits[0] <= _OF_DOUBLES else None
     return _READ[program].get(kind)
