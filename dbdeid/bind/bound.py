@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from dbdeid.data.classes import Staged
 from dbdeid.data.ordered_domain import OrderedDomain
 from dbdeid.engine.expressions import Expr, Query
-from dbdeid.engine.relation import MEASURED, Column
+from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.privacy import Model
 from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import ColumnSpec
@@ -42,6 +43,22 @@ class BoundColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """A source that was counted elsewhere.
+
+    Attributes:
+        table: each combination of values once.
+        weight: its column that says how many records have the combination.
+        population: counts a population there, by the name that the specification has for it, and
+            gives a query of its rows; each time afresh.
+    """
+
+    table: Relation
+    weight: str
+    population: Callable[[str], Query]
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A spec whose columns were found.
 
@@ -53,6 +70,7 @@ class Bound:
         models: the declared models, with their columns as the source spells them.
         analyses: the recipient's models.
         opened: the source as it was opened.
+        counts: the rows of the source once each; None where they are to be read as they are.
     """
 
     file: SpecFile
@@ -62,6 +80,7 @@ class Bound:
     models: tuple[Model, ...]
     analyses: tuple[BoundAnalysis, ...] = ()
     opened: Opened | None = None
+    counts: Counts | None = None
 
     @property
     def spec(self) -> ReleaseSpec:

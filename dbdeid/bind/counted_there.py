@@ -1,45 +1,34 @@
 """A specification held against a table of a warehouse: its columns, and what was counted of them.
 
 The whole of it is held against an empty table of the same columns. What a search looks at is then
-counted there, and comes here as a histogram; all that follows is as on a table of those columns.
+counted there, and comes here as a histogram, which stays one: no row is made of it for each record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from dbdeid.bind.bind import bind
-from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.bind.histogram import Histogram, counted_columns, records
-from dbdeid.engine.expressions import aliased, column, count_rows, select
+from dbdeid.bind.bound import Bound, BoundColumn, Counts
+from dbdeid.bind.histogram import counted_columns
+from dbdeid.engine.expressions import Expr, Query, aliased, as_often, column, count_rows, select
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.warehouse import Warehouse
 from dbdeid.errors import DataError, Mistake, SpecError
-from dbdeid.privacy import OfSensitive
+from dbdeid.privacy import OfSensitive, population_of
 from dbdeid.query.dialects.histogram import COUNTED
 from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import given_reason
 from dbdeid.spec.file import SpecFile
+from dbdeid.spec.names import dictionary_name
 from dbdeid.spec.release_spec import Evaluate
 
 _COUNTS, _EMPTY = "deid_counted_there", "deid_columns_there"
+PEOPLE = "people"  # the column of a population that says how many a row stands for
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-
-
-@dataclass(frozen=True, slots=True)
-class CountedThere:
-    """A specification on what a warehouse counted.
-
-    Attributes:
-        bound: with the counted columns alone, in the order of the table; its source gives each
-            combination as often as it was counted.
-        counts: the combinations as they were counted, here.
-    """
-
-    bound: Bound
-    counts: Relation
 
 
 def held_there(file: SpecFile, warehouse: Warehouse, session: Session) -> Bound:
@@ -59,13 +48,13 @@ def held_there(file: SpecFile, warehouse: Warehouse, session: Session) -> Bound:
     table = warehouse.source(file.spec.source_name)
     empty = _empty(session, table.columns)
     bound = bind(file, session, Opened(select("*").from_(empty.table)))
-    session.drop(empty)
+    session.drop_temp(empty.name)
     if mistakes := [*_untyped(bound, table), *_unexplained(bound)]:
         raise SpecError(mistakes, source=file.label)
     return replace(bound, source=select("*").from_(table.table), opened=None)
 
 
-def _empty(session: Session, columns: tuple[Column, ...]) -> Relation:
+def _empty(session: Session, columns: tuple[Column, ...], name: str = _EMPTY) -> Relation:
     """A table of these columns; one whose type is not known here has another that cannot leave."""
     import pyarrow as pa
 
@@ -77,7 +66,7 @@ def _empty(session: Session, columns: tuple[Column, ...]) -> Relation:
         raise DataError(
             f"the source has several columns {repeated!r}", hint="give each its own name in a view"
         )
-    place = Relation(_EMPTY, schema="main", catalog=session.catalog)
+    place = Relation(name, schema="main", catalog="temp")
     return session.stage(place, pa.RecordBatchReader.from_batches(shape, iter(())), {})
 
 
@@ -128,8 +117,8 @@ def _unexplained(bound: Bound) -> Iterator[Mistake]:
             )
 
 
-def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> CountedThere:
-    """What a search looks at, counted in the warehouse.
+def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Bound:
+    """The specification with those columns alone that a search looks at, counted in the warehouse.
 
     Args:
         full: the whole specification, as `held_there` gives it.
@@ -138,16 +127,9 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Counte
 
     Raises:
         SpecError: the counted columns do not suit the spec.
-        DataError: the table has no rows.
     """
     columns = {c.name: c.spec for c in full.columns if is_counted(full, c)}
-    cells = [column(name) for name in columns]
-    query = select(*cells, aliased(count_rows(), COUNTED))
-    query = query.from_(full.source.subquery("there")).group_by(*(c.copy() for c in cells))
-    place = Relation(_COUNTS, schema="main", catalog=session.catalog)
-    counts = session.stage(place, warehouse.arrow(query).to_reader(), {})
-    if session.row(select(count_rows()).from_(counts.table))[0] == 0:
-        raise DataError("the source has no rows", hint="there is nothing to release")
+    counts = _counts(warehouse, session, full.source.subquery("there"), list(columns), _COUNTS)
     spec = full.spec
     alone = {
         "columns": columns,
@@ -156,5 +138,40 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Counte
         "expect": {},
     }
     file = replace(full.file, spec=spec.model_copy(update=alone))
-    histogram = Histogram(file, _COUNTS, tuple(columns), ())
-    return CountedThere(bind(file, session, records(histogram, session)), counts)
+    bound = bind(file, session, Opened(_each(counts, list(columns))))
+    population = partial(_population, full, warehouse, session)
+    return replace(bound, counts=Counts(counts, COUNTED, population))
+
+
+def _counts(
+    warehouse: Warehouse, session: Session, rows: Expr, names: Sequence[str], place: str
+) -> Relation:
+    """How often each combination of some columns is there, here."""
+    cells = [column(name) for name in names]
+    query = select(*cells, aliased(count_rows(), COUNTED)).from_(rows)
+    found = warehouse.arrow(query.group_by(*(c.copy() for c in cells)))
+    return session.stage(Relation(place, schema="main", catalog="temp"), found.to_reader(), {})
+
+
+def _each(counts: Relation, names: Sequence[str]) -> Query:
+    """Each combination as often as it was counted."""
+    return as_often(counts.table, [column(name) for name in names], column(COUNTED))
+
+
+def _population(full: Bound, warehouse: Warehouse, session: Session, name: str) -> Query:
+    """The rows of a population in the warehouse, counted there.
+
+    Raises:
+        DataError: it is not there, or the release would replace it.
+    """
+    table = warehouse.source(name)
+    last = table.name.lower()
+    if last in (full.spec.release.lower(), dictionary_name(full.spec.release).lower()):
+        raise DataError("the release would replace it", hint="choose another release name")
+    number = list(map(population_of, full.models)).index(name)
+    place = f"deid_population_there_{number}"
+    needed = {c.name.lower() for c in full.quasi_identifiers}
+    if not needed <= {c.name.lower() for c in table.columns}:  # which is told of its columns
+        return select("*").from_(_empty(session, table.columns, place).table)
+    names = [c.name for c in table.columns if c.name.lower() in needed | {PEOPLE}]
+    return _each(_counts(warehouse, session, table.table, names, place), names)

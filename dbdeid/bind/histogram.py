@@ -19,11 +19,11 @@ from dbdeid.engine.expressions import (
     aliased,
     all_of,
     any_of,
+    as_often,
     cast,
     column,
     count_rows,
     count_where,
-    function,
     is_null,
     literal,
     not_,
@@ -148,10 +148,8 @@ def records(histogram: Histogram, session: Session) -> Opened:
     counts = spelled[COUNTED]
     with reading_source():
         _require_counts(place, rows, counts, [c for c in found if c is not counts], session)
-    copies = function("unnest", function("range", cast(column(counts.name), "BIGINT")))
-    each = select("*", aliased(copies, "deid_copy")).from_(rows.subquery("counted"))
     cells = [aliased(column(spelled[name.lower()].name), name) for name in file.spec.columns]
-    return Opened(select(*cells).from_(each.subquery("source")))
+    return Opened(as_often(rows.subquery("counted"), cells, column(counts.name)))
 
 
 def _rows(histogram: Histogram, session: Session) -> Query:

@@ -3,12 +3,15 @@
 Originals are staged in temporary tables only. In `deid_coded` every quasi-identifier holds the code
 of its value; `deid_tuples` counts the records of each distinct tuple of codes, for each subject
 apart where one is declared. A subject is a number from then on: no identifier is ever copied.
+
+Where the source was counted elsewhere, each row of its staged tables stands for as many records as
+its `weight` says: it is kept once, and `deid_coded` is a view that gives it as often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -16,6 +19,7 @@ from dbdeid.engine.expressions import (
     aliased,
     all_of,
     any_of,
+    as_often,
     ascending,
     case,
     cast,
@@ -32,6 +36,7 @@ from dbdeid.engine.expressions import (
     row_number,
     same_value,
     select,
+    sum_of,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -39,6 +44,7 @@ from dbdeid.engine.sqltext import step
 
 SOURCE = Relation("deid_source", schema="main", catalog="temp")
 CODED = Relation("deid_coded", schema="main", catalog="temp")
+WEIGHED = Relation("deid_coded_once", schema="main", catalog="temp")
 TUPLES = Relation("deid_tuples", schema="main", catalog="temp")
 
 
@@ -67,9 +73,24 @@ def subject_of(subject: Column, columns: Sequence[Staged]) -> Subject:
     return Subject(subject, name)
 
 
-def source_step(source: Query, columns: Sequence[Staged], subject: Subject | None) -> Step:
-    """Stage the columns that are released, and the number of each record's subject."""
+def source_step(
+    source: Query, columns: Sequence[Staged], subject: Subject | None, weight: str | None = None
+) -> Step:
+    """Stage the columns that are released, and the number of each record's subject.
+
+    What was counted elsewhere is staged already, and only looked at.
+
+    Args:
+        source: its rows.
+        columns: those that are released.
+        subject: whose records they are.
+        weight: the column of the source that says how many records a row stands for; None: one.
+    """
     picked = [_released(c) for c in columns]
+    if weight is not None:
+        picked.append(column(weight, "source"))
+        query = select(*picked).from_(source.subquery("source"))
+        return Step(SOURCE.name, query, stored=False)
     if subject is not None:
         order = [ascending(column(subject.column.name, "source"))]
         number = over(dense_rank(), order=order)
@@ -104,16 +125,48 @@ def values_step(number: int, name: str) -> Step:
     return Step(values_relation(number).name, query)
 
 
-def coded_step(
-    names: Sequence[str], quasi_identifiers: Sequence[str], subject: Subject | None
+def coded_steps(
+    names: Sequence[str],
+    quasi_identifiers: Sequence[str],
+    subject: Subject | None,
+    weight: str | None = None,
+    codes: Mapping[str, int] | None = None,
+) -> Iterator[Step]:
+    """Replace each quasi-identifier by the code of its value.
+
+    Args:
+        names: of the released columns.
+        quasi_identifiers: those of them that are coded.
+        subject: whose records they are.
+        weight: the column that says how many records a row stands for; None: one.
+        codes: how many codes a quasi-identifier has, where they are to take up little.
+    """
+    kinds = {name: _narrowest(number) for name, number in (codes or {}).items()}
+    coded = _coded_step(names, quasi_identifiers, subject, weight, kinds)
+    if weight is None:
+        yield coded
+        return
+    yield replace(coded, name=WEIGHED.name)
+    rows = as_often(WEIGHED.table, [column(name) for name in names], column(weight))
+    yield Step(CODED.name, rows, stored=False)
+
+
+def _coded_step(
+    names: Sequence[str],
+    quasi_identifiers: Sequence[str],
+    subject: Subject | None,
+    weight: str | None,
+    kinds: Mapping[str, str],
 ) -> Step:
-    """Replace each quasi-identifier by the code of its value."""
-    names = [*names, *([subject.staged] if subject else [])]
+    names = [*names, *([subject.staged] if subject else []), *([weight] if weight else [])]
     number = {name: i for i, name in enumerate(quasi_identifiers)}
-    picked = [
-        aliased(column("code", f"v{number[n]}"), n) if n in number else column(n, "source")
-        for n in names
-    ]
+    picked: list[Expr] = []
+    for name in names:
+        if name not in number:
+            picked.append(column(name, "source"))
+            continue
+        code: Expr = column("code", f"v{number[name]}")
+        picked.append(aliased(cast(code, kinds[name]) if name in kinds else code, name))
     query = select(*picked).from_(SOURCE.aliased("source"))
     for name, i in number.items():
         same = same_value(column(name, "source"), column("value", f"v{i}"))
@@ -121,14 +174,29 @@ def coded_step(
     return Step(CODED.name, query)
 
 
-def tuples_step(quasi_identifiers: Sequence[str], subject: Subject | None) -> Step:
+def _narrowest(codes: int) -> str:
+    """The narrowest type that holds so many codes."""
+    return "UTINYINT" if codes <= 1 << 8 else "USMALLINT" if codes <= 1 << 16 else "UINTEGER"
+
+
+def _counted(weight: str | None) -> tuple[Relation, Expr]:
+    """Where the coded records are, and how many of them there are in a group."""
+    if weight is None:
+        return CODED, count_rows()
+    return WEIGHED, cast(sum_of(column(weight, "coded")), "BIGINT")
+
+
+def tuples_step(
+    quasi_identifiers: Sequence[str], subject: Subject | None, weight: str | None = None
+) -> Step:
     """The distinct tuples of codes q0, q1, … (with `subject`) and the records behind each."""
     keys = [aliased(column(name, "coded"), f"q{i}") for i, name in enumerate(quasi_identifiers)]
     if subject is not None:
         keys.append(aliased(column(subject.staged, "coded"), "subject"))
+    coded, records = _counted(weight)
     query = (
-        select(*keys, aliased(count_rows(), "records"))
-        .from_(CODED.aliased("coded"))
+        select(*keys, aliased(records, "records"))
+        .from_(coded.aliased("coded"))
         .group_by(*[key.this.copy() for key in keys])
     )
     return Step(TUPLES.name, query)
@@ -225,6 +293,7 @@ def tuple_values_step(
     columns: Sequence[str],
     quasi_identifiers: Sequence[str],
     subject: Subject | None,
+    weight: str | None = None,
 ) -> Step:
     """Count the records behind each tuple by their sensitive value; a tuple is its row's number."""
     keys = [(name, f"q{i}") for i, name in enumerate(quasi_identifiers)]
@@ -236,13 +305,14 @@ def tuple_values_step(
         for i, name in enumerate(columns)
     )
     found = sensitive_relation(number).aliased("v")
+    coded, records = _counted(weight)
     query = (
         select(
             aliased(tuples, "tuple"),
             aliased(values, "value"),
-            aliased(count_rows(), "records"),
+            aliased(records, "records"),
         )
-        .from_(CODED.aliased("coded"))
+        .from_(coded.aliased("coded"))
         .join(TUPLES.aliased("t"), on=all_of(*of_tuple))
         .join(found, on=all_of(*of_value))
         .group_by(tuples.copy(), values.copy())

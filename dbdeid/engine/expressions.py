@@ -411,6 +411,19 @@ def table_function(reader: FileReader, *given: Expr, **named: Expr) -> exp.Table
 # -- statements ----------------------------------------------------------------------------
 
 
+def as_often(rows: Expr, cells: Sequence[Expr], count: Expr) -> Select:
+    """Some cells of each row as often as it counts.
+
+    Args:
+        rows: a table or a subquery.
+        cells: of its columns.
+        count: a whole number above 0.
+    """
+    copies = function("unnest", function("range", cast(count.copy(), "BIGINT")))
+    each = select("*", aliased(copies, "deid_copy")).from_(rows)
+    return select(*cells).from_(each.subquery("each"))
+
+
 def creation(
     place: Expr,
     kind: Literal["TABLE", "VIEW"],

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from dbdeid.engine.expressions import Expr, Query, creation, table_named
 from dbdeid.engine.relation import Column, Relation
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One named step: the temporary table it makes, and the query that makes it."""
+    """One named step: the temporary table it makes, and the query that makes it.
+
+    Attributes:
+        name: of the table.
+        query: its rows.
+        stored: whether the rows are kept; of a temporary view they are made whenever it is read.
+    """
 
     name: str
     query: Query
+    stored: bool = True
 
     @cached_property
     def statement(self) -> str:
@@ -41,8 +48,9 @@ class Step:
         return sql(self._made(), pretty=True, own=True)
 
     def _made(self) -> Expr:
+        kind: Literal["TABLE", "VIEW"] = "TABLE" if self.stored else "VIEW"
         place = table_named(self.name)
-        return creation(place, "TABLE", self.query.copy(), temporary=True, replace=True)
+        return creation(place, kind, self.query.copy(), temporary=True, replace=True)
 
 
 @dataclass(frozen=True)
@@ -94,13 +102,13 @@ class Steps(Protocol):
     """What runs named steps and answers queries: a session, or a warehouse that has the tables."""
 
     def run(self, step: Step) -> Relation:
-        """Run a step into its temporary table and describe what came out."""
+        """Run a step into its temporary table or view and describe what came out."""
 
     def row(self, query: Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""
 
     def drop_temp(self, name: str) -> None:
-        """Drop a temporary table when it is there."""
+        """Drop a temporary table or view when it is there."""
 
 
 class Session(Steps, Protocol):

@@ -242,7 +242,7 @@ class RunEvidence:
             return None
         # where quasi-identifiers were coded, the staged source is gone
         query = source_step(bound.source, numbers, None).query
-        return self.session.run(Step("deid_measured_source", query))
+        return self.session.run(Step("deid_measured_source", query, stored=bound.counts is None))
 
     @cached_property
     def suspected(self) -> Suspected | None:

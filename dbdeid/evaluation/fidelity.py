@@ -121,7 +121,7 @@ def fidelity(
         session,
         sides,
         bound.names("sensitive"),
-        lambda: _staged(session, released, columns),
+        lambda: _staged(bound, session, released, columns),
     )
     found: dict[str, float] = {}
     for name, compare in COMPARED.items():
@@ -246,7 +246,8 @@ def _counted(
     """Both sides by how often each value of a column is there: the source is read once."""
     cells = (column(c.source.name, _RECORDS) for c in columns)
     as_it_is = select(*cells).from_(bound.source.subquery(_RECORDS))
-    source = session.run(Step(_AS_IT_IS, as_it_is))
+    # of what was counted elsewhere no row is kept for each record
+    source = session.run(Step(_AS_IT_IS, as_it_is, stored=bound.counts is None))
     before = [_count(source, c, c.before, c.compared.measured) for c in columns]
     after = [_count(released.table, c, c.after, c.shows_numbers, released.weight) for c in columns]
     first, second = _COUNTS
@@ -276,15 +277,18 @@ def _count(
     return query.from_(table.aliased(_RECORDS)).group_by(*(key.copy() for key in keys))
 
 
-def _staged(session: Session, released: _Released, columns: Sequence[_Column]) -> None:
+def _staged(
+    bound: Bound, session: Session, released: _Released, columns: Sequence[_Column]
+) -> None:
     """The records of both sides, one row each."""
     weight = released.weight if released.weight is not None else literal(1)
     source = select(*(aliased(c.before, c.compared.key) for c in columns))
     shown = select(*(aliased(c.after, c.compared.key) for c in columns))
     shown = shown.select(aliased(cast(weight.copy(), "DOUBLE"), "weight"))
     as_it_is = Relation(_AS_IT_IS, schema="main", catalog="temp")
-    session.run(Step(_SOURCE, source.from_(as_it_is.aliased(_RECORDS))))
-    session.run(Step(_RELEASED, shown.from_(released.table.aliased(_RECORDS))))
+    stored = bound.counts is None
+    session.run(Step(_SOURCE, source.from_(as_it_is.aliased(_RECORDS)), stored))
+    session.run(Step(_RELEASED, shown.from_(released.table.aliased(_RECORDS)), stored))
 
 
 def _pieces(

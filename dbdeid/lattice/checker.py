@@ -46,6 +46,16 @@ class NumpyChecker:
         """Which rows of the tuples stay."""
         return self._suppression.rows(seen(self._grouper.of_tuples(node)))
 
+    def kept_classes(self, node: Node) -> Ints:
+        """A value code of each attribute in each class that stays, where no rows are linked.
+
+        The shape is (attributes, classes).
+        """
+        grouped = self._grouper.of_tuples(node)
+        stays = self._suppression(seen(grouped)).records > 0
+        values = grouped.by_attribute(lambda digit, group: digit.value[group])
+        return np.asarray(values[:, stays], np.int64)
+
     def _summary(self, grouped: Grouped) -> Check:
         counts = grouped.counts
         kept = self._suppression(seen(grouped))

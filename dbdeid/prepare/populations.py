@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.bind.bound import Bound, BoundColumn
+from dbdeid.bind.counted_there import PEOPLE
 from dbdeid.bind.source import open_table, plain_values
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import as_rows
@@ -50,7 +51,6 @@ from dbdeid.privacy import DeltaPresence, KMap, MaxRisk, PopulationModel, popula
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import dictionary_name, frontier_of
 
-PEOPLE = "people"
 MOST_PEOPLE = 1 << 53  # their number is exact in floating point
 CELLS = "deid_population_cells"
 
@@ -148,7 +148,7 @@ def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Itera
     for name, keys in named.items():
         place = _Place(bound.file, keys, name)
         try:
-            rows = open_table(bound.file, session, name, *place.keys).query
+            rows = _rows(bound, session, place)
             columns = session.describe(rows)
         except (DataError, EngineError) as error:
             mistakes.append(place.mistake(f"cannot be read: {error.message}", error.hint))
@@ -157,6 +157,12 @@ def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Itera
         mistakes += wrong
         if not wrong:
             yield _Described(place, rows, columns)
+
+
+def _rows(bound: Bound, session: Session, place: _Place) -> Query:
+    if bound.counts is not None and bound.spec.kind_of(place.name) == "table":
+        return bound.counts.population(place.name)
+    return open_table(bound.file, session, place.name, *place.keys).query
 
 
 def _found(bound: Bound, one: _Described) -> PopulationTable:

@@ -20,6 +20,7 @@ from dbdeid.data.source_files import reading_source
 from dbdeid.engine.expressions import (
     Expr,
     aliased,
+    coalesce,
     column,
     count_of,
     count_rows,
@@ -28,6 +29,7 @@ from dbdeid.engine.expressions import (
     literal,
     null_if,
     select,
+    sum_of,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -102,14 +104,17 @@ def prepare(bound: Bound, session: Session) -> Prepared:
             raise SpecError(collated, source=bound.file.label)
         bound = domains.with_domains(bound, session, compared)
         _require_subjects(bound, session)
-        session.run(classes.source_step(bound.source, bound.staged, subject_of(bound)))
-    rows = _count_rows(session)
+        session.run(source_step(bound))
+    rows = _count_rows(bound, session)
     if bound.spec.method.can.values == "drawn":
         return Prepared(bound, (), (), (), shared(bound), rows, rows)
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
-    for step in coding_steps(bound, spellings.spellings_of(bound, session)):
+    codes = None
+    if bound.counts is not None:
+        codes = {q.name: len(q.coding.leaf) for q in quasi_identifiers}
+    for step in coding_steps(bound, spellings.spellings_of(bound, session), codes):
         session.run(step)
     session.drop_temp(classes.SOURCE.name)
     subjects = _subjects(session) if bound.subject else rows
@@ -159,9 +164,20 @@ def _require_subjects(bound: Bound, session: Session) -> None:
         )
 
 
-def _count_rows(session: Session) -> int:
+def source_step(bound: Bound) -> Step:
+    """The step that stages the source."""
+    if bound.counts is None:
+        return classes.source_step(bound.source, bound.staged, subject_of(bound))
+    rows = select("*").from_(bound.counts.table.table)
+    return classes.source_step(rows, bound.staged, None, bound.counts.weight)
+
+
+def _count_rows(bound: Bound, session: Session) -> int:
     """The records of the source."""
-    rows = session.row(select(count_rows()).from_(classes.SOURCE.table))[0]
+    number: Expr = count_rows()
+    if bound.counts is not None:
+        number = coalesce(sum_of(column(bound.counts.weight)), literal(0))
+    rows = session.row(select(number).from_(classes.SOURCE.table))[0]
     if rows == 0:
         raise DataError("the source has no rows", hint="there is nothing to release")
     return int(rows)
@@ -177,22 +193,27 @@ def subject_of(bound: Bound) -> classes.Subject | None:
     return classes.subject_of(bound.subject, bound.staged) if bound.subject else None
 
 
-def coding_steps(bound: Bound, spelled: Mapping[str, Relation]) -> tuple[Step, ...]:
+def coding_steps(
+    bound: Bound, spelled: Mapping[str, Relation], codes: Mapping[str, int] | None = None
+) -> tuple[Step, ...]:
     """The steps from values to distinct coded tuples and the sensitive values behind them.
 
     Args:
         bound: the bound spec.
         spelled: what the values mean in columns that spell them in several ways.
+        codes: as `classes.coded_steps` takes them.
     """
     names, subject = [c.name for c in bound.quasi_identifiers], subject_of(bound)
+    weight = bound.counts.weight if bound.counts else None
+    released = [c.name for c in bound.released]
     nullable = [c.name for c in bound.released if spellings.nullable(bound, c.name)]
     sensitive: list[Step] = []
     for i, target in enumerate(staged(bound)):
         sensitive.append(classes.sensitive_step(i, target, subject, spelled, nullable))
-        sensitive.append(classes.tuple_values_step(i, target, names, subject))
+        sensitive.append(classes.tuple_values_step(i, target, names, subject, weight))
     return (
-        classes.coded_step([c.name for c in bound.released], names, subject),
-        classes.tuples_step(names, subject),
+        *classes.coded_steps(released, names, subject, weight, codes),
+        classes.tuples_step(names, subject, weight),
         *sensitive,
     )
 
@@ -255,6 +276,7 @@ def shared(
         models=bound.models,
         subject=subject.staged if subject else None,
         options=None,
+        weight=bound.counts.weight if bound.counts else None,
     )
 
 

@@ -39,16 +39,19 @@ class Parameters(Generic[Options]):
         subject: the column of the staged tables with the number of each record's subject; None:
             each record is one.
         options: the method's own; None before the method has read them.
+        weight: the column of the staged tables that says how many records a row stands for; None:
+            each is one.
     """
 
     rule: Rule
     models: tuple[Model, ...]
     subject: str | None
     options: Options
+    weight: str | None = None
 
     def under(self, options: Others) -> Parameters[Others]:
         """The same with other options."""
-        return Parameters(self.rule, self.models, self.subject, options)
+        return Parameters(self.rule, self.models, self.subject, options, self.weight)
 
     @property
     def drawing(self) -> Drawing | None:

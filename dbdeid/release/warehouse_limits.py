@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdeid.errors import Mistake, SpecError
-from dbdeid.privacy import population_of
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import SourceQuery
 
@@ -65,10 +64,6 @@ def _of_content(file: SpecFile, program: str) -> Iterator[Mistake]:
     if spec.preset is not None:
         message = f"preset {spec.preset.name} looks at every value, which {program} is not asked"
         yield file.mistake(message, "preset", hint=_HERE)
-    for number, model in enumerate(spec.privacy):
-        if population_of(model) is not None:
-            message = f"no population is read in {program}"
-            yield file.mistake(message, "privacy", number, hint=_HERE)
     for key, given in (("queries", spec.evaluate.queries), ("models", spec.evaluate.models)):
         if given:
             message = "a workload needs the records, not their counts"

@@ -7,15 +7,15 @@ and takes the place of the old one. No record comes here, and no book is kept th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbdeid.bind.bound import Bound
+from dbdeid.bind.bound import Bound, Counts
 from dbdeid.bind.counted_there import counted_there, held_there, is_counted
 from dbdeid.engine.engines import ENGINE
-from dbdeid.engine.expressions import select
+from dbdeid.engine.expressions import Query, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.warehouse import Warehouse
@@ -27,6 +27,7 @@ from dbdeid.evaluation.remains import remains_there
 from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
+from dbdeid.prepare.populations import by_name
 from dbdeid.prepare.prepare import Prepared, upload_hierarchies
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public
@@ -113,7 +114,7 @@ def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
     with clock.phase("count"):
         counted = counted_there(run.full, run.warehouse, session)
     with clock.phase("prepare"):
-        prepared = ready(counted.bound, session)
+        prepared = ready(counted, session)
         warnings = (*_told(run.full), *findings.require(prepared, session), FORGOTTEN)
     method = method_of(prepared.bound)
     with clock.phase("search"):
@@ -124,7 +125,7 @@ def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
         written = method.write(planned, session)
         exposure.require_unnamed(prepared.bound, session, written.released)
         exposure.require_hidden(prepared, session, written.counted)
-        _write(run, whole, written, counted.counts)
+        _write(run, whole, written, prepared.bound.counts)
     with clock.phase("verify"):
         verification = _verified(run, planned, whole, written)
         warnings = (*warnings, *method.told_by(written.outcome))
@@ -145,12 +146,13 @@ def _told(full: Bound) -> Iterator[str]:
             yield f"{c.name}: released as it is, and not looked at: {c.spec.reason}"
 
 
-def _write(run: _Run, whole: Prepared, written: Written, counts: Relation) -> None:
+def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) -> None:
     """Make the release and its dictionary aside."""
     node = written.outcome.node
     assert node is not None
     assert written.dictionary is not None
-    lent = lend(whole, node, run.session, run.warehouse, counts)
+    assert counts is not None
+    lent = lend(whole, node, run.session, run.warehouse, counts.table)
     names = [q.name for q in whole.quasi_identifiers]
     run.places.write(0, records_there(whole, run.source, lent), names)
     listed = run.warehouse.lend("dictionary", run.session.table(written.dictionary))
@@ -172,6 +174,7 @@ def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Writte
         declared_of(planned.prepared, written.outcome),
         upload_hierarchies(planned.prepared, run.session),
         written.released,
+        _populations(planned.prepared),
     )
     if not found.verified:
         raise VerificationError(
@@ -181,6 +184,17 @@ def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Writte
             "same rows each time it is read, please report this as a defect of dbdeid",
         )
     return found
+
+
+def _populations(prepared: Prepared) -> Mapping[str, Query]:
+    """The populations, those of the warehouse counted once more."""
+    found = [coded.found for coded in prepared.populations]
+    counts, spec = prepared.bound.counts, prepared.bound.spec
+    assert counts is not None
+    for population in found:
+        if spec.kind_of(population.name) == "table":
+            counts.population(population.name)
+    return by_name(found)
 
 
 def _record(

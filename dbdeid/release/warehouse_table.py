@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdeid.bind.source import plain_value
-from dbdeid.data.classes import CODED, labels_relation, values_relation
+from dbdeid.data.classes import labels_relation, values_relation
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.expressions import (
     Expr,
@@ -29,7 +29,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.warehouse import Warehouse
-from dbdeid.methods.common.generalized import kept_rows
+from dbdeid.methods.common.kept_rows import KEPT
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
@@ -101,14 +101,8 @@ def _reads(number: int, q: QuasiIdentifier, level: int, counts: Relation, *, tex
 
 
 def _kept(prepared: Prepared) -> Select:
-    rows = kept_rows(prepared.quasi_identifiers, prepared.parameters)
-    groups = [
-        aliased(cast(column("grp", f"l{i}"), "BIGINT"), f"g{i}") for i in range(len(rows.names))
-    ]
-    query = select(*groups).from_(CODED.aliased("coded"))
-    for number in range(len(rows.names)):
-        query = rows.join_labels(query, number)
-    return rows.only(rows.join(query)).distinct()
+    groups = [f"g{i}" for i in range(len(prepared.quasi_identifiers))]
+    return select(*(aliased(cast(column(g), "BIGINT"), g) for g in groups)).from_(KEPT.table)
 
 
 def records_there(prepared: Prepared, source: Relation, lent: Lent) -> Select:

@@ -16,9 +16,7 @@ from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity
 from dbdeid.verify import harbor, policy_risk, subjects
 from dbdeid.verify.base import file_kinds, hygiene, promises, sensitive
-from dbdeid.verify.base.classes import count_classes, released_values
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
-from dbdeid.verify.base.places import as_released
 from dbdeid.verify.base.populations import Populations, population_promises
 from dbdeid.verify.base.unique_records import unique
 from dbdeid.verify.files import container, partitions, storage_leftovers, text_tables
@@ -115,7 +113,7 @@ def verify_table(
             )
         )
     if of_people is None:
-        of_people = _models(session, written, declared, source, known, populations)
+        of_people = of_models(session, written, declared, source, known, populations)
     kept = [*of_people, *kept, *([truth] if truth else [])]
     of_owner = flagged is not None or (source is not None and known is not None)
     if declared.padding is not None and whole and of_owner:
@@ -262,20 +260,8 @@ def _written(
     if declared.synthesized is not None:
         kept.append(promises.records(session, table, declared))
     elif all(table.find(name) for name in declared.quasi_identifiers):
-        classes = count_classes(session, table, declared)
-        if declared.padding is None:
-            kept.append(promises.suppression(session, classes, declared))
-        if dictionary is not None:
-            values = released_values(session, classes, declared)
-            with as_released(session, declared, hierarchies) as shown:
-                listing = hygiene.dictionary(session, values, dictionary, declared, shown)
-            checks.append(listing)
-            if hygiene.readable(dictionary):
-                at_levels = promises.levels if declared.local else promises.transformation
-                kept.append(at_levels(session, values, dictionary, declared))
-                checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
-            session.drop_temp(values.name)
-        session.drop_temp(classes.name)
+        found, more = promises.of_classes(session, table, declared, dictionary, hierarchies)
+        kept, checks = kept + found, checks + more
     if declared.padding is not None:
         readable = dictionary if dictionary and hygiene.readable(dictionary) else None
         found, more = padding.padding_promises(
@@ -285,19 +271,23 @@ def _written(
     return kept, checks
 
 
-def _models(
+def of_models(
     session: Session,
     table: Relation,
     declared: Declared,
     source: Query | Relation | None = None,
     hierarchies: Relation | None = None,
     populations: Populations | None = None,
+    *,
+    stored: bool = True,
 ) -> list[Promise]:
     """The privacy models, measured in records; those over populations beside the source."""
     whole = source if declared.subject is None else None
     models = sensitive.measurable(declared, source=whole is not None)
     models = tuple(m for m in models if not isinstance(m, ClusterSize))  # see verify.clusters
-    found = sensitive.in_records(session, table, declared, models, whole, hierarchies)
+    found = sensitive.in_records(
+        session, table, declared, models, whole, hierarchies, stored=stored
+    )
     compared = population_promises(session, table, declared, models, populations, hierarchies)
     names, counting = declared.quasi_identifiers, Counting(declared.null_policy)
     kept = promises.models(session, table, names, models, counting, found, compared)
@@ -368,7 +358,7 @@ def _judged(
         checks = [*hygiene.shape(tables[0], stored), hygiene.definition(session, there)]
         return Verification(twin.found.promises, (*checks, *twins.checks(twin)))
     kept, checks = _written(session, tables[0], stored, *tables[1:])
-    kept = [*_models(session, tables[0], stored), *kept]
+    kept = [*of_models(session, tables[0], stored), *kept]
     checks += _content(session, declared, tables, same_as)
     return Verification(tuple(kept), tuple(checks))
 

@@ -1,24 +1,24 @@
 """Verification of a release in a warehouse: every promise, from the table that was written there.
 
 What models, levels and the dictionary are about is counted there, from the table and from its
-source, and judged here like any written table. Of whole records the warehouse finds by itself
-whether each is one of the source. Nothing is shared with what planned or wrote the release.
+source, and judged here like any written table; what was counted stays so, and no row is made of it
+for each record. Of whole records the warehouse finds by itself whether each is one of the source.
+Nothing is shared with what planned or wrote the release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dbdeid.engine.expressions import (
     Query,
     aliased,
-    ascending,
+    as_often,
     cast,
     coalesce,
     column,
     count_rows,
-    function,
     greatest_of,
     literal,
     select,
@@ -31,8 +31,11 @@ from dbdeid.engine.warehouse import Warehouse
 from dbdeid.verify.base import hygiene
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
 from dbdeid.verify.base.generalization import labels_of, names_of, renamed
+from dbdeid.verify.base.populations import Populations
+from dbdeid.verify.base.promises import of_classes
+from dbdeid.verify.base.sensitive import attributes
 from dbdeid.verify.records.truthfulness import truthfulness
-from dbdeid.verify.release import verify_table
+from dbdeid.verify.release import of_models
 
 _RECORDS = "deid_records_there"
 _WRITTEN, _SOURCE, _LISTED, _RAW = (
@@ -41,8 +44,6 @@ _WRITTEN, _SOURCE, _LISTED, _RAW = (
     "verify_listed_there",
     "verify_raw_there",
 )
-# Of what is counted here: the others are of the table there, and are looked at there.
-_COUNTED_HERE = ("dictionary", "bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def verify_there(
     counted: Declared,
     hierarchies: Relation,
     expected: Relation,
+    populations: Populations,
 ) -> Verification:
     """Verify a release in a warehouse.
 
@@ -79,6 +81,7 @@ def verify_there(
         counted: the same with those columns alone that models, levels and bounds are about.
         hierarchies: the hierarchies in long form, in the session.
         expected: the counted columns of the records that are expected, in the session.
+        populations: those that models compare with, in the session, as they are there now.
     """
     table, listed = (warehouse.described(t) for t in (there.released, there.dictionary))
     checks = hygiene.shape(table, declared)
@@ -88,72 +91,57 @@ def verify_there(
     try:
         here = _dictionary(warehouse, session, listed)
         names = [c.name for c in counted.columns]
-        rows = _written(warehouse, session, table, names)
-        values = [c.name for c in counted.columns if c.name not in counted.bounds]
-        source = _source(warehouse, session, there.source, values)
-        found = verify_table(
-            session,
-            rows,
-            counted,
-            dictionary=here,
-            source=select("*").from_(source.table),
-            hierarchies=hierarchies,
-        )
-        promises += [p for p in found.promises if p.model != "truthfulness"]
-        checks += [c for c in found.hygiene if c.check in _COUNTED_HERE]
-        checks.append(_as_expected(session, rows, expected, names))
-        labels = _labels(session, source, table, declared, hierarchies)
-        lent = {
-            name: warehouse.lend(f"verify_labels_{i}", session.table(found))
-            for i, (name, found) in enumerate(labels.items())
-        }
+        rows = _counted(warehouse, session, table, names, _WRITTEN)
+        values = [c.name for c in attributes(table, counted.models)]
+        compared = values or list(counted.quasi_identifiers[:1])  # it is there, if nothing is asked
+        source = _counted(warehouse, session, there.source, compared, _SOURCE)
+        found, more = of_classes(session, rows, counted, here, hierarchies)
+        people = {name: _summed(query) for name, query in populations.items()}
+        models = of_models(session, rows, counted, source, hierarchies, people, stored=False)
+        promises += [*models, *found]
+        unjudged = {m.model for m in counted.models} - {p.model for p in models}
+        if unjudged:
+            checks.append(Check("models", False, f"not judged: {', '.join(sorted(unjudged))}"))
+        checks += [*more, _as_expected(session, rows, expected, names)]
+        lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
         promises.append(truthfulness(warehouse, table, declared, there.source, lent))
     finally:
+        for name in (_WRITTEN, _SOURCE):
+            session.drop_temp(_each(name))
         for name in (_WRITTEN, _SOURCE, _LISTED, _RAW):
             session.drop_temp(name)
     checks += [_order(warehouse, (table, listed)), _notes(warehouse, (table, listed))]
     return Verification(tuple(promises), tuple(checks))
 
 
-def _histogram(
+def _counted(
     warehouse: Warehouse, session: Session, table: Relation, names: Sequence[str], place: str
-) -> Query:
-    """The records of a table in some of its columns, as often as the warehouse counts them."""
+) -> Relation:
+    """A view of the records of a table in some of its columns, as the warehouse counts them."""
     cells = [column(name) for name in names]
     query = select(*cells, aliased(count_rows(), _RECORDS)).from_(table.table)
     found = warehouse.arrow(query.group_by(*(c.copy() for c in cells)))
     counts = session.stage(_temporary(place), found.to_reader(), {})
-    copies = function("unnest", function("range", cast(column(_RECORDS), "BIGINT")))
-    each = select("*", aliased(copies, "deid_copy")).from_(counts.table)
-    return select(*names).from_(each.subquery("counted"))
+    rows = as_often(counts.table, [c.copy() for c in cells], column(_RECORDS))
+    return session.run(Step(_each(place), rows, stored=False))
 
 
-def _written(
-    warehouse: Warehouse, session: Session, table: Relation, names: Sequence[str]
-) -> Relation:
-    rows = _histogram(warehouse, session, table, names, _WRITTEN)
-    order = [ascending(column(name)) for name in names]
-    found = session.run(Step("verify_rows_there", rows.order_by(*order)))
-    return replace(found, schema="main", catalog="temp")
+def _each(place: str) -> str:
+    """The name of the view beside a table of counts."""
+    return f"{place}_each"
 
 
-def _source(
-    warehouse: Warehouse, session: Session, table: Relation, names: Sequence[str]
-) -> Relation:
-    return session.run(
-        Step("verify_origin_there", _histogram(warehouse, session, table, names, _SOURCE))
-    )
+def _summed(people: Query) -> Query:
+    """A population with one row for each combination of its values."""
+    keys = [name for name in people.named_selects if name != "people"]
+    total = aliased(cast(sum_of(column("people")), "BIGINT"), "people")
+    return select(*keys, total).from_(people.subquery("each")).group_by(*map(column, keys))
 
 
 def _dictionary(warehouse: Warehouse, session: Session, listed: Relation) -> Relation:
     names = [c.name for c in listed.columns]
     rows = warehouse.arrow(select(*names).from_(listed.table))
-    read = session.stage(_temporary(_LISTED), rows.to_reader(), {})
-    order = [ascending(column(name)) for name in names]
-    found = select("*").from_(read.table).order_by(*order)
-    return replace(
-        session.run(Step("verify_dictionary_there", found)), schema="main", catalog="temp"
-    )
+    return session.stage(_temporary(_LISTED), rows.to_reader(), {})
 
 
 def _temporary(name: str) -> Relation:
@@ -185,26 +173,31 @@ def _as_expected(
 
 
 def _labels(
+    warehouse: Warehouse,
     session: Session,
     source: Relation,
     table: Relation,
     declared: Declared,
     hierarchies: Relation,
 ) -> Mapping[str, Relation]:
-    """What each value of the source reads in the release, of columns that do not leave as they are.
+    """What each value of the source reads in the release, of columns that do not leave as they are,
+    lent to the warehouse.
 
     The texts of values are made here, for engines write some of them differently.
     """
-    columns = [c for n in declared.quasi_identifiers if (c := table.find(n)) is not None]
-    raw = session.run(Step(_RAW, renamed(source, columns)))
     found: dict[str, Relation] = {}
-    for i, (written, name) in enumerate(zip(columns, names_of(columns), strict=True)):
-        level, top = declared.level(written.name), declared.tops[written.name]
-        value = raw.find(name)
-        if level >= top > 0 or value is None or (level == 0 and value.type == written.type):
+    for i, name in enumerate(declared.quasi_identifiers):
+        written, value = table.find(name), source.find(name)
+        level, top = declared.level(name), declared.tops[name]
+        if written is None or value is None or level >= top > 0:
             continue
-        labels = labels_of(raw, name, written.name, level, declared, hierarchies)
-        found[written.name] = session.run(Step(f"verify_labels_{i}", labels))
+        if level == 0 and value.type == written.type:
+            continue
+        values = select(aliased(column(value.name), "value")).distinct().from_(source.table)
+        raw = session.stage(_temporary(_RAW), warehouse.arrow(values).to_reader(), {})
+        labels = labels_of(raw, "value", name, level, declared, hierarchies)
+        here = session.run(Step(f"verify_labels_{i}", labels))
+        found[written.name] = warehouse.lend(here.name, session.table(here))
     return found
 
 

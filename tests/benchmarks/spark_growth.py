@@ -1,18 +1,21 @@
-"""How a release in Spark grows with its table: seconds and CPU seconds of each phase.
+"""How a release in Spark grows with its table: seconds, CPU seconds and memory of each phase.
 
     python tests/benchmarks/spark_growth.py 1000000 5000000
+    python tests/benchmarks/spark_growth.py 5000000 --keys 4
 
-The table has eight quasi-identifiers with skewed values, a sensitive column and a measurement; it
-is made by Spark itself. CPU seconds of the JVM and of Python are told apart, for wall time tells
-little on a busy machine. Both run on this machine, with two threads of Spark.
+The table has up to eight quasi-identifiers with skewed values, a sensitive column and a
+measurement; it is made by Spark itself. CPU seconds of the JVM and of Python are told apart, for
+wall time tells little on a busy machine. The memory of a phase is the most that Python's process
+had in it, without the JVM. Give one size a run to compare memory: what was free once stays with the
+process. Both run on this machine, with two threads of Spark.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import resource
-import sys
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-import dbdeid
+from dbdeid.release.run import run
 
 # Each from a uniform number, squared for the skew.
 _SKEWED = {"age": (90, 11), "zip": (400, 13), "occupation": (60, 17), "country": (40, 19)}
@@ -39,8 +42,8 @@ def table(spark: SparkSession, rows: int) -> None:
     made.write.mode("overwrite").format("parquet").saveAsTable("people")
 
 
-def spec() -> dict[str, Any]:
-    """Ages in intervals, the others in prefixes of their code or not at all."""
+def spec(keys: int) -> dict[str, Any]:
+    """Ages in intervals, the others in ranges of their code or not at all."""
     qi = "quasi_identifier"
     columns: dict[str, Any] = {
         "age": {"role": qi, "hierarchy": {"intervals": [5, 10, 20, 40]}},
@@ -51,6 +54,7 @@ def spec() -> dict[str, Any]:
         "dose": {"role": "insensitive", "reason": "made up"},
     }
     columns |= {name: {"role": qi, "hierarchy": "suppress"} for name in _MORE}
+    columns |= dict.fromkeys([*_SKEWED, *_MORE][keys:], "drop")
     return {
         "release": "people_public",
         "source": "people",
@@ -71,13 +75,39 @@ def cpu(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def main(sizes: list[int]) -> None:
+class Memory:
+    """The most memory of this process in each phase, in GB."""
+
+    def __init__(self) -> None:
+        self.peaks: dict[str, float] = {}
+        self._phase = "before"
+
+    def __call__(self, phase: str, progress: object) -> None:
+        """A phase begins, or goes on."""
+        if progress is not None:
+            return
+        self.end()
+        self._phase = phase
+
+    def end(self) -> None:
+        """The phase is over."""
+        told = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+        assert told is not None
+        self.peaks[self._phase] = round(int(told[1]) / 2**20, 2)
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+
+
+def main(sizes: list[int], keys: int) -> None:
+    """Print one line of JSON for each size."""
     folder = tempfile.mkdtemp()
     settings = {
         **{"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"},
-        **{"spark.sql.warehouse.dir": folder, "spark.driver.memory": "4g"},
+        **{
+            "spark.sql.warehouse.dir": folder,
+            "spark.driver.memory": "2g",
+        },
         **{"spark.sql.shuffle.partitions": "8", "spark.ui.showConsoleProgress": "false"},
-        "spark.driver.maxResultSize": "2g",
+        "spark.driver.maxResultSize": "1g",
     }
     spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -85,13 +115,18 @@ def main(sizes: list[int]) -> None:
     for rows in sizes:
         table(spark, rows)
         python, jvm, started = time.process_time(), cpu(java), time.perf_counter()
-        found = dbdeid.run(spec(), connection=spark)
+        memory = Memory()
+        found = run(spec(keys), spark, notify=memory)
+        memory.end()
+        counted = [*[*_SKEWED, *_MORE][:keys], "diagnosis"]
         told = {
             "rows": rows,
+            "combinations": spark.table("people").select(*counted).distinct().count(),
             "seconds": round(time.perf_counter() - started, 1),
             "python_cpu": round(time.process_time() - python, 1),
             "jvm_cpu": round(cpu(java) - jvm, 1),
-            "python_peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+            "python_peak_gb": max(memory.peaks.values()),
+            "peaks_gb": memory.peaks,
             "phases": dict(found.seconds),
             "transformation": dict(found.transformation),
             "classes": found.classes,
@@ -103,4 +138,8 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or [1_000_000])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rows", type=int, nargs="*", default=[1_000_000])
+    parser.add_argument("--keys", type=int, default=8)
+    given = parser.parse_args()
+    main(given.rows, given.keys)

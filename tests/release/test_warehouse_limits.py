@@ -60,19 +60,6 @@ REFUSED = {
     "export": ({"output": {"export": ["public.csv"]}}, "what is in Spark is not exported"),
     "view": ({"output": {"as": "view"}}, "no preview is made in Spark"),
     "strict": ({"rerelease": "strict"}, "nothing remembers what was released in Spark"),
-    "population": (
-        {
-            "privacy": [
-                {
-                    "model": "max_risk",
-                    "attacker": "journalist",
-                    "threshold": 0.1,
-                    "population": "all",
-                }
-            ]
-        },
-        "no population is read in Spark",
-    ),
     "queries": ({"evaluate": {"queries": "asked.sql"}}, "a workload needs the records"),
     "pseudonym": (
         {"columns": {**spec()["columns"], "name": PSEUDONYM}, "subject": "name"},

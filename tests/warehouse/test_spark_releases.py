@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
-from spark_releases import REASON, both, people, spec
+from spark_releases import REASON, both, counted, lent, people, released, spec
+
+import dbdeid
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
@@ -50,3 +53,29 @@ def test_each_of_these_is_the_same_in_both(here: Any, more: dict[str, Any]) -> N
     if not any(m.get("column") == "ill" for m in given["privacy"]):
         given["columns"]["ill"] = {"role": "sensitive", "accept": "homogeneity", "reason": REASON}
     both(here, given, people(1500, seed=2))
+
+
+def test_a_population_there_is_counted_there(here: Any) -> None:
+    kept = {
+        "visits": people(1500, seed=2),
+        "census": people(6000, seed=9).select(["age", "zip", "sex"]),
+    }
+    given = spec(
+        privacy=[
+            {"model": "k_map", "k": 12, "population": "census"},
+            {"model": "l_diversity", "column": "ill", "l": 2},
+        ]
+    )
+    for name, rows in kept.items():
+        lent(here, name, rows)
+    there = dbdeid.run(given, connection=here)
+    with duckdb.connect() as connection:
+        for name, rows in kept.items():
+            connection.register("given", rows)
+            connection.execute(f'CREATE TABLE "{name}" AS FROM given')
+        own = dbdeid.run(given, connection=connection)
+        wanted = connection.sql("FROM visits_public").to_arrow_table()
+    assert there.verified
+    assert there.promises == own.promises
+    assert there.transformation == own.transformation
+    assert counted(released(here, "visits_public")) == counted(wanted)

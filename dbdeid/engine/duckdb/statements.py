@@ -51,6 +51,7 @@ class Statements:
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
         self._cursor = connection.cursor()
         self.catalog = catalog
+        self._views: set[str] = set()  # temporary ones
 
     @property
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -96,8 +97,10 @@ class Statements:
         return self.execute(query) if values is None else self.execute_with(str(query), values)
 
     def run(self, step: Step) -> Relation:
-        """Run a step into its temporary table and describe what came out."""
+        """Run a step into its temporary table or view and describe what came out."""
         self.execute(step.statement)
+        if not step.stored:
+            self._views.add(step.name)
         return self.temp(step.name)
 
     def fill(self, step: Step) -> int:
@@ -158,9 +161,11 @@ class Statements:
         return Relation(name, self._described(table.table), "main", "temp")
 
     def drop_temp(self, name: str) -> None:
-        """Drop a temporary table when it is there."""
-        target = sql(exp.table_(identifier(name), db="main", catalog="temp"))
-        self.execute(f"DROP TABLE IF EXISTS {target}")
+        """Drop a temporary table or view when it is there."""
+        target = exp.table_(identifier(name), db="main", catalog="temp")
+        kind = "VIEW" if name in self._views else "TABLE"
+        self.execute(exp.Drop(tables=[target], kind=kind, exists=True))
+        self._views.discard(name)
 
     def drop(self, relation: Relation) -> None:
         """Drop a table or view when it is there."""

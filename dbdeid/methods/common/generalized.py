@@ -8,18 +8,21 @@ from dbdeid.data.classes import CODED, labels_relation, values_relation
 from dbdeid.data.hierarchy import TOP
 from dbdeid.engine.expressions import (
     Expr,
+    Query,
     Select,
     aliased,
+    as_often,
     ascending,
     case,
     cast,
     column,
     literal,
     select,
+    sum_of,
     try_cast,
 )
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session
+from dbdeid.engine.session import Session, Step
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.common.kept_rows import KeptRows
 from dbdeid.prepare.problem import Parameters
@@ -29,6 +32,7 @@ STAGED = "deid_staged"
 
 
 COUNTED = "deid_counted"
+ONCE = Relation("deid_staged_once", schema="main", catalog="temp")
 
 
 def upload_labels(
@@ -93,12 +97,28 @@ def in_order(rows: Expr, names: Sequence[str]) -> Select:
     return select(*columns).from_(rows).order_by(*order)
 
 
+def counted_rows(rows: Query, names: Sequence[str], weight: str) -> tuple[Step, Step]:
+    """The released records where a row stands for several: each kind once, and as often as it is.
+
+    Args:
+        rows: what is released, each row with its weight.
+        names: the released columns.
+        weight: the column that says how many records a row stands for.
+    """
+    columns = [column(name) for name in names]
+    number = aliased(cast(sum_of(column(weight)), "BIGINT"), weight)
+    kinds = select(*columns, number).from_(rows.subquery("release"))
+    once = Step(ONCE.name, kinds.group_by(*(c.copy() for c in columns)))
+    return once, Step(STAGED, as_often(ONCE.table, columns, column(weight)), stored=False)
+
+
 def kept_rows(
     quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]
 ) -> KeptRows:
     """Which rows of the coded source stay."""
     names = tuple(q.name for q in quasi_identifiers)
-    return KeptRows(parameters.rule, names, parameters.subject, parameters.valued)
+    weighed = parameters.weight is not None
+    return KeptRows(parameters.rule, names, parameters.subject, parameters.valued, weighed)
 
 
 def _generalized(

@@ -1,8 +1,8 @@
 """Which rows of the coded source stay under a transformation, as SQL on the staged tables.
 
 Class sizes are counted by a window over the groups of the labels. Where a rule says more than a
-size can, what stays is listed first: the subjects whose linked rows stay, or the tuples that stay
-where a NULL matches everything or sensitive values count.
+size can, what stays is listed first: the subjects whose linked rows stay, or the classes that stay
+where a NULL matches everything, sensitive values count, or a row stands for several records.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ class KeptRows:
         names: the quasi-identifiers in `deid_coded`.
         subject: the number of each record's subject there; None: each record is one.
         valued: sensitive values decide too.
+        weighed: a row stands for several records, which no window counts.
     """
 
     rule: Rule
     names: tuple[str, ...]
     subject: str | None
     valued: bool
+    weighed: bool = False
 
     @property
     def listed(self) -> bool:
@@ -62,7 +64,7 @@ class KeptRows:
     @property
     def uploaded(self) -> bool:
         """Whether the database cannot find out by itself what stays."""
-        return self.valued or self.rule.null_policy == "wildcard"
+        return self.valued or self.weighed or self.rule.null_policy == "wildcard"
 
     def stage(self, session: Session, kept: dict[str, NDArray[Any]] | None) -> None:
         """Fill `deid_kept`; the labels are staged already.
@@ -70,7 +72,7 @@ class KeptRows:
         Args:
             session: where the source is coded.
             kept: where it is uploaded, the columns of `deid_kept`: `subject` of those whose linked
-                rows stay; or q0, q1, … of the tuples of codes that stay, with `subject` if any.
+                rows stay; or g0, g1, … of the classes that stay, as the labels group codes.
         """
         if self.uploaded:
             assert kept is not None
@@ -106,10 +108,12 @@ class KeptRows:
         """Join what stays to the coded source and its labels."""
         if not self.listed:
             return query
-        pairs = [] if self.rule.linked else [(name, f"q{i}") for i, name in enumerate(self.names)]
-        if self.subject is not None:
-            pairs.append((self.subject, "subject"))
-        same = all_of(*(column(a, "coded").eq(column(b, "kept")) for a, b in pairs))
+        if self.rule.linked:
+            assert self.subject is not None
+            same: Expr = column(self.subject, "coded").eq(column("subject", "kept"))
+        else:
+            groups = enumerate(self._groups())
+            same = all_of(*(group.eq(column(f"g{i}", "kept")) for i, group in groups))
         table = KEPT.aliased("kept")
         return query.join(table, on=same, join_type="left")
 
@@ -121,7 +125,7 @@ class KeptRows:
     def condition(self) -> Expr:
         """Whether a row stays."""
         if self.listed:
-            key = "subject" if self.rule.linked else "q0"
+            key = "subject" if self.rule.linked else "g0"
             return not_null(column(key, "kept"))
         counted: Expr = every_column()
         if self.subject is not None:

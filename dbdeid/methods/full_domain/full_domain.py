@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.bind.bound import Bound
-from dbdeid.data.classes import CODED
+from dbdeid.data.classes import CODED, WEIGHED
 from dbdeid.data.json import JsonObject
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import Select, column
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import Mistake, SpecError
@@ -32,6 +32,7 @@ from dbdeid.methods.attacks.minimality import SUBJECTS, Reading, of_levels, unre
 from dbdeid.methods.common.generalized import (
     COUNTED,
     STAGED,
+    counted_rows,
     generalized,
     in_order,
     kept_rows,
@@ -105,10 +106,11 @@ def plan(
     how = described(found, parameters, interrupted=interrupted)
     if parameters.options.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
-    rows = NumpyChecker(lattice, tuples, parameters.rule).kept(found.node)
+    checker = NumpyChecker(lattice, tuples, parameters.rule)
+    rows = checker.kept(found.node)
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:
-        kept = _kept(tuples, rows, parameters)
+        kept = _kept(checker, tuples, rows, found.node, parameters)
     scores = metrics(lattice, tuples, found.check) | {parameters.options.objective: found.score}
     readings = _readings(ground, parameters, found, rows)
     downcoded = downcoded_levels(
@@ -147,14 +149,18 @@ def _readings(
 
 
 def _kept(
-    tuples: Tuples, rows: NDArray[np.bool_], parameters: Parameters[Levels]
+    checker: NumpyChecker,
+    tuples: Tuples,
+    rows: NDArray[np.bool_],
+    node: Node,
+    parameters: Parameters[Levels],
 ) -> dict[str, NDArray[Any]]:
-    """The subjects or tuples that stay, as `KeptRows` joins them."""
+    """The subjects or classes that stay, as `KeptRows` joins them."""
     if parameters.rule.linked:
         assert tuples.subjects is not None
         return {"subject": np.unique(tuples.subjects[rows])}
-    codes = {f"q{i}": codes[rows] for i, codes in enumerate(tuples.codes)}
-    return codes if tuples.subjects is None else {**codes, "subject": tuples.subjects[rows]}
+    attributes = zip(checker.lattice.attributes, node, checker.kept_classes(node), strict=True)
+    return {f"g{i}": a.groups[level][values] for i, (a, level, values) in enumerate(attributes)}
 
 
 def _apply(problem: Problem, node: Node) -> Found:
@@ -192,13 +198,32 @@ def write(
     """
     upload_labels(session, quasi_identifiers, plan.node)
     kept_rows(quasi_identifiers, parameters).stage(session, plan.kept)
-    counted = staged = session.run(release_step(quasi_identifiers, released, plan.node, parameters))
-    if parameters.subject is not None:
-        staged = session.run(released_step(quasi_identifiers, released))
+    counted, staged = _staged(session, quasi_identifiers, released, plan.node, parameters)
     found = outcome(quasi_identifiers, plan, parameters)
     upload_dictionary(session, quasi_identifiers, found.shown)
     dictionary = session.run(dictionary_step(quasi_identifiers, staged))
     return Written(staged, dictionary, counted, found, staged)
+
+
+def _staged(
+    session: Session,
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    node: Node,
+    parameters: Parameters[Levels],
+) -> tuple[Relation, Relation]:
+    """The released records with the number of their subject, and without it."""
+    if parameters.weight is not None:
+        rows = _rows(quasi_identifiers, released, node, parameters, WEIGHED)
+        names = released_names(quasi_identifiers, released)
+        once, each = counted_rows(rows, names, parameters.weight)
+        session.run(once)
+        staged = session.run(each)
+        return staged, staged
+    counted = session.run(release_step(quasi_identifiers, released, node, parameters))
+    if parameters.subject is None:
+        return counted, counted
+    return counted, session.run(released_step(quasi_identifiers, released))
 
 
 def outcome(
@@ -234,17 +259,28 @@ def release_step(
 
     Where subjects are counted it is what `released_step` takes the release from.
     """
+    query = _rows(quasi_identifiers, released, node, parameters, coded)
+    if parameters.subject is not None:
+        return Step(COUNTED, query)
+    names = released_names(quasi_identifiers, released)
+    return Step(STAGED, in_order(query.subquery("release"), names))
+
+
+def _rows(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    released: Sequence[Column],
+    node: Node,
+    parameters: Parameters[Levels],
+    coded: Relation,
+) -> Select:
+    """The released rows in any order, with the number of their subject, or their weight."""
     rows = kept_rows(quasi_identifiers, parameters)
     kept = rows.condition if parameters.keep else None
     query = rows.join(generalized(quasi_identifiers, released, node, rows, kept, coded))
-    names = [item.alias_or_name for item in query.selects]
-    if parameters.subject is not None:
-        query = query.select(column(parameters.subject, "coded"))
-    if not parameters.keep:
-        query = rows.only(query)
-    if parameters.subject is not None:
-        return Step(COUNTED, query)
-    return Step(STAGED, in_order(query.subquery("release"), names))
+    for more in (parameters.subject, parameters.weight):
+        if more is not None:
+            query = query.select(column(more, "coded"))
+    return query if parameters.keep else rows.only(query)
 
 
 def released_step(quasi_identifiers: Sequence[QuasiIdentifier], released: Sequence[Column]) -> Step:

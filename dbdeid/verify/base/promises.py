@@ -17,8 +17,10 @@ from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.privacy import ROWS, ClusterSize, Counting, KAnonymity, MaxRisk, Model, OfSensitive
 from dbdeid.privacy.common.counting import classes as counted_classes
-from dbdeid.verify.base.classes import quoted
-from dbdeid.verify.base.declaration import Declared, Promise
+from dbdeid.verify.base import hygiene
+from dbdeid.verify.base.classes import count_classes, quoted, released_values
+from dbdeid.verify.base.declaration import Check, Declared, Promise
+from dbdeid.verify.base.places import as_released
 from dbdeid.verify.base.sensitive import Found
 
 
@@ -83,6 +85,31 @@ def records(session: Session, table: Relation, declared: Declared) -> Promise:
     query = select(count_rows()).from_(table.table)
     found = int(session.row(query)[0])
     return Promise("synthetic_records", declared.source_rows, found, found == declared.source_rows)
+
+
+def of_classes(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    dictionary: Relation | None,
+    hierarchies: Relation | None = None,
+) -> tuple[list[Promise], list[Check]]:
+    """What the classes of a written table show: suppression, levels, dictionary and bounds."""
+    kept, checks = list[Promise](), list[Check]()
+    classes = count_classes(session, table, declared)
+    if declared.padding is None:
+        kept.append(suppression(session, classes, declared))
+    if dictionary is not None:
+        values = released_values(session, classes, declared)
+        with as_released(session, declared, hierarchies) as shown:
+            checks.append(hygiene.dictionary(session, values, dictionary, declared, shown))
+        if hygiene.readable(dictionary):
+            at_levels = levels if declared.local else transformation
+            kept.append(at_levels(session, values, dictionary, declared))
+            checks.append(hygiene.bounds(session, table, classes, dictionary, declared))
+        session.drop_temp(values.name)
+    session.drop_temp(classes.name)
+    return kept, checks
 
 
 def suppression(session: Session, classes: Relation, declared: Declared) -> Promise:

@@ -130,18 +130,24 @@ def in_records(
     models: Sequence[Model],
     source: Query | Relation | None,
     hierarchies: Relation | None,
+    *,
+    stored: bool = True,
 ) -> Found:
-    """The promises over sensitive attributes where every record counts."""
+    """The promises over sensitive attributes where every record counts.
+
+    Where nothing is `stored` for each record, table and source are views of what was counted.
+    """
     columns = attributes(table, models)
     if not columns or any(table.find(name) is None for name in declared.quasi_identifiers):
         return sensitive_promises(session, table, declared, models, None, hierarchies)
     try:
         origin = None
         if source is not None:
-            raw = session.run(Step(VALUES, renamed(source, columns)))
-            origin = session.run(Step(RECORDS, of_source(raw, columns, names_of(columns))))
+            raw = session.run(Step(VALUES, renamed(source, columns), stored))
+            written = of_source(raw, columns, names_of(columns))
+            origin = session.run(Step(RECORDS, written, stored))
         rows = select(*keys_of(declared.quasi_identifiers), *as_values(columns)).from_(table.table)
-        members = session.run(Step(MEMBERS, numbered(session, rows, declared)))
+        members = session.run(Step(MEMBERS, numbered(session, rows, declared), stored))
         counted = CountedValues(members, origin, by_subject=False)
         return sensitive_promises(session, table, declared, models, counted, hierarchies)
     finally:
