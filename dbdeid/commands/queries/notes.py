@@ -111,7 +111,7 @@ def of_choice(
     if question is None or question.limit == 0:
         return
     if not rows and not question.offset and (question.keys or plan.chooses):
-        if plan.chooses and plan.doubtful:
+        if plan.others or (plan.chooses and plan.doubtful):
             yield "no group is expected to satisfy the conditions: the original may have some"
         elif suppressed != 0:
             yield (
@@ -120,6 +120,7 @@ def of_choice(
             )
         return
     if not plan.chooses and beyond is None and not question.offset:
+        yield from _others(plan)
         return
     if plan.doubtful:
         yield "which groups are shown goes by expected values: in the original others may belong"
@@ -132,6 +133,16 @@ def of_choice(
         yield (
             "where ORDER BY finds groups equal, OFFSET leaves out those that come first in the "
             "order of their keys: in the original it may be others"
+        )
+    else:
+        yield from _others(plan)
+
+
+def _others(plan: Plan) -> Iterator[str]:
+    if plan.others:
+        yield (
+            "groups in which no record is expected, as of NULL, are not listed: the original may "
+            "have some"
         )
 
 
