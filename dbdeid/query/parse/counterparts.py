@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -32,7 +32,7 @@ def place_counterparts(root: exp.Query) -> None:
     """Put into a query what its approximate functions and WIDTH_BUCKET mean.
 
     Raises:
-        DataError: the buckets are not a plain number of equal ones, between two numbers that rise.
+        DataError: the buckets are not a plain number of equal ones, between two different numbers.
     """
     found = list(_found(root))
     for select in root.find_all(exp.Select) if found else ():
@@ -82,24 +82,30 @@ def _exact(node: exp.Expr) -> exp.Expr:
 
 
 def _bucket(node: exp.WidthBucket) -> exp.Expr:
-    """The number of the bucket, from 1; 0 below all, one more than there are above."""
+    """The number of the bucket, from 1; 0 before all, one more than there are after them.
+
+    Where the ends fall buckets are counted from the greatest, and each holds its greater end.
+    """
     names = ("min_value", "max_value", "num_buckets")
     low, high, many = (_number(node.args.get(name)) for name in names)
-    if low is None or high is None or many is None or low >= high:
+    if low is None or high is None or many is None or low == high:
         raise refused(_OF_BUCKETS, "write WIDTH_BUCKET(x, 0, 100, 10)")
     if many.denominator != 1 or not 1 <= many <= MOST_BUCKETS:
         raise refused(_OF_BUCKETS, f"ask for 1 to {MOST_BUCKETS} of them")
     if node.this.find(exp.WidthBucket) is not None:
         raise refused("WIDTH_BUCKET of itself")
     value, case = exp.paren(node.this.copy()), exp.case()
+    rises = low < high
+    within, beyond = (exp.LT, exp.GTE) if rises else (exp.GT, exp.LTE)
     for place in range(int(many) + 1):
-        end = _written(low + (high - low) * place / many)
-        case = case.when(value.copy() < end, exp.Literal.number(place))
-    last = exp.Literal.number(int(many) + 1)
-    return exp.paren(case.when(value >= _written(high), last))  # nothing of NULL
+        end = _written(low + (high - low) * place / many, up=rises)
+        before = within(this=value.copy(), expression=end)
+        case = case.when(before, exp.Literal.number(place))
+    last = beyond(this=value, expression=_written(high, up=rises))
+    return exp.paren(case.when(last, exp.Literal.number(int(many) + 1)))  # nothing of NULL
 
 
-_OF_BUCKETS = "WIDTH_BUCKET of other ends and numbers of buckets than constants that rise"
+_OF_BUCKETS = "WIDTH_BUCKET of other ends and numbers of buckets than different constants"
 
 
 def _number(node: exp.Expr | None) -> Fraction | None:
@@ -116,8 +122,8 @@ def _number(node: exp.Expr | None) -> Fraction | None:
         return None
 
 
-def _written(end: Fraction) -> exp.Expr:
-    """An end as a constant: of numbers of 12 places the same are below it."""
-    near = Decimal(ceil(abs(end) * _PLACES) if end >= 0 else -ceil(end * _PLACES)) / _PLACES
-    text = format(near.normalize(), "f")
-    return exp.Literal.number(text) if end >= 0 else exp.Neg(this=exp.Literal.number(text))
+def _written(end: Fraction, *, up: bool) -> exp.Expr:
+    """An end as a constant: of numbers of 12 places the same are below it, or else above."""
+    near = Decimal((ceil if up else floor)(end * _PLACES)) / _PLACES
+    text = format(abs(near).normalize(), "f")
+    return exp.Literal.number(text) if near >= 0 else exp.Neg(this=exp.Literal.number(text))
