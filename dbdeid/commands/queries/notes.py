@@ -9,7 +9,7 @@ from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
 from dbdeid.query.desk.plan import Plan, Stranger
-from dbdeid.query.forms.as_written import chooses
+from dbdeid.query.forms.as_written import chooses, rounds
 from dbdeid.query.parse.counterparts import approximated
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
@@ -30,6 +30,11 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
             yield "exact of the records released: all columns asked for are released as they are"
         if chooses(plan.query):
             yield "records have another order than in the source: of equals, another may come first"
+        if rounds(plan.query, asked.target):
+            yield (
+                "floating point is added up in the order of the records, which is another one in "
+                "the source: last digits may differ, and more where large numbers cancel out"
+            )
     read = {name.lower() for name in names_of_tables(text, catalog)}
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):

@@ -19,6 +19,7 @@ from dbdeid.query.desk.kept import KeptTables
 from dbdeid.query.desk.plan import Answer, Plan, Stranger, assumptions, columns
 from dbdeid.query.desk.unanswerable import refuse_unanswerable
 from dbdeid.query.forms.as_written import Changed, as_written, by_keys, exact_columns, exactly
+from dbdeid.query.forms.constant_dates import with_constant_dates
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
 from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
@@ -84,6 +85,7 @@ class Desk:
             DataError: the query is not of the supported form, or the dictionary does not tell what
                 a value that it needs stands for; and it cannot be run as it is written.
         """
+        text = with_constant_dates(text, lambda n: self._session.row(exp.select(n))[0])
         text = self._without_pivot(text, target, missing)
         try:
             question = parse(text, target)

@@ -22,6 +22,7 @@ _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
 _OF_MEANS = exp.Literal.number("1e-10")  # of differences of means, relative to what they differ of
 _OF_ONE = exp.Literal.number("1e-9")  # of a correlation that is 1
+_INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
 _OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
 
 
@@ -208,6 +209,12 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
     if divides:
         positive, negative = two.lower.copy() > _ZERO, two.upper.copy() < _ZERO
         known.append(exp.paren(exp.or_(positive, negative)))
+        # what is beyond all numbers over what is as well is none
+        sizes = (
+            _call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
+            for ends in (firsts, seconds)
+        )
+        known.append(exp.paren(exp.or_(*(size < _INFINITE.copy() for size in sizes))))
     ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
     lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
     return Interval(value, lower, upper)

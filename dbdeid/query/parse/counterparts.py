@@ -54,13 +54,20 @@ def approximated(text: str) -> bool:
         roots = [root for root in sqltext.statements(text) if root is not None]
     except (SqlglotError, RecursionError):
         return False
-    return any(not isinstance(n, exp.WidthBucket) for root in roots for n in _found(root))
+    found = (n for root in roots for n in _found(root))
+    return any(
+        not isinstance(n, (exp.WidthBucket, exp.WithinGroup)) and not _is_every(n) for n in found
+    )
 
 
 def _found(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes that have a counterpart."""
-    for node in root.find_all(*_KINDS, exp.Anonymous):
-        if isinstance(node, exp.Anonymous):
+    for node in root.find_all(*_KINDS, exp.Anonymous, exp.WithinGroup):
+        if isinstance(node, exp.WithinGroup):
+            known = isinstance(node.this, exp.Mode) and len(node.expression.expressions) == 1
+        elif _is_every(node):
+            known = True
+        elif isinstance(node, exp.Anonymous):
             few = _NAMED.get(node.name.lower())
             known = few is not None and 0 <= len(node.expressions) - few <= 1
         else:
@@ -69,8 +76,19 @@ def _found(root: exp.Expr) -> Iterator[exp.Expr]:
             yield node
 
 
+def _is_every(node: exp.Expr) -> bool:
+    """Whether it is the standard's name of BOOL_AND."""
+    named = isinstance(node, exp.Anonymous) and node.name.lower() == "every"
+    return named and len(node.expressions) == 1
+
+
 def _exact(node: exp.Expr) -> exp.Expr:
     """An approximate aggregate as the exact one; how near it need be does not matter."""
+    if isinstance(node, exp.WithinGroup):  # MODE, of which the order decides nothing but ties
+        (order,) = node.expression.expressions
+        return exp.Mode(this=order.this.copy())
+    if _is_every(node):
+        return exp.LogicalAnd(this=node.expressions[0].copy())
     if isinstance(node, exp.ApproxDistinct):
         return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
     if isinstance(node, exp.ApproxQuantile):
