@@ -60,7 +60,7 @@ def _outside(found: Answer, original: Sequence[Any]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("values", [TENTHS, CANCELLING, [0.1] * 6])
+@pytest.mark.parametrize("values", [TENTHS, CANCELLING, [0.1] * 6, [0.3, 1.9, 1.1, 0.7]])
 def test_sums_in_any_order_are_within_bounds(
     values: list[float], session: Session, measured: Callable[[Sequence[float]], Answerable]
 ) -> None:

@@ -117,7 +117,9 @@ def rounds(found: exp.Expr, target: Answerable) -> bool:
     for node in found.find_all(exp.AggFunc, exp.Anonymous):
         if isinstance(node, _SPREADS):
             return True
-        inside = [n for n in node.find_all(exp.Column, exp.Div, exp.Avg) if n is not node]
+        inside = list(node.find_all(exp.Column, exp.Div, exp.Sqrt, exp.Ln))
+        if isinstance(node, exp.Sum):  # of groups
+            inside += node.find_all(exp.Avg)
         added = isinstance(node, (exp.Sum, exp.Avg, exp.Anonymous))
         if added and any(not isinstance(n, exp.Column) or n.name.lower() in floats for n in inside):
             return True

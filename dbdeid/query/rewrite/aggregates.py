@@ -309,7 +309,9 @@ class Aggregates:
         assert aggregate.argument is not None
         share, whole = aggregate.fraction.as_integer_ratio()
         between = aggregate.kind == "quantile_cont"
+        places = places_between(aggregate.argument, records.question, self.target) if between else 0
         values = {
+            "rounds": int(places is None),
             "share": share,
             "whole": whole,
             "below": whole - share if between else whole - 1,
@@ -317,10 +319,7 @@ class Aggregates:
             "between": between,
         }
         found = _step("query/quantile", given, keys, values)
-        if not between:
-            return found
-        places = places_between(aggregate.argument, records.question, self.target)
-        if places is None:
+        if not between or places is None:
             return found
         # what lies between two values is rounded to a value of their type
         names = [column(name) for name in keys["key"]]
