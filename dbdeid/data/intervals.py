@@ -57,7 +57,8 @@ def build(column: str, values: Sequence[str], scale: Intervals, *, discrete: boo
         discrete: the values are integers.
 
     Raises:
-        HierarchyError: a value is not a finite number.
+        HierarchyError: a value is not a finite number, or so near to 0 that bins of it are not told
+            apart.
     """
     numbers = [_number(column, text) for text in values]
     low, high = _range(numbers, scale)
@@ -76,9 +77,20 @@ def _words(scale: Intervals) -> str:
     return ", ".join(decimal(width) for width in scale.widths)
 
 
+# Divided by the width of a bin a DOUBLE that is nearer to 0 may be 0, and so of the bin above it.
+_NEAREST = Fraction(1, 10**290)
+
+
 def _number(column: str, text: str) -> Fraction:
     try:
-        return Fraction(text)
+        number = Fraction(text)
+        if "e-" in text and 0 < abs(number) < _NEAREST:
+            raise HierarchyError(
+                f"column {column!r}: intervals need numbers that are 0 or at least 1e-290 away "
+                "from it, and a value is nearer",
+                hint="round the column in the source",
+            )
+        return number
     except ValueError:
         raise HierarchyError(
             f"column {column!r}: intervals need finite numbers, and a value is not one",

@@ -148,6 +148,15 @@ def test_what_is_no_finite_number(value: str) -> None:
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("value", ["-5e-324", "5e-324", "1e-291", "-2.2250738585072014e-308"])
+def test_what_is_nearer_to_nothing_than_a_bin_can_tell(value: str) -> None:
+    """FLOOR(-5e-324 / 5) is 0 in DuckDB: the number would be in the bin above its interval."""
+    with pytest.raises(HierarchyError, match="1e-290") as refused:
+        build("c", ["1", value], Intervals((F(5),)), discrete=False)
+    assert value not in str(refused.value)
+    assert build("c", ["1e-290", "-1e-290"], Intervals((F(5),)), discrete=False).leaves
+
+
 @pytest.mark.full
 @settings(max_examples=examples(150), deadline=None)
 @given(VALUES, SCALES)

@@ -12,6 +12,7 @@ from dbdeid.query.parse.answerable import Answerable
 OTHERS = "which groups are shown goes by expected values"
 EQUALS = "groups beyond the last one are as good by ORDER BY"
 SOME = "no group is expected to satisfy the conditions"
+UNEXPECTED = "groups in which no record is expected, as of NULL, are not listed"
 LACKING = "no group of the records released satisfies the conditions"
 
 
@@ -39,6 +40,15 @@ LACKING = "no group of the records released satisfies the conditions"
         ("SELECT job, COUNT(*) AS n FROM people WHERE age < 50 GROUP BY job LIMIT 1", 0, OTHERS),
         ("SELECT COUNT(*) AS n FROM people WHERE sex = 'F' HAVING COUNT(*) > 4", 0, SOME),
         ("SELECT COUNT(*) AS n FROM people LIMIT 1", 0, None),
+        (
+            "SELECT sex, COUNT(*) AS n FROM people WHERE job = 'Sales' GROUP BY sex",
+            0,
+            UNEXPECTED,
+        ),
+        ("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", 0, None),  # NULL is there
+        ("SELECT bmi = 18.5 AS thin, COUNT(*) AS n FROM people GROUP BY thin", 0, UNEXPECTED),
+        ("SELECT age < 50 AS young, COUNT(*) AS n FROM people GROUP BY young", 0, None),
+        ("SELECT job, COUNT(*) AS n FROM people WHERE sex IS NULL AND age > 0 GROUP BY 1", 1, SOME),
     ],
 )
 def test_what_chooses_groups(

@@ -24,6 +24,10 @@ BUCKET = (
     "width_bucket(x, low, high, many) AS CASE WHEN x < low THEN 0 WHEN x >= high THEN many + 1 "
     "WHEN x >= low THEN CAST(FLOOR((x - low) * many / (high - low)) AS INTEGER) + 1 END"
 )
+FALLING = (
+    "width_bucket(x, low, high, many) AS CASE WHEN x > low THEN 0 WHEN x <= high THEN many + 1 "
+    "WHEN x <= low THEN CAST(FLOOR((low - x) * many / (low - high)) AS INTEGER) + 1 END"
+)
 MACROS = (
     BUCKET,
     "approx_percentile(x, part) AS QUANTILE_CONT(x, part)",
@@ -57,13 +61,21 @@ def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "many"), [("0", "10", 3), ("-1.5", "2", 7), ("-7", "-1", 9)]
+    ("low", "high", "many"),
+    [
+        ("0", "10", 3),
+        ("-1.5", "2", 7),
+        ("-7", "-1", 9),
+        ("10", "0", 3),
+        ("2", "-1.5", 7),
+        ("-1", "-7", 9),
+    ],
 )
 def test_buckets_are_those_of_postgres(low: str, high: str, many: int) -> None:
     called = f"WIDTH_BUCKET(x, {low}, {high}, {many})"
     made = sql(query(f"SELECT {called} AS k FROM numbers"))
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE MACRO {BUCKET}")
+        connection.execute(f"CREATE MACRO {BUCKET if float(low) < float(high) else FALLING}")
         numbers = "SELECT CAST(i AS DECIMAL(9, 3)) / 100 AS x FROM range(-1000, 1200) AS t(i)"
         connection.execute(f"CREATE TABLE numbers AS {numbers} UNION ALL SELECT NULL")
         apart = f"({made}) EXCEPT ALL (SELECT {called} FROM numbers)"
@@ -108,7 +120,7 @@ def test_a_word_in_a_text_is_no_aggregate() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        "WIDTH_BUCKET(age, 10, 0, 5)",
+        "WIDTH_BUCKET(age, 10, 10, 5)",
         "WIDTH_BUCKET(age, 0, 10, 101)",
         "WIDTH_BUCKET(age, 0, cost, 5)",
         "WIDTH_BUCKET(age, 0, 10, 2.5)",

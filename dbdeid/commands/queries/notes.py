@@ -9,7 +9,7 @@ from dbdeid.commands.queries.opened import Asked
 from dbdeid.engine.expressions import column
 from dbdeid.errors import did_you_mean
 from dbdeid.query.desk.plan import Plan, Stranger
-from dbdeid.query.forms.as_written import chooses
+from dbdeid.query.forms.as_written import chooses, rounds
 from dbdeid.query.parse.counterparts import approximated
 from dbdeid.query.parse.question import Question, key_name
 from dbdeid.query.parse.statement import names_of_tables
@@ -30,6 +30,11 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
             yield "exact of the records released: all columns asked for are released as they are"
         if chooses(plan.query):
             yield "records have another order than in the source: of equals, another may come first"
+        if rounds(plan.query, asked.target):
+            yield (
+                "floating point is added up in the order of the records, which is another one in "
+                "the source: last digits may differ, and more where large numbers cancel out"
+            )
     read = {name.lower() for name in names_of_tables(text, catalog)}
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
@@ -111,7 +116,7 @@ def of_choice(
     if question is None or question.limit == 0:
         return
     if not rows and not question.offset and (question.keys or plan.chooses):
-        if plan.chooses and plan.doubtful:
+        if plan.others or (plan.chooses and plan.doubtful):
             yield "no group is expected to satisfy the conditions: the original may have some"
         elif suppressed != 0:
             yield (
@@ -120,6 +125,7 @@ def of_choice(
             )
         return
     if not plan.chooses and beyond is None and not question.offset:
+        yield from _others(plan)
         return
     if plan.doubtful:
         yield "which groups are shown goes by expected values: in the original others may belong"
@@ -132,6 +138,16 @@ def of_choice(
         yield (
             "where ORDER BY finds groups equal, OFFSET leaves out those that come first in the "
             "order of their keys: in the original it may be others"
+        )
+    else:
+        yield from _others(plan)
+
+
+def _others(plan: Plan) -> Iterator[str]:
+    if plan.others:
+        yield (
+            "groups in which no record is expected, as of NULL, are not listed: the original may "
+            "have some"
         )
 
 

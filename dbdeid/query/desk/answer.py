@@ -19,6 +19,7 @@ from dbdeid.query.desk.kept import KeptTables
 from dbdeid.query.desk.plan import Answer, Plan, Stranger, assumptions, columns
 from dbdeid.query.desk.unanswerable import refuse_unanswerable
 from dbdeid.query.forms.as_written import Changed, as_written, by_keys, exact_columns, exactly
+from dbdeid.query.forms.constant_dates import with_constant_dates
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
 from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
@@ -37,7 +38,7 @@ from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
-from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate
+from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, unexpected
 from dbdeid.query.rewrite.thresholds import Threshold, of_number, threshold_of, with_thresholds
 
 Estimate: TypeAlias = Callable[[Question, Answerable, SuppressedRecords | None], exp.Select]
@@ -84,6 +85,7 @@ class Desk:
             DataError: the query is not of the supported form, or the dictionary does not tell what
                 a value that it needs stands for; and it cannot be run as it is written.
         """
+        text = with_constant_dates(text, lambda n: self._session.row(exp.select(n))[0])
         text = self._without_pivot(text, target, missing)
         try:
             question = parse(text, target)
@@ -144,18 +146,25 @@ class Desk:
         def asked(one: Question) -> exp.Select:
             return self._estimate(one, target, missing)
 
+        def others(one: Question) -> exp.Select:
+            return unexpected(one, target, self._kept.keep, self._counting(target))
+
         order = chosen.order if chosen.limit or chosen.offset else ()
-        return Doubts(self._session, self._told, question, target, missing, asked, order)
+        told = (self._session, self._told, question, target, missing)
+        return Doubts(*told, asked, others, order)
 
     def _estimate(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
     ) -> exp.Select:
         """What answers a question on what is kept here."""
-        counted = None
-        if self._many:
-            made = CountedRecords(self._session, target)
-            counted = self._counted.setdefault(target.release, made)
-        return estimate(question, target, missing, self._kept.keep, counted)
+        return estimate(question, target, missing, self._kept.keep, self._counting(target))
+
+    def _counting(self, target: Answerable) -> CountedRecords | None:
+        """Where equal records are counted once for all questions, if there are many."""
+        if not self._many:
+            return None
+        made = CountedRecords(self._session, target)
+        return self._counted.setdefault(target.release, made)
 
     def _otherwise(
         self,

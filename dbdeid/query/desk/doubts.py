@@ -35,6 +35,7 @@ class Doubts:
         target: the release.
         missing: suppressed records to be spread; None: they are missing.
         estimate: the query on the release that answers a question.
+        unexpected: that of how many of its groups may be there without being expected.
         order: by which a limit chooses among its groups; empty where none does.
     """
 
@@ -44,6 +45,7 @@ class Doubts:
     target: Answerable
     missing: SuppressedRecords | None
     estimate: Callable[[Question], exp.Select]
+    unexpected: Callable[[Question], exp.Select]
     order: tuple[Order, ...] = ()
 
     def of_choice(self) -> bool:
@@ -63,6 +65,12 @@ class Doubts:
         if self._any(every, asked, sorted(places), _apart):
             return True
         return any(self._may_be_none(every, asked[place]) for place in sorted(places))
+
+    def of_others(self) -> bool:
+        """Whether the original may have groups in which no record is expected."""
+        if not self.question.keys or self.settled or not self.target.truthful:
+            return False
+        return bool(self.session.row(self.unexpected(self.question))[0])
 
     def of_variances(self) -> tuple[str, ...]:
         """The outputs of which the original may have NULL, since a group may be of one record."""

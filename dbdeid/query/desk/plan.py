@@ -50,6 +50,11 @@ class Plan:
         """Whether another group may be chosen than by expected values; it asks the release."""
         return any(one.of_choice() for one in self._doubts)
 
+    @cached_property
+    def others(self) -> bool:
+        """Whether the original may have groups in which no record is expected; as above."""
+        return any(one.of_others() for one in self._doubts)
+
     @property
     def settled(self) -> bool:
         """Whether all that is asked is known for certain, as far as the dictionary tells it."""

@@ -111,6 +111,27 @@ def chooses(found: exp.Expr) -> bool:
     )
 
 
+def rounds(found: exp.Expr, target: Answerable) -> bool:
+    """Whether a query adds up floating point, so that its last digits depend on the order."""
+    floats = {c.name.lower() for c in target.columns if c.family == "float"}
+    for node in found.find_all(exp.AggFunc, exp.Anonymous):
+        if isinstance(node, _SPREADS):
+            return True
+        inside = list(node.find_all(exp.Column, exp.Div, exp.Sqrt, exp.Ln))
+        if isinstance(node, exp.Sum):  # of groups
+            inside += node.find_all(exp.Avg)
+        added = isinstance(node, (exp.Sum, exp.Avg, exp.Anonymous))
+        if added and any(not isinstance(n, exp.Column) or n.name.lower() in floats for n in inside):
+            return True
+    return False
+
+
+_SPREADS = (
+    *(exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Corr),
+    *(exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2),
+)
+
+
 # MODE takes the first of several that are equally frequent.
 _CHOICES = (
     *(exp.Limit, exp.Mode, exp.ArgMax, exp.ArgMin, exp.AnyValue, exp.RowNumber, exp.Ntile),

@@ -21,6 +21,8 @@ from dbdeid.query.parse.expressions import bare, constant
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
 _ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
 _OF_MEANS = exp.Literal.number("1e-10")  # of differences of means, relative to what they differ of
+_OF_ONE = exp.Literal.number("1e-9")  # of a correlation that is 1
+_INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
 _OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
 
 
@@ -207,6 +209,12 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
     if divides:
         positive, negative = two.lower.copy() > _ZERO, two.upper.copy() < _ZERO
         known.append(exp.paren(exp.or_(positive, negative)))
+        # what is beyond all numbers over what is as well is none
+        sizes = (
+            _call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
+            for ends in (firsts, seconds)
+        )
+        known.append(exp.paren(exp.or_(*(size < _INFINITE.copy() for size in sizes))))
     ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
     lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
     return Interval(value, lower, upper)
@@ -329,7 +337,10 @@ def _first_known(parts: Sequence[Interval]) -> Interval:
 
 
 def _correlation(parts: Sequence[Interval]) -> Interval:
-    """CORR of `parse.outputs.correlated`: from -1 to 1, and itself where all values are known."""
+    """CORR of `parse.outputs.correlated`: from -1 to 1, and itself where all values are known.
+
+    Either is beyond what it may be rounded to: engines tell 1.0000000000000002 of equal columns.
+    """
     number, product_, one, two, *variances = parts
     away = exp.Sqrt(this=_binary(exp.Mul, *(part.value for part in variances)))
     together = _binary(exp.Mul, one.value, two.value)
@@ -341,8 +352,8 @@ def _correlation(parts: Sequence[Interval]) -> Interval:
     error = _binary(exp.Mul, _binary(exp.Add, _ONE, _binary(exp.Div, size, over)), _OF_MEANS)
     known = exp.and_(*(part.lower.copy().eq(part.upper.copy()) for part in (number, one, two)))
     ends = []
-    for kind, pick, end in ((exp.Sub, exp.Greatest, "-1"), (exp.Add, exp.Least, "1")):
-        far = _double(exp.Literal.number(end))
+    for kind, pick, end in ((exp.Sub, exp.Greatest, -1), (exp.Add, exp.Least, 1)):
+        far = _double(_binary(kind, exp.Literal.number(end), _OF_ONE))
         near = _call(pick, [_binary(kind, value, error), far])
         ends.append(exp.case().when(known.copy(), near).else_(far.copy()))
     return Interval(value, ends[0], ends[1])

@@ -17,6 +17,7 @@ from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
 from dbdeid.query.groups.intervals import Interval
+from dbdeid.query.groups.means import mean_of, rounded_items
 from dbdeid.query.parse.question import Aggregate, Kind
 
 _INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
@@ -26,7 +27,6 @@ _NOTHING = cast(exp.Literal.number(0), "DOUBLE")
 _STEPS: dict[str, str] = {
     "count": "query/count",
     "sum": "query/sum",
-    "avg": "query/avg",
 }
 
 
@@ -104,22 +104,29 @@ def regrouped(beside: exp.Select, of: Regrouped, kind: Kind) -> exp.Select:
     return beside.select(*named, copy=False).where(of.possible, copy=False)
 
 
-def over_items(aggregate: Aggregate, items: Relation, keys: Sequence[str]) -> exp.Expr:
+def over_items(
+    aggregate: Aggregate, items: Relation, keys: Sequence[str], *, whole: bool
+) -> exp.Expr:
     """An aggregate of groups as a table of the keys with `estimate`, `lower` and `upper`.
 
     Args:
         aggregate: of groups.
         items: as `regrouped` gives them.
         keys: of the groups of the answer.
+        whole: whether it is of whole numbers, as counts are.
     """
     kind = aggregate.kind
     if kind in ("min", "max"):
         return _first(aggregate, items, keys)
     if kind in ("arg_min", "arg_max"):
         return _chosen(kind, items, keys)
-    query = step(_STEPS[kind], {"items": items}, {"key": keys})
-    for node in query.walk():
-        node.pop_comments()
+    query: exp.Query
+    if kind == "avg":
+        query = mean_of(rounded_items(items, keys), keys, steps=not whole)
+    else:
+        query = step(_STEPS[kind], {"items": items}, {"key": keys})
+        for node in query.walk():
+            node.pop_comments()
     if kind not in ("sum", "avg"):
         return query
     lower, upper = (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -32,7 +32,7 @@ def place_counterparts(root: exp.Query) -> None:
     """Put into a query what its approximate functions and WIDTH_BUCKET mean.
 
     Raises:
-        DataError: the buckets are not a plain number of equal ones, between two numbers that rise.
+        DataError: the buckets are not a plain number of equal ones, between two different numbers.
     """
     found = list(_found(root))
     for select in root.find_all(exp.Select) if found else ():
@@ -54,13 +54,20 @@ def approximated(text: str) -> bool:
         roots = [root for root in sqltext.statements(text) if root is not None]
     except (SqlglotError, RecursionError):
         return False
-    return any(not isinstance(n, exp.WidthBucket) for root in roots for n in _found(root))
+    found = (n for root in roots for n in _found(root))
+    return any(
+        not isinstance(n, (exp.WidthBucket, exp.WithinGroup)) and not _is_every(n) for n in found
+    )
 
 
 def _found(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes that have a counterpart."""
-    for node in root.find_all(*_KINDS, exp.Anonymous):
-        if isinstance(node, exp.Anonymous):
+    for node in root.find_all(*_KINDS, exp.Anonymous, exp.WithinGroup):
+        if isinstance(node, exp.WithinGroup):
+            known = isinstance(node.this, exp.Mode) and len(node.expression.expressions) == 1
+        elif _is_every(node):
+            known = True
+        elif isinstance(node, exp.Anonymous):
             few = _NAMED.get(node.name.lower())
             known = few is not None and 0 <= len(node.expressions) - few <= 1
         else:
@@ -69,8 +76,19 @@ def _found(root: exp.Expr) -> Iterator[exp.Expr]:
             yield node
 
 
+def _is_every(node: exp.Expr) -> bool:
+    """Whether it is the standard's name of BOOL_AND."""
+    named = isinstance(node, exp.Anonymous) and node.name.lower() == "every"
+    return named and len(node.expressions) == 1
+
+
 def _exact(node: exp.Expr) -> exp.Expr:
     """An approximate aggregate as the exact one; how near it need be does not matter."""
+    if isinstance(node, exp.WithinGroup):  # MODE, of which the order decides nothing but ties
+        (order,) = node.expression.expressions
+        return exp.Mode(this=order.this.copy())
+    if _is_every(node):
+        return exp.LogicalAnd(this=node.expressions[0].copy())
     if isinstance(node, exp.ApproxDistinct):
         return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
     if isinstance(node, exp.ApproxQuantile):
@@ -82,24 +100,30 @@ def _exact(node: exp.Expr) -> exp.Expr:
 
 
 def _bucket(node: exp.WidthBucket) -> exp.Expr:
-    """The number of the bucket, from 1; 0 below all, one more than there are above."""
+    """The number of the bucket, from 1; 0 before all, one more than there are after them.
+
+    Where the ends fall buckets are counted from the greatest, and each holds its greater end.
+    """
     names = ("min_value", "max_value", "num_buckets")
     low, high, many = (_number(node.args.get(name)) for name in names)
-    if low is None or high is None or many is None or low >= high:
+    if low is None or high is None or many is None or low == high:
         raise refused(_OF_BUCKETS, "write WIDTH_BUCKET(x, 0, 100, 10)")
     if many.denominator != 1 or not 1 <= many <= MOST_BUCKETS:
         raise refused(_OF_BUCKETS, f"ask for 1 to {MOST_BUCKETS} of them")
     if node.this.find(exp.WidthBucket) is not None:
         raise refused("WIDTH_BUCKET of itself")
     value, case = exp.paren(node.this.copy()), exp.case()
+    rises = low < high
+    within, beyond = (exp.LT, exp.GTE) if rises else (exp.GT, exp.LTE)
     for place in range(int(many) + 1):
-        end = _written(low + (high - low) * place / many)
-        case = case.when(value.copy() < end, exp.Literal.number(place))
-    last = exp.Literal.number(int(many) + 1)
-    return exp.paren(case.when(value >= _written(high), last))  # nothing of NULL
+        end = _written(low + (high - low) * place / many, up=rises)
+        before = within(this=value.copy(), expression=end)
+        case = case.when(before, exp.Literal.number(place))
+    last = beyond(this=value, expression=_written(high, up=rises))
+    return exp.paren(case.when(last, exp.Literal.number(int(many) + 1)))  # nothing of NULL
 
 
-_OF_BUCKETS = "WIDTH_BUCKET of other ends and numbers of buckets than constants that rise"
+_OF_BUCKETS = "WIDTH_BUCKET of other ends and numbers of buckets than different constants"
 
 
 def _number(node: exp.Expr | None) -> Fraction | None:
@@ -116,8 +140,8 @@ def _number(node: exp.Expr | None) -> Fraction | None:
         return None
 
 
-def _written(end: Fraction) -> exp.Expr:
-    """An end as a constant: of numbers of 12 places the same are below it."""
-    near = Decimal(ceil(abs(end) * _PLACES) if end >= 0 else -ceil(end * _PLACES)) / _PLACES
-    text = format(near.normalize(), "f")
-    return exp.Literal.number(text) if end >= 0 else exp.Neg(this=exp.Literal.number(text))
+def _written(end: Fraction, *, up: bool) -> exp.Expr:
+    """An end as a constant: of numbers of 12 places the same are below it, or else above."""
+    near = Decimal((ceil if up else floor)(end * _PLACES)) / _PLACES
+    text = format(abs(near).normalize(), "f")
+    return exp.Literal.number(text) if near >= 0 else exp.Neg(this=exp.Literal.number(text))

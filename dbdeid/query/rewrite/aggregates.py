@@ -16,10 +16,11 @@ from sqlglot import exp
 from dbdeid.engine.expressions import cast, column, identifier, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import step
+from dbdeid.query.groups.means import mean_of, rounded_items
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables
 from dbdeid.query.parse.expressions import has_alternatives
-from dbdeid.query.parse.meaning import decimals_of, is_number, places_between
+from dbdeid.query.parse.meaning import decimals_of, is_decimal, is_number, places_between
 from dbdeid.query.parse.question import Aggregate, Kind, Question, key_name
 from dbdeid.query.rewrite.counted import CountedRecords
 from dbdeid.query.rewrite.measures import MEASURED, Measure, bucket, held
@@ -43,7 +44,6 @@ _NEEDS: Mapping[Kind, Need] = {
 _STEPS: dict[Kind, str] = {
     "count": "query/count",
     "sum": "query/sum",
-    "avg": "query/avg",
     "distinct": "query/distinct",
 }
 
@@ -105,6 +105,8 @@ class Aggregates:
         items = self._items(records, outcomes)
         if aggregate.kind in ("min", "max"):
             return self._extremes(outcomes, items, aggregate, keys, records)
+        if aggregate.kind == "avg":
+            return self._mean_of(self._rounded(items, keys["key"]), aggregate, keys["key"])
         if aggregate.kind not in _STEPS:
             possible = self._possible(outcomes, items, records)
             given = {"items": items, "possible": possible}
@@ -116,6 +118,14 @@ class Aggregates:
         if aggregate.kind == "distinct":
             given["outcomes"] = outcomes
         return _step(_STEPS[aggregate.kind], given, keys)
+
+    def _mean_of(self, items: Relation, aggregate: Aggregate, keys: list[str]) -> exp.Query:
+        assert aggregate.argument is not None
+        own = self.question.of(aggregate)
+        return mean_of(items, keys, steps=is_decimal(aggregate.argument, own, self.target))
+
+    def _rounded(self, items: Relation, keys: list[str]) -> Relation:
+        return self.tables.named("items", (items, "rounded"), lambda: rounded_items(items, keys))
 
     def columns(self) -> tuple[frozenset[str], tuple[Measure, ...]]:
         """The columns by which all aggregates tell records apart, and what is summed up."""
@@ -226,17 +236,18 @@ class Aggregates:
             "items", (items, "rough"), lambda: _step("query/rough_items", known, keys)
         )
         rough = self.tables.named(
-            "rough", aggregate, lambda: _step("query/avg", {"items": rough_items}, keys)
+            "rough", aggregate, lambda: mean_of(rough_items, keys["key"], rounded=False)
         )
         near = self.tables.named("near", aggregate, lambda: _buckets(rough))
         within = Near(measure.argument, near)
         single = self._records(aggregate, doubtful=True, within=within)
         singles = self._items(single, single.outcomes(self.tables))
-        given = {"rough": rough_items, "near": near, "single": singles}
+        given = {"rough": rough_items, "near": near}
+        given["single"] = self._rounded(singles, keys["key"])
         near_items = self.tables.named(
             "items", (items, "near"), lambda: _step("query/near_items", given, keys)
         )
-        return _step("query/avg", {"items": near_items}, keys)
+        return self._mean_of(near_items, aggregate, keys["key"])
 
     def _first_measured(
         self, aggregate: Aggregate, items: Relation, keys: dict[str, list[str]], *, decided: bool
@@ -298,7 +309,9 @@ class Aggregates:
         assert aggregate.argument is not None
         share, whole = aggregate.fraction.as_integer_ratio()
         between = aggregate.kind == "quantile_cont"
+        places = places_between(aggregate.argument, records.question, self.target) if between else 0
         values = {
+            "rounds": int(places is None),
             "share": share,
             "whole": whole,
             "below": whole - share if between else whole - 1,
@@ -306,10 +319,7 @@ class Aggregates:
             "between": between,
         }
         found = _step("query/quantile", given, keys, values)
-        if not between:
-            return found
-        places = places_between(aggregate.argument, records.question, self.target)
-        if places is None:
+        if not between or places is None:
             return found
         # what lies between two values is rounded to a value of their type
         names = [column(name) for name in keys["key"]]
@@ -432,6 +442,8 @@ def _measured_items(outcomes: Relation, records: Records, measure: Measure) -> e
         exp.alias_(column("mass") * column("weight"), "mass"),
         *(exp.alias_(held(n, place), names.get(n, n)) for n in measure.pieces),
     )
+    if measure.what == "sums" and "rough" not in measure.pieces:
+        select = select.select(exp.alias_(cast(exp.null(), "INTEGER"), "rough"), copy=False)
     return select.from_(outcomes.table).where(held("count", place) > 0)
 
 

@@ -41,8 +41,9 @@ class Measure:
     """An argument of exact columns alone, and what is needed of it.
 
     `count` is the number of records that have a value. `plus` and `minus` are the sums of values
-    above and below 0: one may be there where the other is not. `least` and `greatest` have the type
-    of the argument.
+    above and below 0: one may be there where the other is not. `rough`, of what is no DECIMAL, is 1
+    where adding up may round, which it does not of multiples of 1/1024. `least` and `greatest` have
+    the type of the argument.
 
     Attributes:
         argument: of exact columns alone.
@@ -59,10 +60,12 @@ class Measure:
         """Its numbers by name."""
         if self.what == "ends":
             return _ENDS
+        rough = {"rough": Piece(_rough, exp.Max)} if self.added == "DOUBLE" else {}
         return {
             "count": Piece(_count, exp.Sum),
             "plus": Piece(partial(_of_sign, exp.GT, self.added), exp.Sum),
             "minus": Piece(partial(_of_sign, exp.LT, self.added), exp.Sum),
+            **rough,
         }
 
     @property
@@ -106,6 +109,16 @@ def _of_sign(sign: type[exp.Binary], added: str, value: exp.Expr) -> exp.Expr:
     nothing = cast(exp.Literal.number(0), added)
     beyond = sign(this=number, expression=exp.Literal.number(0))
     return exp.Sum(this=exp.case().when(beyond, number.copy()).else_(nothing))
+
+
+def _rough(value: exp.Expr) -> exp.Expr:
+    number = cast(exp.paren(value), "DOUBLE")
+    parts = number * exp.Literal.number(1024)
+    small = exp.Abs(this=number.copy()) < exp.Literal.number("1e12")
+    fine = exp.and_(small, parts.eq(exp.Floor(this=parts.copy())))
+    fine = exp.or_(number.copy().is_(exp.null()), fine)
+    rough = exp.case().when(fine, exp.Literal.number(0)).else_(exp.Literal.number(1))
+    return exp.Max(this=rough)
 
 
 def _least(value: exp.Expr) -> exp.Expr:

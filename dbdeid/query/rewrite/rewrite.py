@@ -100,6 +100,23 @@ def estimate(
     return _Rewriting(question, target, missing, tables, aggregates).query()
 
 
+def unexpected(
+    question: Question,
+    target: Answerable,
+    keep: Keep | None = None,
+    counted: CountedRecords | None = None,
+) -> exp.Select:
+    """The query of how many groups may be there in which no record is expected.
+
+    So are those of NULL, which a `*` may hide, and of single points between two bounds.
+    """
+    tables = _tables(question, target, keep)
+    aggregates = Aggregates(question, target, tables, counted)
+    groups = _Rewriting(question, target, None, tables, aggregates).groups
+    few = exp.select(exp.Count(this=exp.Star())).from_(groups)
+    return tables.before(few.where(exp.not_(exp.paren(column("mass", "groups") > 0))))
+
+
 def parts(question: Question, target: Answerable) -> tuple[Records, ...]:
     """The records that each aggregate, and the list of groups, looks at."""
     plain = (a for a in question.aggregates if a.over is None and a.groups is None)
@@ -135,11 +152,16 @@ class _Rewriting:
             select = select.where(column("mass", "groups") > 0)
         return self.tables.before(self._answered(select))
 
+    @property
+    def groups(self) -> exp.Table:
+        """All groups that may be there, those in which no record is expected among them."""
+        return aliased(self._aggregated(Aggregate("count")), "groups")
+
     def _beside(self, places: Iterable[int]) -> exp.Select:
         """The groups with some aggregates beside them, of which nothing is selected."""
         groups: exp.Expr = exp.select(exp.alias_(exp.Literal.number(0), WHOLE)).subquery("groups")
         if self.question.keys:
-            groups = aliased(self._aggregated(Aggregate("count")), "groups")
+            groups = self.groups
         select = exp.select().from_(groups)
         for place in places:
             if self._holder(place) == "groups":
@@ -233,7 +255,10 @@ class _Rewriting:
         inner = _Rewriting(below, self.target, self.missing, tables, aggregates)
         own = key_names(self.question.of(aggregate))
         items = self.tables.named("groups", aggregate, lambda: inner.as_items(aggregate, own))
-        return over_items(aggregate, items, own)
+        groups = aggregate.groups
+        used = groups.named(groups.value) if groups is not None else []
+        whole = bool(used) and all(one.kind in _COUNTS for one in used)
+        return over_items(aggregate, items, own, whole=whole)
 
     def as_items(self, aggregate: Aggregate, names: Sequence[str]) -> exp.Select:
         """The groups that an aggregate is of, as `groups.regrouped` reads them.

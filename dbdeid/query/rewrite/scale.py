@@ -102,8 +102,11 @@ def cuts(scale: Scale, uses: Sequence[exp.Expr]) -> Cuts | None:
 
 
 def _step_of(reference: exp.Column) -> int | None:
-    """The number whose multiples cut a column that is only taken as FLOOR(column / number)."""
+    """The number whose multiples cut a column that is only taken as FLOOR(column / number), or as
+    FLOOR(column), which is that of 1."""
     node, quotient = _within(reference)
+    if isinstance(quotient, exp.Floor) and quotient.this is node:
+        return None if quotient.args.get("decimals") else 1
     if not isinstance(quotient, exp.Div) or quotient.this is not node:
         return None
     _, rounded = _within(quotient)

@@ -1,8 +1,8 @@
 -- query/near_items: as query_rough_items, but single values in ranges where a bound may be
 -- reads   __rough__    as query_rough_items gives them
 --         __near__     bucket: the ranges of which single values are needed
---         __single__   as query_items gives them: the single values in these ranges
--- gives   __key__, records, mass, total, certain, low, high
+--         __single__   as query_rounded_items gives them: the single values in these ranges
+-- gives   __key__, records, mass, total, certain, low, high, below, above, rough_below, rough_above
 SELECT
   __key__,
   records,
@@ -10,7 +10,11 @@ SELECT
   total,
   certain,
   low,
-  high
+  high,
+  below,
+  above,
+  rough_below,
+  rough_above
 FROM __rough__
 WHERE certain
   OR NOT bucket IN (
@@ -25,6 +29,10 @@ SELECT
   total,
   certain,
   low,
-  high
+  high,
+  below,
+  above,
+  rough_below,
+  rough_above
 FROM __single__
 WHERE NOT certain

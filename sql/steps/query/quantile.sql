@@ -1,9 +1,11 @@
 -- query/quantile: the value of a rank in each group, and between which values it lies: it is least where
---                 all records that may be missing and are no greater are there, and no others
+--                 all records that may be missing and are no greater are there, and no others. What lies
+--                 between two values is computed in floating point, by a share that grows with the rank
 -- reads   __items__     as query_items gives them
 --         __possible__  __key__, x, mass: the values of the argument with the records expected to have them
 -- takes   $share of $whole: which quantile; $below and $above: what rounds its rank among n records down,
---         (n * $share + $below) // $whole, and up; $between: whether it lies between two values
+--         (n * $share + $below) // $whole, and up; $between: whether it lies between two values; $rounds: 1
+--         where that is computed in floating point, else 0
 -- gives   __key__, estimate, lower, upper
 SELECT
   __key__,
@@ -16,17 +18,30 @@ FROM (
     CAST(NULL AS DOUBLE) AS estimate,
     CASE
       WHEN $between AND MAX(doubtful) = 0 AND MAX(part) = 0 THEN MAX(first_low)
-      WHEN $between AND MAX(doubtful) = 0 THEN MAX(first_low) + (MAX(next_low) - MAX(first_low)) * MAX(part)
+      WHEN $between AND MAX(doubtful) = 0
+        THEN MAX(first_low) + (MAX(next_low) - MAX(first_low)) * MAX(part)
+          - CASE WHEN $rounds = 0 THEN 0
+              WHEN MAX(part) * 1024 = FLOOR(MAX(part) * 1024)
+              AND MAX(first_low) * 1024 = FLOOR(MAX(first_low) * 1024)
+              AND MAX(next_low) * 1024 = FLOOR(MAX(next_low) * 1024) THEN 0
+              ELSE (ABS(MAX(first_low)) + ABS(MAX(next_low))) * (MAX(sure) + 8) * 2.3e-16 END
       ELSE MIN(least)
     END AS lower,
     CASE
       WHEN $between AND MAX(doubtful) = 0 AND MAX(part) = 0 THEN MAX(first_high)
-      WHEN $between AND MAX(doubtful) = 0 THEN MAX(first_high) + (MAX(next_high) - MAX(first_high)) * MAX(part)
+      WHEN $between AND MAX(doubtful) = 0
+        THEN MAX(first_high) + (MAX(next_high) - MAX(first_high)) * MAX(part)
+          + CASE WHEN $rounds = 0 THEN 0
+              WHEN MAX(part) * 1024 = FLOOR(MAX(part) * 1024)
+              AND MAX(first_high) * 1024 = FLOOR(MAX(first_high) * 1024)
+              AND MAX(next_high) * 1024 = FLOOR(MAX(next_high) * 1024) THEN 0
+              ELSE (ABS(MAX(first_high)) + ABS(MAX(next_high))) * (MAX(sure) + 8) * 2.3e-16 END
       ELSE MAX(greatest)
     END AS upper
   FROM (
     SELECT
       __key__,
+      sure,
       doubtful,
       CAST(((sure - 1) * $share) % $whole AS DOUBLE) / $whole AS part,
       CASE

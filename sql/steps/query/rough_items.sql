@@ -1,8 +1,9 @@
 -- query/rough_items: items as query_avg reads them, where values that are known are summed up: those of each
 --                    group that count for certain, which are in every mean, and the others by ranges of values
--- reads   __items__    __key__, records, mass, certain, plus, minus
+-- reads   __items__    __key__, records, mass, certain, plus, minus, rough as query_measured_sum reads them
 --         __ranges__   of what is not certain at least, also by bucket
--- gives   __key__, records, mass, total, certain, low, high; bucket, of what is not certain
+-- gives   __key__, records, mass, total, certain, low, high, below, above, rough_below, rough_above as query_rounded_items gives them;
+--         bucket, of what is not certain
 SELECT
   __key__,
   records,
@@ -11,6 +12,10 @@ SELECT
   certain,
   CAST(plus + minus AS DOUBLE) / records AS low,
   CAST(plus + minus AS DOUBLE) / records AS high,
+  CAST(plus - minus AS DOUBLE) / records AS below,
+  CAST(plus - minus AS DOUBLE) / records AS above,
+  rough AS rough_below,
+  rough AS rough_above,
   bucket
 FROM (
   SELECT
@@ -20,6 +25,7 @@ FROM (
     certain,
     plus,
     minus,
+    rough,
     NULL AS bucket
   FROM __items__
   WHERE certain
@@ -31,6 +37,7 @@ FROM (
     certain,
     plus,
     minus,
+    rough,
     bucket
   FROM __ranges__
   WHERE NOT certain
