@@ -104,8 +104,8 @@ def _in_another_process(order: str, path: Path) -> None:
     package = str(Path(__file__).parents[3])
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with subprocess.Popen(
-        # -P: a folder called dbdeid in the working directory is not this package
-        [sys.executable, "-P", "-m", "dbdeid.engine.duckdb.writer"],
+        # As a file, which loads nothing of the package; -P: and nothing from the folder it is in
+        [sys.executable, "-P", str(Path(__file__).with_name("writer.py"))],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**_without_secrets(), **_ZEROED, "PYTHONPATH": search},
