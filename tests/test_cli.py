@@ -628,6 +628,7 @@ def test_a_tampered_target_is_caught_and_named(released: Path) -> None:
     assert all(name in done.stderr for name in failed)
 
 
+@pytest.mark.full
 def test_a_tampered_export_is_caught_and_a_missing_one_is_bad_input(place: Path) -> None:
     write("a", database="owner.duckdb", output={"export": ["a.parquet"]})
     assert call("run", "a.yml").returncode == 0

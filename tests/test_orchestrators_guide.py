@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_the_steps_of_the_workflow_make_and_verify_a_release_or_fail(folder: Path) -> None:
     workflow = YAML(typ="safe").load(folder / ".github" / "workflows" / "release.yml")
     (job,) = workflow["jobs"].values()

@@ -72,7 +72,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("size", [110, 150, 460, 550, 800])
 @pytest.mark.parametrize("words", ["verify theirs.parquet --qi age --k 5", "run spec.yml"])
 def test_too_little_memory_is_told(place: Path, size: int, words: str) -> None:

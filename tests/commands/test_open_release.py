@@ -105,7 +105,7 @@ def busy(file: str) -> Iterator[None]:
 # -- the same as one question at a time --------------------------------------------------------
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("name", "source"),
     [
@@ -136,6 +136,7 @@ def test_answers_are_those_of_single_questions(name: str, source: str | None) ->
                 assert said(release.rewritten, text, dialect=dialect) == found
 
 
+@pytest.mark.full
 def test_what_is_said_to_have_been_run_gives_the_rows() -> None:
     zoo.run(spec(**AWAY))
     with dbdeid.open("out.duckdb") as release:
@@ -147,6 +148,7 @@ def test_what_is_said_to_have_been_run_gives_the_rows() -> None:
             assert (again, again.sql) == (one, one.sql)
 
 
+@pytest.mark.full
 def test_what_is_kept_for_other_questions_may_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     zoo.run(spec(**AWAY))
     asked = tiers.some(QUESTIONS[:5], 2)

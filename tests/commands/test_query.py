@@ -58,6 +58,7 @@ def prints() -> dict[str, str]:
 # -- names -------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_name_of_another_table_is_not_the_source() -> None:
     sql(
         "CREATE SCHEMA s; CREATE TABLE s.people2 AS FROM people; CREATE SCHEMA out; "

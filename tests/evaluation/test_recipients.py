@@ -403,6 +403,7 @@ def test_without_models_nothing_is_told(patients: Any) -> None:
 # -- end to end ---------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_lung_at_5_by_the_command_line(shared: Path, tmp_path: Path) -> None:
     source = shared / "data" / "survival" / "r_survival_lung.parquet"
     reason = {"role": "insensitive", "reason": "of the trial"}

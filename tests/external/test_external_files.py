@@ -32,7 +32,7 @@ def sql(text: str) -> list[Any]:
         return con.execute(text).fetchall()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.zst", "tsv.gz", "ndjson", "json"])
 def test_tables_may_be_files_beside_the_spec(ending: str) -> None:
     wanted = dbdeid.verify(owned())

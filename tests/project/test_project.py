@@ -91,6 +91,7 @@ def test_one_release_is_made_from_another(home: Path) -> None:
         assert con.execute("SELECT count(*) FROM aa").fetchone() == (60,)
 
 
+@pytest.mark.full
 def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
     (home / "queries").mkdir()
     (home / "queries" / "q.sql").write_text("SELECT count(*) AS n FROM patients WHERE age < 35")
@@ -112,6 +113,7 @@ def test_expectations_are_tested_as_they_are_now(home: Path) -> None:
     assert json.loads((home / "results" / "test_results.json").read_text())["exit_code"] == 0
 
 
+@pytest.mark.full
 def test_a_broken_release_is_caught_and_the_rest_tested(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {}}, INSIDE)
     call("run")

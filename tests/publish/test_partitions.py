@@ -66,6 +66,7 @@ def test_readers_find_the_release_in_it(place: Path) -> None:
     assert dbdeid.verify(spec()).verified
 
 
+@pytest.mark.full
 def test_a_later_run_replaces_the_whole_folder(place: Path) -> None:
     before = digest(place / "public")
     dbdeid.run(spec(k=5))
@@ -152,7 +153,7 @@ MUTANTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_what_a_folder_hides(place: Path, mutant: str) -> None:
     change, checks = MUTANTS[mutant]
@@ -174,6 +175,7 @@ def test_a_folder_that_somebody_changed_is_not_replaced(
     assert digest(place / "public") == before
 
 
+@pytest.mark.full
 def test_it_is_handed_out_as_one_file(place: Path) -> None:
     given = hand_out(_written(place), place / "sent")
     names = [file.name for file in given.files]

@@ -143,6 +143,7 @@ def test_files_of_text_answer_as_the_csv_does(release: Release) -> None:
         assert (found.columns, found.rows) == (asked.columns, asked.rows)
 
 
+@pytest.mark.full
 def test_a_table_in_json_is_told_from_a_specification(release: Release) -> None:
     """By what it holds: a list, and not one object."""
     run = CliRunner()
@@ -161,6 +162,7 @@ def test_a_table_in_json_is_told_from_a_specification(release: Release) -> None:
     assert again.rows == dbdeid.query("out.csv", BY_AGE).rows
 
 
+@pytest.mark.full
 def test_a_file_named_as_the_manifest_is_not_handed_out(release: Release, tmp_path: Path) -> None:
     made_of = release("as a manifest")
     Path("spec.json").write_text(json.dumps(made_of))
@@ -504,6 +506,7 @@ def test_a_catalog_must_be_about_one_column(release: Release, rows: str) -> None
         dbdeid.query("odd.parquet", "SELECT COUNT(*) FROM people")
 
 
+@pytest.mark.full
 def test_a_catalog_may_count_records_whatever_they_hold(release: Release) -> None:
     release("insensitive")
     with duckdb.connect("out.duckdb", read_only=True) as con:

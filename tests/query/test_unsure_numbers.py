@@ -64,6 +64,7 @@ def ask(tmp_path: Path, made: Callable[..., Path]) -> Any:
     return asked
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("number", "sign"),
     [
@@ -235,6 +236,7 @@ def test_what_is_expected_of_another_group_is_between_its_bounds(
     assert all(lower <= value <= upper for value, lower, upper in numbers)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("number", "answer"),
     [
@@ -340,6 +342,7 @@ ROWS_OF_TENTHS = ", ".join(
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ranked", ["SUM(cost)", "AVG(cost)", "2 * SUM(cost)"])
 def test_what_rounding_sets_apart_is_of_any_rank(ask: Any, ranked: str) -> None:
     ranks = f"RANK() OVER (ORDER BY {ranked}) AS place, ROW_NUMBER() OVER (ORDER BY {ranked}) AS n"

@@ -106,7 +106,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.full
 @pytest.mark.parametrize("method", VARIANTS.values(), ids=list(VARIANTS))
 def test_every_type_keeps_its_type_range_and_steps(method: dict[str, Any]) -> None:
     result = dbdeid.run(spec(columns=NAMES, more=AWAY, **method))
@@ -176,6 +176,7 @@ def written(made: dict[str, Any]) -> Any:
     return Path("out.csv").read_bytes() if tiers.full else rows_of("owner.duckdb", "FROM drawn")
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order() -> None:
     files = []
     for order in ("rowid", "rowid DESC", "hash(rowid)")[: 3 if tiers.full else 2]:

@@ -182,6 +182,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.full
 def test_a_release_that_was_tampered_with_fails() -> None:
     made = spec()
     zoo.run(made)
@@ -316,7 +317,7 @@ DRAWN_FOR = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("model", DRAWN_FOR, ids=["l", "delta"])
 def test_values_drawn_as_in_the_paper_hold_the_declared_models(model: dict[str, Any]) -> None:
     models = [{"model": "k_anonymity", "k": K}, model | {"column": "illness"}]

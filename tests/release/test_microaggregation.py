@@ -166,7 +166,7 @@ def lost(found: dict[Row, list[int]], source: dict[int, Row]) -> float:
     return 100 * fmean(shares)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @every_algorithm
 def test_the_order_of_the_source_changes_nothing(algorithm: str, place: Path) -> None:
     # equal quasi-identifiers many times over: which of them are in which group is drawn

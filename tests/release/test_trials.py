@@ -165,6 +165,7 @@ def test_a_trial_leaves_everything_that_is_published_as_it_was(kind: str) -> Non
         call("report", "out.yml", "--audience", "public")
 
 
+@pytest.mark.full
 def test_verify_says_that_a_trial_or_a_withdrawn_run_is_not_for_publication() -> None:
     assert zoo.run("out.yml").verified
     if tiers.full:
@@ -209,6 +210,7 @@ def test_what_is_told_inside_of_a_withdrawn_run_says_so_first() -> None:
     assert told in json.loads(Path("page.json").read_text())["objections"][0]
 
 
+@pytest.mark.full
 def test_an_internal_report_says_when_its_promises_were_verified_and_what_no_longer_holds() -> None:
     result = zoo.run("out.yml")
     call("report", "out.yml", "-o", "page.html")

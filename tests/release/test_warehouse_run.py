@@ -109,7 +109,7 @@ MORE: dict[str, dict[str, Any]] = {
     "more",
     [
         pytest.param(STAR, id="star"),
-        pytest.param(RELATIVE, id="relative"),
+        pytest.param(RELATIVE, id="relative", marks=pytest.mark.full),
         pytest.param(PEOPLE, id="people"),
         *(pytest.param(more, id=name, marks=pytest.mark.full) for name, more in MORE.items()),
     ],

@@ -65,6 +65,7 @@ def test_a_password_of_ones_own_is_not_shown(hospital: Path) -> None:
     assert list(found["tables"]) == ["visits_public"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

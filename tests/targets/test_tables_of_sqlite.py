@@ -103,6 +103,7 @@ def test_what_is_not_its_own_is_never_replaced(place: Path) -> None:
         export_release(spec("lake.mine"), Path("lake.other"))
 
 
+@pytest.mark.full
 def test_names_that_say_a_file_or_a_table(place: Path) -> None:
     told = refused("lake.csv")
     assert "may be a file, or a table of lake" in told
@@ -228,6 +229,7 @@ def test_without_a_book_only_a_new_table_is_written(place: Path) -> None:
     assert "another" not in tables()
 
 
+@pytest.mark.full
 def test_a_withdrawn_run_names_all_that_it_wrote(place: Path) -> None:
     made = spec("lake.public_visits", 'lake."odd name"', "public.csv.gz", "own.duckdb")
     dbdeid.run(made)
