@@ -14,8 +14,24 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dbdeid.data.classes import CODED, TUPLES, source_step
-from dbdeid.engine.expressions import Expr, Select, aliased, cast, column, count_rows, select
+from dbdeid.bind.privacy_models import staged
+from dbdeid.data.classes import (
+    CODED,
+    TUPLES,
+    sensitive_relation,
+    source_step,
+    tuple_values_relation,
+)
+from dbdeid.engine.expressions import (
+    Expr,
+    Select,
+    aliased,
+    cast,
+    column,
+    count_distinct,
+    count_rows,
+    select,
+)
 from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.evaluation import counterfeit_suspicion
@@ -26,6 +42,7 @@ from dbdeid.methods.microaggregation.details import masked_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.publish.tables import Public
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
+from dbdeid.utility.common.counted import Counted, Rows, counted
 from dbdeid.utility.common.members import Crosswalk, Members, members_of_transformation
 from dbdeid.utility.common.sizes import SizedClasses, Sizes, sized_classes
 from dbdeid.utility.loss import Counts, column_loss, value_counts
@@ -51,6 +68,10 @@ class Evidence(Protocol):
     @property
     def sensitive(self) -> Sequence[str]:
         """The sensitive columns."""
+
+    @property
+    def classes(self) -> Rows:
+        """The quasi-identifiers of the written table, each class once where they were counted."""
 
     @property
     def answering(self) -> tuple[Relation, str | None]:
@@ -131,10 +152,31 @@ class RunEvidence:
         """The counterfeit records, private; None: there are none."""
         return self.written.flagged
 
+    @property
+    def counts_records(self) -> bool:
+        """Whether classes count the records of the written table, and not people."""
+        return self.prepared.parameters.subject is None and self.written.counted == self.released
+
+    @cached_property
+    def classes(self) -> Counted:
+        """The classes of the written table, of which there are fewer than records."""
+        return counted(self.session, "deid_measured_rows", self.released, self.names)
+
+    @cached_property
+    def _cells(self) -> dict[str, Counted]:
+        return {}
+
+    def cells(self, name: str) -> Counted:
+        """The classes, each value of a sensitive column apart."""
+        if name not in self._cells:
+            place, names = f"deid_measured_cells_{len(self._cells)}", [*self.names, name]
+            self._cells[name] = counted(self.session, place, self.released, names)
+        return self._cells[name]
+
     @cached_property
     def counts(self) -> Mapping[str, Counts]:
         """How often each value of each quasi-identifier is released."""
-        return value_counts(self.session, self.released, self.names)
+        return value_counts(self.session, self.classes, self.names)
 
     @cached_property
     def losses(self) -> dict[str, float]:
@@ -190,7 +232,7 @@ class RunEvidence:
         """The classes, by how many tuples of the domain each stands for; staged, as there are
         fewer of them than records."""
         domain = prod(float(domain_of(q.coding)) for q in self.prepared.quasi_identifiers)
-        found = sized_classes(self.released, self.sizes, domain)
+        found = sized_classes(self.classes, self.sizes, domain)
         staged = self.session.run(Step("deid_measured_classes", found.query))
         return replace(found, query=select("records", "size").from_(staged.table))
 
@@ -226,9 +268,24 @@ class RunEvidence:
     def told(self) -> dict[str, MutualInformation]:
         """What the classes tell of each sensitive column."""
         return {
-            name: mutual_information(self.session, CODED, self.released, self.names, name)
+            name: mutual_information(
+                self.session, CODED, self.cells(name), self.names, name, self._tuples_of(name)
+            )
             for name in self.sensitive
         }
+
+    def _tuples_of(self, name: str) -> Select | None:
+        """The tuples of the source with their sensitive values, where these were counted so."""
+        targets = [*staged(self.prepared.bound)]
+        if self.prepared.parameters.subject is not None or (name,) not in targets:
+            return None
+        number = targets.index((name,))
+        codes = count_rows(), count_distinct(column("code"))
+        values = select(*codes).from_(sensitive_relation(number).table)
+        if len({*self.session.row(values)}) > 1:
+            return None  # several spellings of one value were counted together
+        table = tuple_values_relation(number).table
+        return select(aliased(column("tuple"), "qi_0"), "value", "records").from_(table)
 
     def numbers(self) -> Relation | None:
         """The columns of the source that are released as numbers, staged; None without any."""

@@ -138,6 +138,7 @@ def _measured(
         written.counted,
         prepared.parameters.subject,
         synthetic=synthetic is not None,
+        classes=evidence if evidence.counts_records else None,
     )
     asked = kept_metrics(bound.spec.evaluate.metrics)
     metrics = {**outcome.metrics, **measured(evidence, {*asked, *outcome.metrics})}
@@ -178,12 +179,15 @@ def _of_classes(of: RunEvidence) -> MeasuredTable:
     levels = dict(zip(of.names, node, strict=True)) if node is not None else {}
     losses = of.losses if generalized else {}
     k = prepared.bound.spec.smallest_class
-    after = risk.measure(session, counted, of.names, k, prepared.counting)
+    rows, records = counted, None
+    if of.counts_records and prepared.counting.null_policy != "wildcard":
+        rows, records = of.classes.relation, of.classes.records
+    after = risk.measure(session, rows, of.names, k, prepared.counting, records)
     columns = (
         _column(c, prepared, levels, losses, of.released, of.counts) for c in prepared.bound.columns
     )
     before = risk_before(prepared, session)
-    sizes = risk.histogram(session, counted, of.names, prepared.counting)
+    sizes = risk.histogram(session, rows, of.names, prepared.counting, records)
     return MeasuredTable(
         released_rows=after.records,
         classes=after.classes,

@@ -60,9 +60,10 @@ def _reconstruction_error(of: Evidence) -> Figures:
     if of.sizes is None:
         return {}
     table, weight = of.answering
+    plain = weight is None and of.flagged is None
     error = reconstruction_error(
         of.session,
-        table,
+        of.classes if plain else table,
         of.sizes,
         of.released.names,
         of.rows,
@@ -112,18 +113,18 @@ def _kl_divergence(of: RunEvidence) -> Figures:
 
 def _nonuniform_entropy(of: RunEvidence) -> Figures:
     if of.crosswalk is None:
-        lost = nonuniform_entropy(of.session, CODED, of.released, of.labels, of.weights)
+        lost = nonuniform_entropy(of.session, CODED, of.classes, of.labels, of.weights)
     else:
         lost = nonuniform_entropy_of_crosswalk(of.session, of.crosswalk, of.meanings, of.weights)
     return {"nonuniform_entropy": lost}
 
 
 def _block_entropy(of: RunEvidence) -> Figures:
-    return {"block_entropy": block_entropy(of.session, of.released, of.members, of.weights)}
+    return {"block_entropy": block_entropy(of.session, of.classes, of.members, of.weights)}
 
 
 def _node_entropy(of: RunEvidence) -> Figures:
-    return {"node_entropy": node_entropy(of.session, CODED, of.released, of.meanings, of.weights)}
+    return {"node_entropy": node_entropy(of.session, CODED, of.classes, of.meanings, of.weights)}
 
 
 def _minimality(of: RunEvidence) -> Figures:

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.engine.expressions import Query, aliased, column, count_distinct, count_rows, select
+from dbdeid.engine.expressions import (
+    Expr,
+    Query,
+    aliased,
+    column,
+    count_distinct,
+    count_rows,
+    count_where,
+    literal,
+    select,
+)
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Steps
 from dbdeid.engine.sqltext import step
 from dbdeid.prepare.spellings import by_meaning
 from dbdeid.privacy.common.shares import class_values, members, value_names
 from dbdeid.record.findings import AsItIs, Certain, Remains, Singled
+from dbdeid.utility.common.counted import Counted, Rows, relation_of
 
 _OPEN = ("sensitive", "insensitive")  # the roles of columns that leave as they are
 # Columns are counted one by one as long as that many cells are looked at; each has a GROUP BY.
@@ -31,6 +43,7 @@ def remains(
     subject: str | None = None,
     *,
     synthetic: bool = False,
+    classes: Classes | None = None,
 ) -> Remains:
     """Count what remains open.
 
@@ -40,6 +53,7 @@ def remains(
         table: the released records, perhaps with the number of their subject beside them.
         subject: the column of that number, where people count and it is at hand.
         synthetic: whether the records are nobody's: then no column leaves as it is.
+        classes: of the table, counted already, where records count and not people.
     """
     spelled = {c.name: found.name for c in bound.released if (found := table.find(c.name))}
     hidden = {subject, *(spelled.get(c.name) for c in bound.pseudonyms)}
@@ -48,7 +62,7 @@ def remains(
     keys = [spelled[c.name] for c in bound.quasi_identifiers if c.name in spelled]
     if synthetic:
         open_, keys = [], []
-    counted = _Counted(session, table, subject)
+    counted = _Counted(session, table, subject, classes)
     records, people = counted.size()
     as_they_are, together = counted.left([(c, spelled[c.name]) for c in open_], records)
     named = {*spelled.values(), *hidden}
@@ -58,12 +72,12 @@ def remains(
         people=people,
         subject=bound.subject.name if bound.subject and people is not None else None,
         quasi_identifiers=len(keys),
-        covered=counted.singled(keys) if keys and not wild else None,
+        covered=counted.covered(keys) if keys and not wild else None,
         columns=len(names),
         bounds=sum(name not in named for name in names) if bound.spec.output.bounds else 0,
         as_they_are=as_they_are,
         together=together,
-        everything=counted.singled(names),
+        everything=counted.everything(names, together, records),
         certain=tuple(
             counted.certain(bound, session, keys, c.name, spelled[c.name])
             for c in open_
@@ -82,16 +96,27 @@ def remains_there(left: Remains, bound: Bound, steps: Steps, table: Relation) ->
         steps: where the table is.
         table: the released records, described.
     """
-    counted = _Counted(steps, table, None)
+    counted = _Counted(steps, table, None, None)
     open_ = [(c, c.name) for c in bound.released if c.spec.role in _OPEN]
     as_they_are, together = counted.left(open_, left.records)
     told = {
         "columns": len(table.names),
         "as_they_are": as_they_are,
         "together": together,
-        "everything": counted.singled(table.names),
+        "everything": counted.everything(table.names, together, left.records),
     }
     return left.model_copy(update=told)
+
+
+class Classes(Protocol):
+    """The classes of a table, and their values, each counted once."""
+
+    @property
+    def classes(self) -> Counted:
+        """The quasi-identifiers."""
+
+    def cells(self, name: str) -> Counted:
+        """The quasi-identifiers, and a sensitive column of the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +126,7 @@ class _Counted:
     steps: Steps
     table: Relation
     subject: str | None
+    classes: Classes | None
 
     def size(self) -> tuple[int, int | None]:
         """Its records, and their people."""
@@ -136,25 +162,45 @@ class _Counted:
         people = int(self.steps.row(step("evaluation/singled_people", rows, columns))[0])
         return Singled(records=records, people=people)
 
+    def covered(self, keys: Sequence[str]) -> Singled:
+        """Who is singled out by the quasi-identifiers."""
+        if self.classes is None:
+            return self.singled(keys)
+        rows = self.classes.classes
+        alone = count_where(column(rows.records).eq(1))
+        query = select(alone).from_(rows.relation.table)
+        return Singled(records=int(self.steps.row(query)[0]), people=None)
+
+    def everything(self, names: Sequence[str], some: Singled | None, records: int) -> Singled:
+        """Who is singled out by all columns; `some` of them may single out every record."""
+        if self.subject is None and some is not None and some.records == records:
+            return some
+        return self.singled(names)
+
     def certain(
         self, bound: Bound, session: Session, keys: Sequence[str], name: str, spelled: str
     ) -> Certain:
         """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
-        table = by_meaning(bound, session, self.table, {spelled: name})
-        classes, records = self._homogeneous(table, keys, spelled)
+        rows: Rows = self.table if self.classes is None else self.classes.cells(name)
+        table = by_meaning(bound, session, relation_of(rows), {spelled: name})
+        number = column(rows.records) if isinstance(rows, Counted) else literal(1)
+        classes, records = self._homogeneous(table, keys, spelled, number)
         people = None
         if self.subject is not None:
             classes, people = self._of_people(table, keys, spelled, self.subject)
         return Certain(column=name, classes=classes, records=records, people=people)
 
-    def _homogeneous(self, table: Query, keys: Sequence[str], name: str) -> tuple[int, int]:
+    def _homogeneous(
+        self, table: Query, keys: Sequence[str], name: str, records: Expr
+    ) -> tuple[int, int]:
         """The classes whose records share a value of a column, and their records."""
         places = [f"key_{i}" for i in range(len(keys))]
         named = [aliased(column(k), place) for k, place in zip(keys, places, strict=True)]
-        rows = select(*named, aliased(column(name), "value")).from_(table.subquery("rows"))
+        rows = select(*named, aliased(column(name), "value"), aliased(records, "records"))
+        rows = rows.from_(table.subquery("rows"))
         uniform = step("evaluation/homogeneous_classes", {"members": rows}, {"qi": places})
-        classes, records = self.steps.row(uniform)
-        return int(classes), int(records)
+        classes, held = self.steps.row(uniform)
+        return int(classes), int(held)
 
     def _of_people(
         self, table: Query, keys: Sequence[str], name: str, subject: str

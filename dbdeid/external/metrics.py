@@ -175,6 +175,11 @@ class ForeignEvidence:
         return self.found.bound.names("sensitive")
 
     @property
+    def classes(self) -> Relation:
+        """The released table, whose classes were not counted."""
+        return self.released
+
+    @property
     def answering(self) -> tuple[Relation, str | None]:
         """The table, whose records have no weights."""
         return self.released, None

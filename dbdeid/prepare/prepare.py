@@ -220,17 +220,24 @@ def coding_steps(
 
 def risk_before(prepared: Prepared, session: Session) -> risk.Risk:
     """The risk of the source as it is, from its codes."""
-    names = [q.name for q in prepared.quasi_identifiers]
-    table = classes.CODED
-    if prepared.counting.null_policy != "own_category":
-        known = {q.name: q.coding.null for q in prepared.quasi_identifiers}
+    names, counting = [q.name for q in prepared.quasi_identifiers], prepared.counting
+    table, of = classes.CODED, None
+    known = {q.name: q.coding.null for q in prepared.quasi_identifiers}
+    if counting.subject is None and counting.null_policy != "wildcard":
+        # their tuples are counted already
+        table, of = classes.TUPLES, "records"
+        names = [f"q{i}" for i in range(len(names))]
+        known = dict(zip(names, known.values(), strict=True))
+    if counting.null_policy != "own_category":
         cells: list[Expr] = [
             aliased(null_if(column(name), literal(null)), name) for name, null in known.items()
         ]
         if prepared.parameters.subject is not None:
             cells.append(column(prepared.parameters.subject))
+        if of is not None:
+            cells.append(column(of))
         table = session.run(Step("deid_risk_before", select(*cells).from_(table.table)))
-    return risk.measure(session, table, names, prepared.parameters.k, prepared.counting)
+    return risk.measure(session, table, names, prepared.parameters.k, counting, of)
 
 
 def _quasi_identifier(

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbdeid.engine.expressions import Query, aliased, literal, select
-from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows
 from dbdeid.utility.common.members import Members, stage_members
 from dbdeid.utility.common.metric import Metric, Words
 from dbdeid.utility.node_entropy import weighted_bits
@@ -35,7 +35,7 @@ METRIC = Metric(
 
 
 def block_entropy(
-    session: Session, released: Relation, members: Members, weights: Mapping[str, float]
+    session: Session, released: Rows, members: Members, weights: Mapping[str, float]
 ) -> float:
     """The bits a record, from 0 to the sum of the entropies of the quasi-identifiers.
 

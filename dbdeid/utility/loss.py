@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dbdeid.engine.expressions import Query, Select, aliased, literal, union_all
-from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows, each
 from dbdeid.utility.common.metric import Metric, Words
 
 METRIC = Metric(
@@ -32,12 +32,12 @@ Counts = Sequence[tuple[str | None, int]]
 
 
 def value_counts(
-    session: Session, released: Relation, columns: Sequence[str]
+    session: Session, released: Rows, columns: Sequence[str]
 ) -> dict[str, list[tuple[str | None, int]]]:
     """How often each value of each column occurs, values as text in order, NULL last."""
     parts: list[Query] = []
     for name in columns:
-        counts = step("utility/value_counts", {"rel": released}, {"col": [name]})
+        counts = step("utility/value_counts", {"cells": each(released, [name], ["value"])})
         assert isinstance(counts, Select)
         parts.append(counts.select(aliased(literal(name), "name")))
     found: dict[str, list[tuple[str | None, int]]] = {name: [] for name in columns}

@@ -20,10 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdeid.engine.expressions import Select, aliased, column, select
+from dbdeid.engine.expressions import Query
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows, each
 from dbdeid.utility.common.metric import Metric, Words
 
 MUTUAL_INFORMATION = Metric(
@@ -101,9 +102,10 @@ class MutualInformation:
 def mutual_information(
     session: Session,
     source: Relation,
-    released: Relation,
+    released: Rows,
     quasi_identifiers: Sequence[str],
     sensitive: str,
+    tuples: Query | None = None,
 ) -> MutualInformation:
     """What the quasi-identifiers tell of a sensitive column before and after.
 
@@ -113,20 +115,20 @@ def mutual_information(
         released: the written table.
         quasi_identifiers: the columns that form classes.
         sensitive: the column.
+        tuples: the source as it was counted: `qi_0`, which tells its classes apart, `value`, and
+            the `records` of both. Without it they are counted here.
     """
     keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
-    before, after = (_renamed(table, quasi_identifiers, sensitive) for table in (source, released))
+    before, after = (
+        each(rows, [*quasi_identifiers, sensitive], [*keys, "value"]) for rows in (source, released)
+    )
+    held = each(source, [sensitive], ["value"])
+    of_source = (before, keys, held) if tuples is None else (tuples, keys[:1], tuples)
     found = [
         session.row(
-            step("utility/mutual_information", {"released": table, "source": before}, {"qi": keys})
+            step("utility/mutual_information", {"released": rows, "source": whole}, {"qi": own})
         )
-        for table in (before, after)
+        for rows, own, whole in (of_source, (after, keys, held))
     ]
     (in_source, entropy), (in_release, _) = found
     return MutualInformation(float(entropy), float(in_source), float(in_release))
-
-
-def _renamed(table: Relation, quasi_identifiers: Sequence[str], sensitive: str) -> Select:
-    """The columns under names of our own that no name of the table can meet."""
-    keys = (aliased(column(name), f"qi_{i}") for i, name in enumerate(quasi_identifiers))
-    return select(*keys, aliased(column(sensitive), "value")).from_(table.table)

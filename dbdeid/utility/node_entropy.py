@@ -17,6 +17,7 @@ from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows, each
 from dbdeid.utility.common.metric import Metric, Words
 
 METRIC = Metric(
@@ -35,8 +36,8 @@ METRIC = Metric(
 
 def node_entropy(
     session: Session,
-    source: Relation,
-    released: Relation,
+    source: Rows,
+    released: Rows,
     means: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
 ) -> float:
@@ -52,8 +53,8 @@ def node_entropy(
     """
     parts: list[Query] = []
     for name, codes in means.items():
-        tables = {"source": source, "rel": released, "means": codes}
-        bits = step("utility/node_entropy", tables, {"col": [name]})
+        before, after = (each(rows, [name], ["value"]) for rows in (source, released))
+        bits = step("utility/node_entropy", {"source": before, "rel": after, "means": codes})
         named = aliased(literal(name), "name")
         parts.append(select(named, "bits", "records").from_(bits.subquery("bits")))
     return weighted_bits(session, parts, weights)

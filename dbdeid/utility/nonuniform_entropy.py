@@ -21,6 +21,7 @@ from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows, each
 from dbdeid.utility.common.members import Crosswalk
 from dbdeid.utility.common.metric import Metric, Words
 
@@ -40,8 +41,8 @@ METRIC = Metric(
 
 def nonuniform_entropy(
     session: Session,
-    source: Relation,
-    released: Relation,
+    source: Rows,
+    released: Rows,
     values: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
 ) -> float:
@@ -56,8 +57,9 @@ def nonuniform_entropy(
     """
     parts: list[Query] = []
     for name, meant in values.items():
-        tables = {"source": source, "rel": released, "values": meant}
-        parts.append(_named(name, step("utility/nonuniform_entropy", tables, {"col": [name]})))
+        before, after = (each(rows, [name], ["value"]) for rows in (source, released))
+        tables = {"source": before, "rel": after, "values": meant}
+        parts.append(_named(name, step("utility/nonuniform_entropy", tables)))
     return _share(session, parts, weights)
 
 

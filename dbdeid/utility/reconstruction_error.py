@@ -29,6 +29,7 @@ from dbdeid.engine.expressions import Expr, Query, aliased, cast, coalesce, colu
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
+from dbdeid.utility.common.counted import Rows
 from dbdeid.utility.common.metric import Metric, Words
 from dbdeid.utility.common.sizes import Sizes, classes_of
 
@@ -57,7 +58,7 @@ class ReconstructionError(NamedTuple):
 
 def reconstruction_error(
     session: Session,
-    released: Relation,
+    released: Rows,
     sizes: Sizes,
     names: Sequence[str],
     source_rows: int,
@@ -88,7 +89,7 @@ def reconstruction_error(
 
 
 def _sorts(
-    released: Relation,
+    released: Rows,
     sizes: Sizes,
     names: Sequence[str],
     weight: str | None,

@@ -58,7 +58,12 @@ class Counting:
 ROWS = Counting()
 
 
-def classes(table: Relation, quasi_identifiers: Sequence[str], counting: Counting = ROWS) -> Query:
+def classes(
+    table: Relation,
+    quasi_identifiers: Sequence[str],
+    counting: Counting = ROWS,
+    records: str | None = None,
+) -> Query:
     """A query of the classes of a table: one row per distinct combination of quasi-identifiers.
 
     It gives `qi_0`, `qi_1`, … (the quasi-identifiers in the order they are named here), `records`
@@ -70,23 +75,34 @@ def classes(table: Relation, quasi_identifiers: Sequence[str], counting: Countin
     - exclude: the records of the combination; NULL, which is no class, where it has a NULL.
 
     With a subject it is the number of distinct subjects that these records belong to.
+
+    Where each row stands for several records, as many as the column `records` says, those are
+    counted.
+
+    Raises:
+        ValueError: rows stand for several records, and not each combination by itself counts.
     """
     keys = _keys(quasi_identifiers)
+    if records is not None and (counting.subject is not None or counting.null_policy == "wildcard"):
+        raise ValueError("rows that stand for several records have no subjects, and no wildcards")
     if counting.null_policy == "wildcard":
         groups = _groups(table, quasi_identifiers, counting.subject).select(_cells(keys))
         if counting.subject is not None:
             return step("privacy/wildcard_subject_classes", {"groups": groups}, {"qi": keys})
         found = _wildcards(groups.select(aliased(count_rows(), "weight")), keys)
         return select(*keys, "records", "class_size").from_(found.subquery("found"))
-    records = count_rows()
-    size: Expr = records
+    number = cast(sum_of(column("records")), "BIGINT") if records is not None else count_rows()
+    size: Expr = number
     if counting.subject is not None:
         size = count_distinct(column("subject"))
     if counting.null_policy == "exclude":
         size = case((all_of(*(_known(key) for key in keys)), size))
+    found = _renamed(table, quasi_identifiers, counting.subject)
+    if records is not None:
+        found = found.select(aliased(column(records), "records"))
     return (
-        select(*keys, aliased(records, "records"), aliased(size, "class_size"))
-        .from_(_renamed(table, quasi_identifiers, counting.subject).subquery("found"))
+        select(*keys, aliased(number, "records"), aliased(size, "class_size"))
+        .from_(found.subquery("found"))
         .group_by(*keys)
     )
 

@@ -74,9 +74,13 @@ def measure(
     quasi_identifiers: Sequence[str],
     k: int,
     counting: Counting = ROWS,
+    of: str | None = None,
 ) -> Risk:
-    """The risk of a table; `k` only says which records count as at risk."""
-    found = classes(table, quasi_identifiers, counting)
+    """The risk of a table; `k` only says which records count as at risk.
+
+    Where its rows stand for several records, `of` is the column that says for how many.
+    """
+    found = classes(table, quasi_identifiers, counting, of)
     records, number, smallest, highest, average, unique, at_risk = session.row(
         step("privacy/risk/risk", {"classes": found}, values={"k": k})
     )
@@ -93,9 +97,11 @@ def histogram(
     table: Relation,
     quasi_identifiers: Sequence[str],
     counting: Counting = ROWS,
+    of: str | None = None,
 ) -> tuple[SizeCount, ...]:
-    """The classes of a table counted by size, smallest first; records are rows."""
-    query = step("privacy/histogram", {"classes": classes(table, quasi_identifiers, counting)})
+    """The classes of a table counted by size, smallest first; records are rows, or those `of`
+    which they stand for several."""
+    query = step("privacy/histogram", {"classes": classes(table, quasi_identifiers, counting, of)})
     return tuple(SizeCount(*row) for row in session.rows(query))
 
 

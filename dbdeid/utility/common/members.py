@@ -19,7 +19,6 @@ from dbdeid.engine.expressions import (
     cast,
     coalesce,
     column,
-    count_rows,
     function,
     literal,
     over,
@@ -29,6 +28,7 @@ from dbdeid.engine.expressions import (
 )
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
+from dbdeid.utility.common.counted import Rows, number_of, relation_of
 
 MEMBERS = "deid_measured_members"
 
@@ -112,7 +112,7 @@ def members_of_transformation(tuples: Relation, labels: Mapping[str, Relation | 
     return Members(query.select(column("records", "tuples")), tuple(labels), tuple(places))
 
 
-def stage_members(session: Session, released: Relation, members: Members) -> Relation:
+def stage_members(session: Session, released: Rows, members: Members) -> Relation:
     """The members with `class` as a number, and `released`, how many records of it are.
 
     Records of no released class have class 0.
@@ -127,10 +127,10 @@ def stage_members(session: Session, released: Relation, members: Members) -> Rel
     written = (
         select(
             *(aliased(text, f"class_{i}") for i, text in enumerate(texts)),
-            aliased(count_rows(), "records"),
+            aliased(number_of(released, "released"), "records"),
             aliased(over(row_number()), "number"),
         )
-        .from_(released.aliased("released"))
+        .from_(relation_of(released).aliased("released"))
         .group_by(*(text.copy() for text in texts))
     )
     if members.places:

@@ -12,12 +12,12 @@ from dbdeid.engine.expressions import (
     aliased,
     cast,
     column,
-    count_rows,
     literal,
     same_value,
     select,
 )
 from dbdeid.engine.relation import Relation
+from dbdeid.utility.common.counted import Rows, number_of, relation_of
 
 Sizes = Mapping[str, Relation | Query]
 
@@ -35,7 +35,7 @@ class SizedClasses:
     domain: float
 
 
-def sized_classes(released: Relation, sizes: Sizes, domain: float) -> SizedClasses:
+def sized_classes(released: Rows, sizes: Sizes, domain: float) -> SizedClasses:
     """The classes of a written table.
 
     Args:
@@ -51,7 +51,7 @@ def sized_classes(released: Relation, sizes: Sizes, domain: float) -> SizedClass
 
 
 def classes_of(
-    released: Relation, sizes: Sizes, parts: Sequence[Expr] = ()
+    released: Rows, sizes: Sizes, parts: Sequence[Expr] = ()
 ) -> tuple[Select, list[Expr]]:
     """The `records` of each class, and where in that query the size of each released value is.
 
@@ -67,8 +67,8 @@ def classes_of(
     ]
     shared = [*texts, *parts]
     classes = (
-        select(*shared, aliased(count_rows(), "records"))
-        .from_(released.aliased("released"))
+        select(*shared, aliased(number_of(released, "released"), "records"))
+        .from_(relation_of(released).aliased("released"))
         .group_by(*(part.unalias().copy() for part in shared))
     )
     query = select(column("records", "class")).from_(classes.subquery("class"))

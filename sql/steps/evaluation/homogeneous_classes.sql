@@ -1,5 +1,6 @@
 -- evaluation/homogeneous_classes: classes in which one sensitive value is that of every member
--- reads   __members__    one row per record: __qi__, which make its class, and value; NULL is a value of its own
+-- reads   __members__    __qi__, which make a class, value, and records, how many have both; they may
+--                        repeat; NULL is a value of its own
 -- gives   classes, records    one row
 SELECT
   count(*) AS classes,
@@ -7,7 +8,9 @@ SELECT
 FROM (
   SELECT sum(records) AS records
   FROM (
-    SELECT __qi__, value, count(*) AS records FROM __members__ AS members GROUP BY __qi__, value
+    SELECT __qi__, value, sum(members.records) AS records
+    FROM __members__ AS members
+    GROUP BY __qi__, value
   ) AS held
   GROUP BY __qi__
   HAVING max(records) = sum(records)

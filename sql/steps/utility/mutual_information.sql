@@ -1,14 +1,14 @@
 -- utility/mutual_information: how much the classes of a release tell of a sensitive column, in bits
--- reads   __released__  one row per released record: __qi__ and value
---         __source__    one row per record of the source: value
+-- reads   __released__  __qi__, value, and records, how many are released with both; they may repeat
+--         __source__    value, and records, how many of the source have it; values may repeat
 -- gives   information, entropy: of what was told, and of the column in the source         one row
 -- what was removed is one class
 WITH counts AS (
-  SELECT __qi__, value, count(*) AS records
+  SELECT __qi__, value, sum(released.records)::BIGINT AS records
   FROM __released__ AS released
   GROUP BY __qi__, value
 ), held AS (
-  SELECT value, count(*) AS records
+  SELECT value, sum(source.records)::BIGINT AS records
   FROM __source__ AS source
   GROUP BY value
 ), kept AS (

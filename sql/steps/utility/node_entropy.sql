@@ -1,13 +1,13 @@
 -- utility/node_entropy: what the released values of one quasi-identifier leave open, in bits
--- reads   __source__   one row per record, in __col__ the code of its value
+-- reads   __source__   value, its code, and records, how many have it; codes may repeat
 --         __means__    label, code: every code that a released label stands for
---         __rel__      one row per released record, in __col__ its label
+--         __rel__      value, a label, and records, how many are released with it; labels may repeat
 -- gives   bits, records: the bits of all records together, and how many they are         one row
 -- a record that is removed, or has a label without codes, leaves the whole column open
 WITH coded AS (
-  SELECT source.__col__ AS code, count(*) AS records
+  SELECT source.value AS code, sum(source.records)::BIGINT AS records
   FROM __source__ AS source
-  GROUP BY source.__col__
+  GROUP BY source.value
 ), total AS (
   SELECT sum(records)::BIGINT AS records FROM coded
 ), whole AS (
@@ -34,9 +34,9 @@ WITH coded AS (
   JOIN cells ON groups.label IS NOT DISTINCT FROM cells.label
   GROUP BY groups.label
 ), released AS (
-  SELECT CAST(rel.__col__ AS VARCHAR) AS label, count(*) AS records
+  SELECT CAST(rel.value AS VARCHAR) AS label, sum(rel.records)::BIGINT AS records
   FROM __rel__ AS rel
-  GROUP BY rel.__col__
+  GROUP BY rel.value
 ), told AS (
   -- added in one order, so that a sum is the same in every run
   SELECT

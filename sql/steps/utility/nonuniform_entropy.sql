@@ -1,12 +1,12 @@
 -- utility/nonuniform_entropy: the bits of one quasi-identifier that its released values do not tell
--- reads   __source__   one row per record, in __col__ the code of its value
+-- reads   __source__   value, its code, and records, how many have it; codes may repeat
 --         __values__   code, label: what each value is released as where it is not suppressed
---         __rel__      one row per released record, in __col__ its label
+--         __rel__      value, a label, and records, how many are released with it; labels may repeat
 -- gives   lost, whole: bits lost, and those of `*` everywhere         one row
 WITH coded AS (
-  SELECT source.__col__ AS code, count(*) AS records
+  SELECT source.value AS code, sum(source.records)::BIGINT AS records
   FROM __source__ AS source
-  GROUP BY source.__col__
+  GROUP BY source.value
 ), labelled AS (
   SELECT meant.label, coded.records
   FROM coded
@@ -16,9 +16,9 @@ WITH coded AS (
   FROM labelled
   GROUP BY label
 ), released AS (
-  SELECT CAST(rel.__col__ AS VARCHAR) AS label, count(*) AS records
+  SELECT CAST(rel.value AS VARCHAR) AS label, sum(rel.records)::BIGINT AS records
   FROM __rel__ AS rel
-  GROUP BY rel.__col__
+  GROUP BY rel.value
 ), suppressed AS (
   SELECT groups.records, groups.records - coalesce(released.records, 0) AS lost
   FROM groups

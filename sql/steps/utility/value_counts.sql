@@ -1,8 +1,8 @@
 -- utility/value_counts: how often each value of one column occurs
--- reads   __rel__    one row per record        __col__ one column
+-- reads   __cells__    value, and records, how many have it; values may repeat
 -- gives   value (as text), records             one row a value
 SELECT
-  CAST(__col__ AS VARCHAR) AS value,
-  count(*) AS records
-FROM __rel__
-GROUP BY __col__
+  CAST(value AS VARCHAR) AS value,
+  sum(records)::BIGINT AS records
+FROM __cells__ AS cells
+GROUP BY value
