@@ -21,6 +21,7 @@ from dbdeid.data.classes import (
     sensitive_relation,
     source_step,
     tuple_values_relation,
+    values_relation,
 )
 from dbdeid.engine.expressions import (
     Expr,
@@ -30,9 +31,11 @@ from dbdeid.engine.expressions import (
     column,
     count_distinct,
     count_rows,
+    literal,
     select,
+    union_all,
 )
-from dbdeid.engine.relation import NUMBERS, Column, Relation
+from dbdeid.engine.relation import NUMBERS, Column, Relation, free_name
 from dbdeid.engine.session import Session, Step
 from dbdeid.evaluation import counterfeit_suspicion
 from dbdeid.methods.attacks.counterfeit_suspicion import Suspected
@@ -172,6 +175,52 @@ class RunEvidence:
             place, names = f"deid_measured_cells_{len(self._cells)}", [*self.names, name]
             self._cells[name] = counted(self.session, place, self.released, names)
         return self._cells[name]
+
+    def before(self, c: Column) -> Rows | None:
+        """A column of the source, as it was staged; None where it is no more, or has another type.
+
+        Of a quasi-identifier each value once.
+        """
+        bound, names = self.prepared.bound, self.names
+        if bound.spec.method.can.values != "generalized" or bound.counts is not None or not names:
+            return None
+        staged = {s.column.name: s.released_type for s in bound.staged}
+        if staged.get(c.name) != c.type:
+            return None
+        return self._values[c.name] if c.name in names else CODED
+
+    @cached_property
+    def _values(self) -> dict[str, Counted]:
+        found = {}
+        for i, name in enumerate(self.names):
+            codes = self.codes[name].subquery("codes")
+            records = free_name("records", [name])
+            cells = (
+                aliased(column("value", "v"), name),
+                aliased(column("records", "codes"), records),
+            )
+            same = column("code", "v").eq(column("value", "codes"))
+            query = select(*cells).from_(codes).join(values_relation(i).aliased("v"), on=same)
+            staged = self.session.run(Step(f"deid_measured_values_{i}", query))
+            found[name] = Counted(staged, records)
+        return found
+
+    @cached_property
+    def codes(self) -> dict[str, Select]:
+        """Of each quasi-identifier how often each code is in the source: `value`, `records`."""
+        parts = []
+        for i, name in enumerate(self.names):
+            key = column(name)
+            counts = aliased(key, "value"), aliased(count_rows(), "records")
+            query = select(aliased(literal(i), "number"), *counts).from_(CODED.table)
+            parts.append(query.group_by(key.copy()))
+        staged = self.session.run(Step("deid_measured_codes", union_all(*parts))).table
+        own = select("value", "records").from_(staged)
+        return {n: own.where(column("number").eq(i)) for i, n in enumerate(self.names)}
+
+    def after(self, name: str) -> Rows | None:
+        """A quasi-identifier of the release, each class once."""
+        return self.classes if name in self.names else None
 
     @cached_property
     def counts(self) -> Mapping[str, Counts]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from dbdeid.engine.expressions import (
     case,
     cast,
     column,
-    count_rows,
     function,
     literal,
     null,
@@ -34,6 +34,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.publish.tables import Public
+from dbdeid.utility.common.counted import Rows, number_of, relation_of
 from dbdeid.utility.fidelity.association import association
 from dbdeid.utility.fidelity.classification import classification
 from dbdeid.utility.fidelity.distribution import distribution
@@ -95,6 +96,7 @@ def fidelity(
     hierarchies: Relation | None,
     declared: Declared,
     asked: Collection[str],
+    known: Known | None = None,
 ) -> Fidelity:
     """How like its source a release is; private.
 
@@ -105,6 +107,7 @@ def fidelity(
         hierarchies: private, what labels stand for; None where values stand for themselves.
         declared: what the release promises.
         asked: names of metrics.
+        known: what of both sides was counted or staged before.
 
     Raises:
         Untold: a released value has two meanings.
@@ -116,7 +119,7 @@ def fidelity(
     columns = _columns(bound, session, table, public.dictionary)
     released = _Released(table, column(weight, _RECORDS) if weight else None)
     pieces = _pieces(session, columns, public.dictionary, hierarchies)
-    sides = _counted(bound, session, released, columns, pieces)
+    sides = _counted(bound, session, released, columns, pieces, known)
     both = BothSides(
         session,
         sides,
@@ -212,6 +215,16 @@ class _Column:
         return _read(cell, self.source.family)
 
 
+class Known(Protocol):
+    """Columns of a release and its source that were counted or staged before."""
+
+    def before(self, c: Column) -> Rows | None:
+        """Rows that hold a column of the source, each for as many records as they say."""
+
+    def after(self, name: str) -> Rows | None:
+        """The same of a column of the release."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Released:
     """The release as a reader sees it: its table, and how much a record counts, if not one."""
@@ -242,27 +255,47 @@ def _counted(
     released: _Released,
     columns: Sequence[_Column],
     pieces: Relation,
+    known: Known | None,
 ) -> Sides:
     """Both sides by how often each value of a column is there: the source is read once."""
-    cells = (column(c.source.name, _RECORDS) for c in columns)
-    as_it_is = select(*cells).from_(bound.source.subquery(_RECORDS))
-    # of what was counted elsewhere no row is kept for each record
-    source = session.run(Step(_AS_IT_IS, as_it_is, stored=bound.counts is None))
-    before = [_count(source, c, c.before, c.compared.measured) for c in columns]
-    after = [_count(released.table, c, c.after, c.shows_numbers, released.weight) for c in columns]
+    sources: dict[str, Rows] = {}
+    shows: dict[str, Rows] = {}
+    if known is not None:
+        sources = {c.source.name: of for c in columns if (of := known.before(c.source)) is not None}
+        shows = {n: of for n in sources if (of := known.after(n)) is not None}
+    if rest := [c for c in columns if c.source.name not in sources]:
+        staged = _as_it_is(bound, session, rest)
+        sources |= {c.source.name: staged for c in rest}
+    if released.weight is not None:
+        shows = {}  # which differs within classes
+    before = [_count(sources[c.source.name], c, c.before, c.compared.measured) for c in columns]
+    after = [
+        _count(
+            shows.get(c.source.name, released.table), c, c.after, c.shows_numbers, released.weight
+        )
+        for c in columns
+    ]
     first, second = _COUNTS
     counted = session.run(Step(first, union_all(*before)))
     shown = session.run(Step(second, union_all(*after)))
     compared = tuple(c.compared for c in columns)
-    rows = [Relation(name, schema="main", catalog="temp") for name in (_SOURCE, _RELEASED)]
-    return Sides(rows[0], rows[1], compared, pieces, (counted, shown))
+    sides = [Relation(name, schema="main", catalog="temp") for name in (_SOURCE, _RELEASED)]
+    return Sides(sides[0], sides[1], compared, pieces, (counted, shown))
+
+
+def _as_it_is(bound: Bound, session: Session, columns: Sequence[_Column]) -> Relation:
+    """Columns of the source, in a temporary table."""
+    cells = (column(c.source.name, _RECORDS) for c in columns)
+    query = select(*cells).from_(bound.source.subquery(_RECORDS))
+    # of what was counted elsewhere no row is kept for each record
+    return session.run(Step(_AS_IT_IS, query, stored=bound.counts is None))
 
 
 def _count(
-    table: Relation, of: _Column, cell: Expr, numbers: bool, weight: Expr | None = None
+    table: Rows, of: _Column, cell: Expr, numbers: bool, weight: Expr | None = None
 ) -> Select:
     """How often each value of a column is in a table."""
-    keys, mass = [cell], cast(count_rows(), "DOUBLE")
+    keys, mass = [cell], cast(number_of(table, _RECORDS), "DOUBLE")
     if weight is not None:
         keys.append(weight)
         mass = mass * cast(weight.copy(), "DOUBLE")
@@ -274,7 +307,8 @@ def _count(
         aliased(text.copy(), "text"),
         aliased(mass, "mass"),
     )
-    return query.from_(table.aliased(_RECORDS)).group_by(*(key.copy() for key in keys))
+    rows = relation_of(table).aliased(_RECORDS)
+    return query.from_(rows).group_by(*(key.copy() for key in keys))
 
 
 def _staged(
@@ -285,7 +319,7 @@ def _staged(
     source = select(*(aliased(c.before, c.compared.key) for c in columns))
     shown = select(*(aliased(c.after, c.compared.key) for c in columns))
     shown = shown.select(aliased(cast(weight.copy(), "DOUBLE"), "weight"))
-    as_it_is = Relation(_AS_IT_IS, schema="main", catalog="temp")
+    as_it_is = _as_it_is(bound, session, columns)
     stored = bound.counts is None
     session.run(Step(_SOURCE, source.from_(as_it_is.aliased(_RECORDS)), stored))
     session.run(Step(_RELEASED, shown.from_(released.table.aliased(_RECORDS)), stored))

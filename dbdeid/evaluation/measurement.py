@@ -113,28 +113,28 @@ def of_release(
     workload = evaluate_workload(bound, session, public, declared)
     compared = recipients.compared(bound, session, models, public, hierarchies, declared)
     asked = kept_metrics(bound.spec.evaluate.metrics)
-    alike = fidelity(bound, session, public, hierarchies, declared, asked)
-    return _measured(prepared, written, session, workload, compared, alike)
+    evidence = RunEvidence(prepared, written, session)
+    alike = fidelity(bound, session, public, hierarchies, declared, asked, evidence)
+    return _measured(evidence, workload, compared, alike)
 
 
 def of_view(prepared: Prepared, written: Written, session: Session) -> Measured:
     """Measure a preview, which is asked nothing and not held against its source."""
-    return _measured(prepared, written, session, None, None, Fidelity({}, ()))
+    return _measured(RunEvidence(prepared, written, session), None, None, Fidelity({}, ()))
 
 
 def _measured(
-    prepared: Prepared,
-    written: Written,
-    session: Session,
+    evidence: RunEvidence,
     workload: Workload | None,
     models: Comparison | None,
     alike: Fidelity,
 ) -> Measured:
+    prepared, written = evidence.prepared, evidence.written
     outcome, bound = written.outcome, prepared.bound
-    evidence, synthetic = RunEvidence(prepared, written, session), synthetic_of(outcome)
+    synthetic = synthetic_of(outcome)
     left = remains(
         bound,
-        session,
+        evidence.session,
         written.counted,
         prepared.parameters.subject,
         synthetic=synthetic is not None,

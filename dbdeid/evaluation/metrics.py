@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
-from dbdeid.data.classes import CODED, SOURCE
+from dbdeid.data.classes import SOURCE
 from dbdeid.engine.relation import MEASURED
 from dbdeid.evaluation import counterfeit_suspicion, inference
 from dbdeid.evaluation.evidence import Evidence, RunEvidence
@@ -113,7 +113,7 @@ def _kl_divergence(of: RunEvidence) -> Figures:
 
 def _nonuniform_entropy(of: RunEvidence) -> Figures:
     if of.crosswalk is None:
-        lost = nonuniform_entropy(of.session, CODED, of.classes, of.labels, of.weights)
+        lost = nonuniform_entropy(of.session, of.codes, of.classes, of.labels, of.weights)
     else:
         lost = nonuniform_entropy_of_crosswalk(of.session, of.crosswalk, of.meanings, of.weights)
     return {"nonuniform_entropy": lost}
@@ -124,7 +124,7 @@ def _block_entropy(of: RunEvidence) -> Figures:
 
 
 def _node_entropy(of: RunEvidence) -> Figures:
-    return {"node_entropy": node_entropy(of.session, CODED, of.classes, of.meanings, of.weights)}
+    return {"node_entropy": node_entropy(of.session, of.codes, of.classes, of.meanings, of.weights)}
 
 
 def _minimality(of: RunEvidence) -> Figures:

@@ -17,7 +17,7 @@ from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.common.counted import Rows, each
+from dbdeid.utility.common.counted import Rows, of_column
 from dbdeid.utility.common.metric import Metric, Words
 
 METRIC = Metric(
@@ -36,7 +36,7 @@ METRIC = Metric(
 
 def node_entropy(
     session: Session,
-    source: Rows,
+    source: Rows | Mapping[str, Query],
     released: Rows,
     means: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
@@ -45,7 +45,8 @@ def node_entropy(
 
     Args:
         session: where the tables are.
-        source: all records, each quasi-identifier by the code of its value.
+        source: all records, each quasi-identifier by the code of its value; or of
+            each of them how many `records` have which code, its `value`.
         released: the written table.
         means: of each quasi-identifier the rows `label`, `code`: what its released values stand
             for. A label may have many codes, and a code be below many labels.
@@ -53,7 +54,7 @@ def node_entropy(
     """
     parts: list[Query] = []
     for name, codes in means.items():
-        before, after = (each(rows, [name], ["value"]) for rows in (source, released))
+        before, after = (of_column(rows, name) for rows in (source, released))
         bits = step("utility/node_entropy", {"source": before, "rel": after, "means": codes})
         named = aliased(literal(name), "name")
         parts.append(select(named, "bits", "records").from_(bits.subquery("bits")))

@@ -21,7 +21,7 @@ from dbdeid.engine.expressions import Query, aliased, literal, select, union_all
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.common.counted import Rows, each
+from dbdeid.utility.common.counted import Rows, of_column
 from dbdeid.utility.common.members import Crosswalk
 from dbdeid.utility.common.metric import Metric, Words
 
@@ -41,7 +41,7 @@ METRIC = Metric(
 
 def nonuniform_entropy(
     session: Session,
-    source: Rows,
+    source: Rows | Mapping[str, Query],
     released: Rows,
     values: Mapping[str, Relation | Query],
     weights: Mapping[str, float],
@@ -50,14 +50,15 @@ def nonuniform_entropy(
 
     Args:
         session: where the tables are.
-        source: all records, each quasi-identifier by the code of its value.
+        source: all records, each quasi-identifier by the code of its value; or of
+            each of them how many `records` have which code, its `value`.
         released: the written table.
         values: of each quasi-identifier the label of each code.
         weights: of the quasi-identifiers.
     """
     parts: list[Query] = []
     for name, meant in values.items():
-        before, after = (each(rows, [name], ["value"]) for rows in (source, released))
+        before, after = (of_column(rows, name) for rows in (source, released))
         tables = {"source": before, "rel": after, "values": meant}
         parts.append(_named(name, step("utility/nonuniform_entropy", tables)))
     return _share(session, parts, weights)

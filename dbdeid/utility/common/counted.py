@@ -6,11 +6,12 @@ from the classes, which are counted once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdeid.engine.expressions import (
     Expr,
+    Query,
     Select,
     aliased,
     cast,
@@ -58,6 +59,11 @@ def each(rows: Rows, names: Sequence[str], called: Sequence[str]) -> Select:
     records: Expr = column(rows.records) if isinstance(rows, Counted) else literal(1)
     query = select(*(aliased(column(name), own) for name, own in renamed))
     return query.select(aliased(records, "records")).from_(relation_of(rows).table)
+
+
+def of_column(rows: Rows | Mapping[str, Query], name: str) -> Query:
+    """The same of one column as `value`; or what was counted of it."""
+    return rows[name].copy() if isinstance(rows, Mapping) else each(rows, [name], ["value"])
 
 
 def counted(session: Session, name: str, table: Relation, columns: Sequence[str]) -> Counted:
