@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lgamma
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.lattice.lattice import Lattice, Node
-from dbdeid.lattice.tuples import Tuples
+from dbdeid.lattice.tuples import Tuples, Values
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
 from dbdeid.methods.local_recoding.search.taxonomy import Regions, Taxonomy
 from dbdeid.prepare.sensitive_conditions import Sensitive
@@ -149,23 +150,30 @@ def of_levels(
     """
     found = []
     for condition, own in zip(conditions, tuples.values, strict=True):
-        units = Tuples(tuple(codes[own.row] for codes in tuples.codes), own.count)
-        everything, stays = np.arange(len(own.row)), kept[own.row]
-        of_node = _classes(lattice, units, node)
-        whole = int(of_node.max(initial=-1)) + 1
-        lost = np.flatnonzero(~stays)
-        large = np.bincount(of_node[lost], own.count[lost], whole) >= k
-        lost = lost[large[of_node[lost]]]
-        some = [_suspects(of_node[lost], lost, own.count[lost], np.full(len(lost), whole))]
-        for below in lattice.predecessors(node) if minimal else ():
-            classes = _classes(lattice, units, below)
-            if np.bincount(classes, own.count).min(initial=np.inf) >= k:
-                any_ = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
-                some.append(_Suspects(classes, everything, own.count, of_node, any_))
-        among = np.concatenate([of_node, np.full(len(everything), whole)])
-        held = _Held(among, np.tile(everything, 2), np.tile(own.count, 2))
+        everything, lost = np.arange(len(own.row)), np.flatnonzero(~kept[own.row])
+        of_lost = _classes(lattice, _units(tuples, own, lost), node)
+        large = np.bincount(of_lost, own.count[lost]) >= k
+        of_lost, lost = of_lost[large[of_lost]], lost[large[of_lost]]
+        # any record of the source, as one class beside those of the node
+        held = _Held(np.zeros(len(everything), np.int64), everything, own.count)
+        some = [_suspects(of_lost, lost, own.count[lost], np.zeros(len(lost), np.int64))]
+        if minimal:
+            units = _units(tuples, own, everything)
+            of_node = _classes(lattice, units, node) + 1
+            among = np.concatenate([of_node, held.of_class])
+            held = _Held(among, np.tile(everything, 2), np.tile(own.count, 2))
+            for below in lattice.predecessors(node):
+                classes = _classes(lattice, units, below)
+                if np.bincount(classes, own.count).min(initial=np.inf) >= k:
+                    any_ = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
+                    some.append(_Suspects(classes, everything, own.count, of_node, any_))
         found.append(_read(condition, own.value, own.count, _joined(some), held))
     return tuple(found)
+
+
+def _units(tuples: Tuples, own: Values, rows: Ints) -> Tuples:
+    """Some of the pairs of a tuple and a sensitive value, by the codes of the tuple."""
+    return Tuples(tuple(codes[own.row[rows]] for codes in tuples.codes), own.count[rows])
 
 
 def sound(conditions: Sequence[Sensitive]) -> tuple[Reading, ...]:
@@ -379,13 +387,18 @@ def _fails(condition: Sensitive, size: int, most: int) -> bool:
     return not all(model.satisfied(one)[0] for model in condition.models)
 
 
+def _of_factorial(numbers: Ints) -> Floats:
+    """The logarithm of n!, and 0 below 0; few numbers are different, and scipy is slow to load."""
+    different, place = np.unique(np.maximum(numbers, 0), return_inverse=True)
+    logarithms: Floats = np.array([lgamma(n + 1) for n in different.tolist()], np.float64)
+    return logarithms[place.ravel()]
+
+
 def _tail(among: Ints, number: Ints, drawn: Ints, least: Ints) -> Floats:
     """How probable it is to draw so many of a value at least, without replacement."""
-    from scipy.special import gammaln
 
     def chosen(of: Ints, some: Ints) -> Floats:
-        n, k = of.astype(np.float64), some.astype(np.float64)
-        ways: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(np.maximum(n - k, 0) + 1)
+        ways = _of_factorial(of) - _of_factorial(some) - _of_factorial(of - some)
         return np.where((some >= 0) & (some <= of), ways, -np.inf)
 
     found = np.zeros(len(among))
