@@ -390,8 +390,9 @@ def _fails(condition: Sensitive, size: int, most: int) -> bool:
 def _of_factorial(numbers: Ints) -> Floats:
     """The logarithm of n!, and 0 below 0; few numbers are different, and scipy is slow to load."""
     different, place = np.unique(np.maximum(numbers, 0), return_inverse=True)
-    logarithms: Floats = np.array([lgamma(n + 1) for n in different.tolist()], np.float64)
-    return logarithms[place.ravel()]
+    logarithms = np.array([lgamma(n + 1) for n in different.tolist()], np.float64)
+    found: Floats = logarithms[place.ravel()]
+    return found
 
 
 def _tail(among: Ints, number: Ints, drawn: Ints, least: Ints) -> Floats:
