@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -113,6 +114,33 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
     pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
     assert pages <= set(nav)
     assert len(nav) == len(set(nav))
+
+
+def test_every_link_between_pages_leads_into_the_site() -> None:
+    """What a page links to is under docs/, written from the code, or taken from elsewhere."""
+    pages = hook()
+    docs = {path.resolve() for path in (ROOT / "docs").rglob("*") if path.is_file()}
+    taken = {path.resolve() for path in pages.elsewhere()}
+    broken, seen = [], 0
+    for page in sorted(path for path in docs | taken if path.suffix == ".md"):
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for link in re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)(?=[)#])", text):
+            seen += 1
+            target = (page.parent / unquote(link)).resolve()
+            if target not in docs | taken and target.parent != (ROOT / "docs" / "reference"):
+                broken.append((page.relative_to(ROOT).as_posix(), link))
+    assert not broken
+    assert seen > 300
+
+
+def hook() -> Any:
+    """The module that MkDocs loads from a file."""
+    found = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "_site" / "pages.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def keys(part: Any) -> Iterator[str]:

@@ -19,17 +19,15 @@ from dbdeid.data.location.file_formats import (
 )
 from dbdeid.data.source_files import database_kind, no_source, reading_source, require_table
 from dbdeid.engine.engines import ENGINE
-from dbdeid.engine.expressions import select, table_named
-from dbdeid.engine.reading import table_parts
+from dbdeid.engine.expressions import select
+from dbdeid.engine.reading import table_parts, table_spelled
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings, Step
-from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.sources.attached import Database, provide, tables
 from dbdeid.sources.files import Opened, open_files
 
 READ = "deid_read"
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +132,9 @@ def _of_database(session: Session, database: Database, table: str | None) -> Any
     relation = provide(session, database, before[-1] if before else None, last)
     keys: dict[str, object] = {
         "attach": {database.alias: database.address},
-        "source": _written([database.alias, *before[-1:], last]),
+        "source": table_spelled(database.alias, *before[-1:], last),
     }
     return AnyTable(session, Opened(select("*").from_(relation.table)), keys)
-
-
-def _written(parts: list[str]) -> str:
-    """The name of a table, in quotes where it has odd signs."""
-    return ".".join(p if _PLAIN.fullmatch(p) else sql(table_named(p)) for p in parts)
 
 
 def _only(known: list[str], source: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from dbdeid.engine.expressions import Expr, Query, Table, identifier, table_named
 
 NotSql = SqlglotError
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,16 @@ def table_parts(text: str) -> tuple[str, ...]:
     if found is not None and isinstance(found.this, exp.Identifier):
         return tuple(part.name for part in found.parts)
     return tuple(text.split(".", 2))
+
+
+def table_spelled(*parts: str) -> str:
+    """The name that `table_parts` reads as these parts: in quotes where it has odd signs.
+
+    >>> table_spelled("clinic", "Odd.One", "visits")
+    'clinic."Odd.One".visits'
+    """
+    quoted = (p if _PLAIN.fullmatch(p) else '"' + p.replace('"', '""') + '"' for p in parts)
+    return ".".join(quoted)
 
 
 def _table(text: str) -> exp.Table | None:

@@ -23,6 +23,7 @@ from dbdeid.data.location.address import (
 from dbdeid.data.location.file_formats import SHEETS, ending_of
 from dbdeid.data.source_files import database_kind
 from dbdeid.engine.failure import EngineError
+from dbdeid.engine.reading import table_spelled
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
 from dbdeid.errors import DataError
@@ -112,7 +113,7 @@ def provide(session: Session, database: Database, schema: str | None, name: str)
 
 
 def tables(session: Session, database: Database) -> list[str]:
-    """The tables of a database, with their schema where it has several.
+    """The tables of a database as they are asked for, with their schema where it has several.
 
     Raises:
         DataError: it cannot be read.
@@ -126,7 +127,7 @@ def tables(session: Session, database: Database) -> list[str]:
     if kind == "sqlite" and database.path is not None:
         return plain_drivers.sqlite_tables(database.path, database.alias)
     if kind == "workbook" and database.path is not None:
-        return libraries.sheet_names(database.path)
+        return [table_spelled(name) for name in libraries.sheet_names(database.path)]
     raise DataError(f"{database.alias}: its tables are not listed", hint="name one of them")
 
 

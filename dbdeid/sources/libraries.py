@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dbdeid.engine.reading import table_spelled
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.sources.rows import Rows, library, without_cells
 
@@ -102,7 +103,7 @@ def sheet_rows(path: Path, sheet: str | None) -> Rows:
         raise DataError(
             f"{path.name} has {len(names)} sheets with rows",
             hint=f"name one: `attach: {{book: {path.name}}}`, and `source: book.SHEET`; "
-            f"sheets: {', '.join(names[:20])}",
+            f"sheets: {', '.join(map(table_spelled, names[:20]))}",
         )
     name = names[0] if sheet is None else _named(sheet, names, path)
     excel = _excel()
@@ -128,7 +129,9 @@ def _excel() -> ModuleType:
 def _named(name: str, known: Sequence[str], path: Path) -> str:
     found = next((one for one in known if one.lower() == name.lower()), None)
     if found is None:
-        raise DataError(f"{path.name} has no sheet {name!r}", hint=did_you_mean(name, known))
+        raise DataError(
+            f"{path.name} has no sheet {name!r}", hint=did_you_mean(name, map(table_spelled, known))
+        )
     return found
 
 

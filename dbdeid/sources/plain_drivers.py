@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from dbdeid.data.location.address import Resolved
 from dbdeid.engine import arrow
 from dbdeid.engine.expressions import Expr, aliased, column, literal, select, table_named
+from dbdeid.engine.reading import table_spelled
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.sources.rows import Rows, Wanted, library, without_cells
@@ -75,7 +76,7 @@ def sqlite_tables(path: Path, alias: str) -> list[str]:
     """
     try:
         with closing(_sqlite(path)) as connection:
-            return _names(connection)
+            return [table_spelled(name) for name in _names(connection)]
     except sqlite3.Error as error:
         raise without_cells(error, no_sqlite(alias, path)(error)) from None
 
@@ -98,7 +99,7 @@ def sqlite_rows(path: Path, wanted: Wanted) -> Rows:
         name = next((one for one in known if one.lower() == wanted.name.lower()), None)
         if name is None or (wanted.schema or "main").lower() != "main":
             connection.close()
-            raise wanted.missing(known)
+            raise wanted.missing([table_spelled(one) for one in known])
         return sqlite_table(connection, name, refused)
     except sqlite3.Error as error:
         raise without_cells(error, refused(error)) from None
@@ -196,7 +197,7 @@ def mysql_tables(address: Resolved, alias: str) -> list[str]:
     """
     with closing(mysql_connection(address, alias)) as connection, connection.cursor() as cursor:
         cursor.execute(_MYSQL_TABLES)
-        return [".".join(map(str, row)) for row in cursor.fetchall()]
+        return [table_spelled(*map(str, row)) for row in cursor.fetchall()]
 
 
 def mysql_rows(address: Resolved, wanted: Wanted) -> Rows:
@@ -217,7 +218,7 @@ def mysql_rows(address: Resolved, wanted: Wanted) -> Rows:
         place = (schema.lower(), wanted.name.lower())
         found = [table for table in tables if (table[0].lower(), table[1].lower()) == place]
         if not found:
-            raise wanted.missing([".".join(table) for table in tables])
+            raise wanted.missing([table_spelled(*table) for table in tables])
         exact = next((table for table in found if table == (schema, wanted.name)), found[0])
         return mysql_table(connection, exact, refused)
     except errors.MySQLError as error:

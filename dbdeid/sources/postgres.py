@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbdeid.data.location.address import Resolved
 from dbdeid.engine.expressions import select, table_named
+from dbdeid.engine.reading import table_spelled
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
 from dbdeid.sources.rows import Rows, Wanted, library, without_cells
@@ -34,7 +35,7 @@ def postgres_tables(address: Resolved, alias: str) -> list[str]:
         MissingExtra: the driver is not installed.
     """
     with Postgres(address, alias) as server:
-        return [f"{schema}.{name}" for schema, name in server.tables()]
+        return [table_spelled(*table) for table in server.tables()]
 
 
 def postgres_rows(address: Resolved, wanted: Wanted) -> Rows:
@@ -50,7 +51,7 @@ def postgres_rows(address: Resolved, wanted: Wanted) -> Rows:
         schema = (wanted.schema or "public").lower()
         found = [t for t in tables if (t[0].lower(), t[1].lower()) == (schema, wanted.name.lower())]
         if not found:
-            raise wanted.missing([".".join(table) for table in tables])
+            raise wanted.missing([table_spelled(*table) for table in tables])
         exact = [t for t in found if t == (wanted.schema or "public", wanted.name)]
         place = (exact or found)[0]
         query = select("*").from_(table_named(place[1], place[0]))

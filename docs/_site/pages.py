@@ -3,8 +3,8 @@
 Reference pages are written from the code whenever the site is built: the commands from the
 typer application, the macros from the headers of their files, the functions from what registers
 them, Python from the public names, the record of a release from its types. The examples and the
-changelog, which lie elsewhere in the repository, become pages; links between all of them work on
-GitHub and in the site alike.
+changelog, which lie elsewhere in the repository, become pages, and the files of the macros are
+taken along; links between all of them work on GitHub and in the site alike.
 """
 
 from __future__ import annotations
@@ -42,11 +42,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for name, write in written.items():
         files.append(File.generated(config, f"reference/{name}.md", content=write()))
+    for path in elsewhere():
+        files.append(_from_elsewhere(path, config))
+    return files
+
+
+def elsewhere() -> Iterator[Path]:
+    """What is not under docs/ and in the site: examples, the changelog, and the macros."""
     for path in sorted(ROOT.glob("examples/**/*")):
         if path.suffix in SHOWN and not re.search(r"_release\.|\.private\.", path.name):
-            files.append(_from_elsewhere(path, config))
-    files.append(_from_elsewhere(ROOT / "CHANGELOG.md", config))
-    return files
+            yield path
+    yield from sorted(ROOT.glob("sql/macros/*.sql"))
+    yield ROOT / "CHANGELOG.md"
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -75,7 +82,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def _is_elsewhere(uri: str) -> bool:
-    return uri.startswith("examples/") or uri == "CHANGELOG.md"
+    return uri.startswith(("examples/", "sql/")) or uri == "CHANGELOG.md"
 
 
 def _from_elsewhere(path: Path, config: MkDocsConfig) -> File:

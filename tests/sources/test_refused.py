@@ -156,6 +156,30 @@ def test_a_workbook_of_several_sheets(tmp_path: Path) -> None:
     assert "no sheet 'Third'" in refused("b.Third", attach={"b": str(tmp_path / "p.xlsx")})
 
 
+def test_a_name_is_told_as_it_is_asked_for(tmp_path: Path) -> None:
+    """Names with points and quotes: what a hint lists can be given back."""
+    import openpyxl
+
+    file, book = tmp_path / "c.sqlite", tmp_path / "p.xlsx"
+    with sqlite3.connect(file) as connection:
+        connection.execute('CREATE TABLE "odd.na""me" (age INTEGER)')
+        connection.execute('INSERT INTO "odd.na""me" VALUES (1)')
+    connection.close()
+    pages = openpyxl.Workbook()
+    for title in ("visits.2025", "other"):
+        page = pages.create_sheet(title)
+        page.append(["age"])
+        page.append([1])
+    pages.save(book)
+    for path, name in ((file, '"odd.na""me"'), (book, '"visits.2025"')):
+        told = message(lambda path=path: drafted(str(path), "od"))  # type: ignore[misc]
+        assert name in told.partition("Known: ")[2]
+        for asked in (name, None) if path == file else (name,):
+            assert name in drafted(str(path), asked).text
+            with opened(str(path), asked) as found:
+                assert found.session.rows(found.opened.query) == [(1,)]
+
+
 def test_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "wide.parquet"
     columns = ", ".join(f"{i} AS c{i}" for i in range(2_000))
@@ -265,6 +289,7 @@ def server() -> Iterator[Server]:
     assert found is not None
     with running(found) as started:
         started.run("CREATE TABLE patients (id INT, age INT); CREATE ROLE poor LOGIN")
+        started.run('CREATE SCHEMA "my.own"; CREATE TABLE "my.own"."odd ""one" AS SELECT 7 AS a')
         started.run("CREATE VIEW bad AS SELECT CAST(n AS INT) FROM (VALUES ('hu5h')) AS t (n)")
         started.run(f"CREATE ROLE reader LOGIN PASSWORD '{SECRET}'")
         hba = started.folder / "data" / "pg_hba.conf"
@@ -281,6 +306,9 @@ def test_postgresql(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'role "nobody" does not exist' in refused("c.patients", attach=at("nobody"))
     assert 'database "none" does not exist' in refused("c.patients", attach=at("owner", "none"))
     assert "may not read this table" in refused("c.patients", attach=at("poor"))
+    assert '"my.own"."odd ""one"' in refused("c.public.one", attach=at("owner"))
+    with opened(at("owner")["c"], '"my.own"."odd ""one"') as found:
+        assert found.session.rows(found.opened.query) == [(7,)]
     assert "did you mean 'public.patients'" in refused("c.public.patient", attach=at("owner"))
     assert "text withheld" in refused("c.bad", attach=at("owner"))
     monkeypatch.setenv("CLINIC_PASSWORD", SECRET + "x")
