@@ -124,11 +124,11 @@ def size(release: RandomRelease, query: Query) -> int:
 
 
 def untold(release: RandomRelease, query: Query) -> bool:
-    """Whether the query uses a column with released values that the dictionary does not tell."""
+    """Whether the query needs a column with released values that the dictionary does not tell."""
     return any(
         not meaning.told
         for attribute in release.attributes
-        if attribute.name in query.used
+        if attribute.name in query.needed
         for meaning in (attribute.meanings or {}).values()
     )
 

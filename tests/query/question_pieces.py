@@ -148,12 +148,30 @@ class Query:
     @property
     def used(self) -> set[str]:
         """The columns of the source that it uses."""
+        return self._named | {mine for join in self.joins for mine, _ in join.on}
+
+    @property
+    def needed(self) -> set[str]:
+        """The columns of the source whose values its answer depends on.
+
+        A LEFT JOIN of a table whose compared columns are unique keeps every record once, so that
+        what it compares does not matter where nothing of that table is named.
+        """
+        names, compared = self._named, set[str]()
+        for join in self.joins:
+            if not join.outer or names & (set(join.table.columns) - set(join.table.key)):
+                compared |= {mine for mine, _ in join.on}
+        return names | compared
+
+    @property
+    def _named(self) -> set[str]:
+        """The columns that its keys, conditions and aggregates name."""
         scalars = [*self.keys, self.where, self.inner]
         scalars += [s for a in self.aggregates for s in (a.argument, a.condition)]
         names = set().union(*(s.names for s in scalars if s is not None))
         for name, scalar in self.computed:
             names |= scalar.names if name in names else set()
-        return names | {mine for join in self.joins for mine, _ in join.on}
+        return names
 
     # -- as the analyst writes it ------------------------------------------------------------
 

@@ -184,3 +184,21 @@ def test_a_table_that_would_double_records_is_refused(
     assert answer(session, exact, shops).rows == (expected,)
     text = "SELECT COUNT(*) FROM t JOIN twice w ON t.shop = w.shop AND t.pay = w.size"
     assert answer(session, text, shops).rows == ((0, 0, 0),)
+
+
+def test_what_a_left_join_compares_matters_only_where_its_table_is_named(
+    session: Session, make_release: MakeRelease, shops: Answerable
+) -> None:
+    """Each record stays once, so that nobody must know what `*` of the compared column is."""
+    made = make_release(
+        {"town": ("VARCHAR", "VARCHAR"), "pay": ("INTEGER", "INTEGER")},
+        [("Ulm", 10), ("*", 20)],
+        [("town", "Ulm", 0, None, None, ["Ulm"]), ("town", "*", 1, None, None, None)],
+        sources=("t",),
+    )
+    target = replace(made, tables=shops.tables)
+    asked = "SELECT SUM(pay) FROM t {} places ON town = place"
+    assert answer(session, asked.format("LEFT JOIN"), target).rows == ((30, 30, 30),)
+    for needing in (asked.format("JOIN"), asked.format("LEFT JOIN") + " WHERE land = 'BW'"):
+        with pytest.raises(DataError, match="which values some released values stand for"):
+            answer(session, needing, target)

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import add
 
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast
+from dbdeid.query.groups.exactly import in_places, places_of, places_rounded
 from dbdeid.query.parse.expressions import bare, constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
@@ -41,6 +43,8 @@ class Interval:
         parts: the names of those aggregates that it is a total of.
         nonnegative: whether nothing that a total adds up is below 0, so that no part is greater
             than it; None of counts, of which that is always so.
+        places: the decimal places in which the original has it exactly, as of sums of DECIMAL; None
+            where it is rounded there too.
     """
 
     value: exp.Expr
@@ -51,6 +55,7 @@ class Interval:
     records: tuple[exp.Expr, exp.Expr] | None = None
     parts: frozenset[str] = frozenset()
     nonnegative: exp.Expr | None = None
+    places: int | None = None
 
     @property
     def unknown(self) -> bool:
@@ -112,7 +117,7 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
     if isinstance(node, exp.Column):
         return of[node.name]
     if not node.find(exp.Column):
-        return Interval(node, node, node, whole=_is_whole(node))
+        return Interval(node, node, node, whole=_is_whole(node), places=places_of(node))
     if isinstance(node, exp.Anonymous):
         return _correlation([interval(part, of) for part in node.expressions])
     if isinstance(node, exp.Coalesce):
@@ -129,9 +134,11 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return Interval(there, may_be, upper)
     inner = interval(node.this, of)
     if isinstance(node, exp.Paren):
-        return replace(inner.map(lambda end: exp.paren(end, copy=False)), counts=inner.counts)
+        held = inner.map(lambda end: exp.paren(end, copy=False))
+        return replace(held, counts=inner.counts, places=inner.places)
     if isinstance(node, exp.Neg):
-        return inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
+        less = inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
+        return replace(less, places=inner.places)
     if isinstance(node, exp.Nullif):
         return _unless(inner, node.expression)
     if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
@@ -141,6 +148,8 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
         return replace(inner.widened(_OF_FLOAT), value=_of(node, inner.value), records=None)
     found = inner.widened(_ERROR).map(lambda end: _of(node, end))  # rounding never falls
+    if inner.places is not None:
+        found = replace(found, places=places_rounded(node))
     return replace(found, records=None) if isinstance(node, exp.TryCast) else found
 
 
@@ -165,12 +174,14 @@ def _binary(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:
 
 
 def _sum(one: Interval, two: Interval) -> Interval:
-    return _together([one, two], lambda ends: _binary(exp.Add, *ends))
+    added = _together([one, two], lambda ends: _binary(exp.Add, *ends))
+    return _in_places(added, one, two, max)
 
 
 def _difference(one: Interval, two: Interval) -> Interval:
-    less = Interval(two.value, two.upper, two.lower, whole=two.whole)
-    return _together([one, less], lambda ends: _binary(exp.Sub, *ends))
+    less = Interval(two.value, two.upper, two.lower, whole=two.whole, places=two.places)
+    left = _together([one, less], lambda ends: _binary(exp.Sub, *ends))
+    return _in_places(left, one, less, max)
 
 
 def _product(one: Interval, two: Interval) -> Interval:
@@ -184,8 +195,8 @@ def _product(one: Interval, two: Interval) -> Interval:
                 return _binary(exp.Mul, *((factor, end) if first else (end, factor)))
 
             found = other.map(times, falls=(constant(factor.value) or 0) < 0)
-            return replace(found, whole=one.whole and two.whole)
-    return _of_corners(exp.Mul, one, two)
+            return _in_places(replace(found, whole=one.whole and two.whole), one, two, add)
+    return _in_places(_of_corners(exp.Mul, one, two), one, two, add)
 
 
 def _quotient(one: Interval, two: Interval) -> Interval:
@@ -194,6 +205,28 @@ def _quotient(one: Interval, two: Interval) -> Interval:
         falls = (constant(by) or 0) < 0
         return replace(one.map(lambda end: _binary(exp.Div, end, by), falls=falls), whole=False)
     return _of_corners(exp.Div, one, two)
+
+
+def _in_places(
+    made: Interval, one: Interval, two: Interval, places: Callable[[int, int], int]
+) -> Interval:
+    """Arithmetic of what the original computes in DECIMAL, of which a DOUBLE is rounded."""
+    if one.places is None or two.places is None:
+        return made
+    exact = replace(made, places=places(one.places, two.places))
+    plain = all(side.whole or side.fixed for side in (one, two))  # the ends are not DOUBLE either
+    if not exact.places or plain or made.unknown:
+        return exact
+    ends = []
+    for kind, end, first, second in (
+        (exp.Sub, made.lower, one.lower, two.lower),
+        (exp.Add, made.upper, one.upper, two.upper),
+    ):
+        size = _binary(exp.Add, exp.Abs(this=first.copy()), exp.Abs(this=second.copy()))
+        if places is add:
+            size = exp.Abs(this=exp.paren(end.copy()))
+        ends.append(in_places(kind, end, size, exact.places))
+    return replace(exact, lower=ends[0], upper=ends[1])
 
 
 def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interval:
@@ -305,8 +338,8 @@ def _unless(one: Interval, other: exp.Expr) -> Interval:
     value = exp.Nullif(this=one.value.copy(), expression=other.copy())
     if one.counts and constant(other) == 0 and not one.unknown:
         lower, upper = (_call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
-        return Interval(value, lower, upper)
-    return Interval(value, one.lower, one.upper)
+        return Interval(value, lower, upper, places=one.places)
+    return Interval(value, one.lower, one.upper, places=one.places)
 
 
 def _first_known(parts: Sequence[Interval]) -> Interval:
@@ -318,6 +351,8 @@ def _first_known(parts: Sequence[Interval]) -> Interval:
     value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
     if first.unknown or other.unknown:
         return Interval(value, exp.null(), exp.null())
+    known = [part.places for part in (first, other) if part.places is not None]
+    places = max(known) if len(known) == 2 else None
     ends = []
     for pick, one, two in (
         (exp.Least, first.lower, other.lower),
@@ -328,9 +363,9 @@ def _first_known(parts: Sequence[Interval]) -> Interval:
             certain, possible = first.records
             either = either.when(possible.copy().eq(_ZERO), two.copy())
             either = either.when(certain.copy() > _ZERO, one.copy())
-        known = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
-        ends.append(either.when(known, _call(pick, [one, two])))
-    return Interval(value, ends[0], ends[1])
+        there = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
+        ends.append(either.when(there, _call(pick, [one, two])))
+    return Interval(value, ends[0], ends[1], places=places)
 
 
 # -- correlation ---------------------------------------------------------------------------------

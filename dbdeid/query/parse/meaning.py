@@ -161,6 +161,20 @@ def is_rounded(aggregate: Aggregate, question: Question, target: Answerable) -> 
     return not (aggregate.kind == "sum" and found.is_type(exp.DType.DECIMAL))
 
 
+def exact_places(aggregate: Aggregate, question: Question, target: Answerable) -> int | None:
+    """The decimal places in which the original has an aggregate exactly; None where it is rounded,
+    or of another type."""
+    if aggregate.kind in ("count", "distinct"):
+        return 0
+    if aggregate.kind not in ("sum", "min", "max", "quantile_disc") or aggregate.argument is None:
+        return None
+    found = _type(aggregate.argument, question, target)
+    if found.is_type(*exp.DataType.INTEGER_TYPES, exp.DType.BOOLEAN):
+        return 0
+    sizes = decimals_of(aggregate.argument, question, target)
+    return sizes[1] if sizes is not None else None
+
+
 _ADDED_UP = ("sum", "avg", "quantile_cont", "var_pop", "var_samp")
 
 

@@ -21,11 +21,13 @@ from sqlglot import exp
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.query.groups.conditions import decided, possible, present
+from dbdeid.query.groups.exactly import in_places
 from dbdeid.query.groups.intervals import Interval, interval
 from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep
 from dbdeid.query.parse.meaning import (
+    exact_places,
     is_number,
     is_rounded,
     require_meaning,
@@ -237,6 +239,20 @@ class _Rewriting:
         seen = self.tables.named("seen", (kind, over), lambda: query)
         return over_groups(kind, over, seen, keys)
 
+    def _in_window(self, kind: Kind, over: Over, found: Interval) -> Interval:
+        """What a window tells of a group, in the decimal places in which the original has it."""
+        if kind in RANKS:
+            return replace(found, places=0)
+        names = {c.name for c in over.shown.find_all(exp.Column)}
+        shown = interval(over.shown, {n: self._interval(aggregate_place(n)) for n in names})
+        if kind != "running_sum" or not shown.places or found.unknown:
+            return replace(found, places=shown.places)
+        lower, upper = (
+            in_places(outwards, end, exp.Abs(this=end.copy()), shown.places)
+            for outwards, end in ((exp.Sub, found.lower), (exp.Add, found.upper))
+        )
+        return replace(found, lower=lower, upper=upper, places=shown.places)
+
     def _is_rounded(self, shown: exp.Expr) -> bool:
         """Whether the original may have another number of aggregates in the last digits."""
         inside = exp.paren(shown.copy())
@@ -423,10 +439,11 @@ class _Rewriting:
             if self.question.is_total(one, of=part)
         )
         if one.kind in _COUNTS:
-            return Interval(value, lower, upper, counts=True, whole=True, parts=parts)
-        found = Interval(value, lower, upper)
+            return Interval(value, lower, upper, counts=True, whole=True, parts=parts, places=0)
         if one.over is not None:  # of one group it is NULL
-            return found
+            return self._in_window(one.kind, one.over, Interval(value, lower, upper))
+        places = exact_places(one, self.question.of(one), self.target)
+        found = Interval(value, lower, upper, places=places)
         if parts:
             known = column("nonnegative", self._holder(place))
             found = replace(found, parts=parts, nonnegative=known)
