@@ -9,7 +9,9 @@ import sys
 from collections.abc import Generator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 import tiers
 from hypothesis import settings
@@ -41,9 +43,20 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("default tier", max_examples=15)
     if not tiers.full:
         settings.load_profile("default tier")
+        duckdb.connect = one_threaded
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
     if int(worker.removeprefix("gw")) % 2 and len(config.args) == 1:
         config.pluginmanager.register(Backwards())
+
+
+_connect = duckdb.connect
+
+
+def one_threaded(
+    database: str | Path = ":memory:", read_only: bool = False, config: Any = None
+) -> duckdb.DuckDBPyConnection:
+    """A connection of one thread, unless it is given more: each core has a worker of its own."""
+    return _connect(database, read_only=read_only, config={"threads": 1} | (config or {}))
 
 
 class Backwards:

@@ -811,6 +811,7 @@ def test_sql_errors_name_no_cell_and_earlier_results_are_printed(place: Path) ->
     assert "nope.yml" in told.stderr
 
 
+@pytest.mark.full
 def test_sql_reads_a_published_release_and_changes_no_byte(released: Path) -> None:
     files = some(("a.duckdb", "export.duckdb"), 2)
     for export in files[1:]:

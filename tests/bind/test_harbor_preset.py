@@ -189,6 +189,7 @@ def test_levels_that_are_left_out_are_supplied(con: duckdb.DuckDBPyConnection) -
     assert any("nobody born in 1940-01-01 or later" in w for w in result.warnings)
 
 
+@pytest.mark.full
 def test_columns_that_share_a_key_are_completed_each(con: duckdb.DuckDBPyConnection) -> None:
     given = spec()
     given["columns"]["mrn, email, dob"] = "drop"
@@ -196,6 +197,7 @@ def test_columns_that_share_a_key_are_completed_each(con: duckdb.DuckDBPyConnect
     assert dbdeid.run(given, con).transformation == {"age": 1, "admitted": 1}
 
 
+@pytest.mark.full
 def test_an_owner_may_say_why_a_column_is_none(con: duckdb.DuckDBPyConnection) -> None:
     preset = {"name": "safe_harbor", "accept": {"admitted": "shifted at random, not of a person"}}
     given = spec(preset, admitted={"role": "insensitive", "reason": "shifted at random"})

@@ -111,6 +111,7 @@ def test_a_public_report_says_verified_only_of_what_verifies_now() -> None:
     assert not {"page.html", "page.json"} & names(".")
 
 
+@pytest.mark.full
 def test_a_release_whose_source_has_changed_is_exported_as_it_was() -> None:
     write(target="out.duckdb")
     zoo.run("out.yml")

@@ -174,6 +174,7 @@ def test_counted_records_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) 
             assert [one.sql for one in found] == [one.sql for one in alone]
 
 
+@pytest.mark.full
 def test_threads_may_share_it() -> None:
     zoo.run(spec(**AWAY))
     alone = [dbdeid.query("out.duckdb", text) for text in QUESTIONS[:5]]
@@ -302,6 +303,7 @@ def test_a_dictionary_beside_a_file_is_looked_at() -> None:
         assert without.notes != found.notes
 
 
+@pytest.mark.full
 def test_a_source_that_takes_its_columns_from_elsewhere_is_looked_at() -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("COPY people TO 'people.parquet'")
@@ -343,6 +345,7 @@ def test_on_a_connection_everything_is_looked_at_each_time() -> None:
 # -- a database that is busy -------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_file_answers_where_the_database_is_busy() -> None:
     made_of = spec(**AWAY)
     zoo.run(made_of)

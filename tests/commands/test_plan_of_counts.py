@@ -70,6 +70,7 @@ def typeless(found: DbtPlan) -> dict[str, Any]:
     return promises | {"columns": list(promises["columns"])}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_plan_of_counts_is_the_plan_of_the_table(
     database: Path, tmp_path: Path, ending: str

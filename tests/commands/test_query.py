@@ -204,6 +204,7 @@ def test_synthetic_records_are_asked_directly() -> None:
         assert list(middle.rows) == of_release
 
 
+@pytest.mark.full
 def test_columns_that_are_released_as_they_are_answer_anything() -> None:
     made_of = spec(method=EXACT, **AWAY)
     zoo.run(made_of)

@@ -89,6 +89,7 @@ def test_an_input_is_never_written_over(written: str) -> None:
     assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in Path().iterdir()} == before
 
 
+@pytest.mark.full
 def test_a_run_replaces_its_own_and_table_and_view_change_places() -> None:
     kinds = "SELECT table_type FROM information_schema.tables WHERE table_name = 'people_public'"
     times = 2 if tiers.full else 1

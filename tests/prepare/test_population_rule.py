@@ -241,6 +241,7 @@ def releases(rows: list[Key], town: list[Key], case: Case) -> dict[Key, tuple[fl
     return found
 
 
+@pytest.mark.full
 @settings(max_examples=examples(20), deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=16), st.lists(PERSON, min_size=1, max_size=60), CASES)
 def test_a_release_is_the_best_that_its_population_allows(

@@ -216,6 +216,7 @@ def test_a_changed_workbook_is_told_by_its_spec(place: Path) -> None:
     assert any("container" in failure for failure in found.failures)
 
 
+@pytest.mark.full
 def test_a_value_without_a_place_replaces_nothing(place: Path) -> None:
     before = {p.name: p.read_bytes() for p in place.iterdir() if p.name != "owner.duckdb"}
     with duckdb.connect("owner.duckdb") as con:

@@ -197,6 +197,7 @@ def test_a_part_that_is_rounded_may_be_more_than_all(ask: Any) -> None:
     assert ask(text, rows)[2] >= 1 / 0.6  # where one record alone counts
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "ranked",
     [
@@ -276,6 +277,7 @@ def test_equal_groups_are_summed_up_together_unless_rows_are_asked_for(ask: Any)
     assert ask(f"{text} GROUP BY diag, odd ORDER BY 2")[2:] == (10, 10, 10)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -385,6 +387,7 @@ def test_a_condition_on_what_may_be_null_is_noted(ask: Any, tmp_path: Path, cond
     assert any("others may belong" in note for note in found.notes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "note"),
     [

@@ -115,6 +115,7 @@ def keeps_its_word(con: duckdb.DuckDBPyConnection, rows: int = ROWS, k: int = K)
 # -- files ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_every_file_holds_the_same_release_and_can_be_verified() -> None:
     made, result = zoo.fill(everything)
     assert result.verified

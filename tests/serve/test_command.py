@@ -53,6 +53,7 @@ def test_it_tells_how_to_connect_and_ends_by_interrupt(hospital: Path) -> None:
     assert (process.returncode, out, errors) == (0, "stopped\n", "")
 
 
+@pytest.mark.full
 def test_a_password_of_ones_own_is_not_shown(hospital: Path) -> None:
     given = {"DBDEID_PASSWORD": "of my own"}
     process = started(hospital / "visits_public.duckdb", "--port", "0", "--json", **given)

@@ -104,6 +104,7 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "out" / "out.parquet").exists()
 
 
+@pytest.mark.full
 def test_a_text_file_that_changes_was_read_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

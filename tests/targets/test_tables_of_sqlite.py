@@ -64,6 +64,7 @@ def test_its_rows_are_those_that_were_verified_in_their_order(place: Path) -> No
     assert told == [(["lake.public_visits"],)] * 2
 
 
+@pytest.mark.full
 def test_another_original_of_the_same_release_changes_no_byte(place: Path) -> None:
     shutil.copy("lake.sqlite", "other.sqlite")
     shutil.copy("lake.sqlite", "third.sqlite")
