@@ -61,8 +61,8 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return first_known([interval(part, of) for part in (node.this, *node.expressions)])
     if isinstance(node, (exp.Greatest, exp.Least)):
         parts = [node.this, *node.expressions]
-        sure = [present(part, of) for part in parts]
-        return extreme(type(node), [interval(part, of) for part in parts], sure)
+        sure, may = ([known(part, of) for part in parts] for known in (present, possible))
+        return extreme(type(node), [interval(part, of) for part in parts], sure, may)
     if isinstance(node, exp.Case):
         return chosen(list(_branches(node, of)))
     if isinstance(node, exp.If):  # a mean where a count is not 0

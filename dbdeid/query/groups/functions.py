@@ -67,13 +67,19 @@ def computed(inner: Interval, made: Callable[[exp.Expr], exp.Expr]) -> Interval:
     return inner.nearly.map(made).nearly
 
 
-def extreme(kind: type[exp.Expr], parts: Sequence[Interval], sure: Sequence[exp.Expr]) -> Interval:
+def extreme(
+    kind: type[exp.Expr],
+    parts: Sequence[Interval],
+    sure: Sequence[exp.Expr],
+    possible: Sequence[exp.Expr],
+) -> Interval:
     """GREATEST or LEAST, which leave out NULL.
 
     Args:
         kind: which of both.
         parts: what of.
         sure: whether each is known not to be NULL.
+        possible: whether each may be something else.
     """
     value = _pick(kind, [exp.paren(part.value) for part in parts])
     if any(part.unknown for part in parts):
@@ -92,7 +98,12 @@ def extreme(kind: type[exp.Expr], parts: Sequence[Interval], sure: Sequence[exp.
         this=_pick(kind, there), expressions=[_pick(inner_most, [p.lower for p in turned])]
     )
     far: exp.Expr = _pick(kind, [p.upper for p in turned])
-    known = exp.and_(*(test for part in parts for test in _known(part)))
+    known = exp.and_(
+        *(
+            exp.paren(exp.or_(exp.and_(*_known(part)), exp.not_(exp.paren(may.copy()))))
+            for part, may in zip(parts, possible, strict=True)
+        )
+    )
     near, far = (exp.case().when(known.copy(), end) for end in (near, far))
     lower, upper = (far, near) if kind is exp.Least else (near, far)
     return Interval(value, lower, upper, whole=_all_whole(parts), places=_places(parts))
