@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
@@ -36,6 +37,23 @@ SHOWN = (
     "1 - {a} / ({b} + 1)",
     "-({a} - {b}) / 2",
     "CAST({a} AS DOUBLE) / (0 - {b})",
+    "ABS({a} - {b})",
+    "ABS({a}) - 2",
+    "POWER({a} - {b}, 2)",
+    "POWER({a}, 3)",
+    "SQRT({a})",
+    "SQRT(ABS({a} - 3))",
+    "LN({a})",
+    "EXP({a} / 10)",
+    "LOG10(ABS({a}) + 1)",
+    "TRUNC({a} / 2)",
+    "GREATEST({a}, {b})",
+    "LEAST({a}, {b}, 3)",
+    "GREATEST({a} - {b}, 0)",
+    "CASE WHEN {a} > 2 THEN {b} ELSE 0 END",
+    "CASE WHEN {a} > {b} THEN {a} - {b} WHEN NOT {b} <= 1 THEN -{a} END",
+    "IF({a} BETWEEN 1 AND 3 OR {b} IS NULL, {a}, {b} + 1)",
+    "COALESCE(CASE WHEN {a} >= 2 THEN {a} END, {b}, -1)",
 )
 MEANS = (
     "SUM({x}) / COUNT({x})",
@@ -114,6 +132,32 @@ ROWS = [
         ("SUM(cost) / COUNT(*) FILTER (age < 30)", (90, None, None)),
         ("COUNT(*) FILTER (age < 30) * COUNT(*) FILTER (age >= 50)", (1, 0, 4)),
         ("MIN(cost) / (COUNT(*) FILTER (age < 30) - 1)", (None, None, None)),
+        # functions that rise, and such as fall and rise: one record is expected of 0 to 2
+        ("SQRT(COUNT(*))", (2, 2, 2)),
+        ("LOG2(COUNT(*))", (2, 2, 2)),
+        ("EXP(COUNT(*) FILTER (age < 30) - 1)", (1, math.exp(-1), math.e)),
+        ("LN(COUNT(*) FILTER (age < 30))", (0, None, math.log(2))),  # of 0 it is no number
+        ("SQRT(COUNT(*) FILTER (age < 30) - 1)", (0, None, None)),  # of less it is none
+        ("ABS(COUNT(*) FILTER (age < 30) - 1)", (0, 0, 1)),
+        ("ABS(COUNT(*) FILTER (age < 30) - 4)", (3, 2, 4)),
+        ("POWER(COUNT(*) FILTER (age < 30) - 1, 2)", (0, 0, 1)),
+        ("(COUNT(*) FILTER (age < 30) - 1) ^ 3", (0, -1, 1)),
+        ("TRUNC(-COUNT(*) FILTER (age < 30) / 2)", (0, -1, 0)),
+        ("GREATEST(COUNT(*) FILTER (age < 30), 1)", (1, 1, 2)),
+        ("LEAST(COUNT(*) FILTER (age < 30), 1)", (1, 0, 1)),
+        ("GREATEST(SUM(cost) FILTER (sex = 'X'), 7)", (7, 7, 7)),
+        # NULL is left out: where no record is under 30 the least is 50
+        ("LEAST(SUM(cost) FILTER (age < 30), 50)", (5, 0, 50)),
+        # CASE is between what may be chosen
+        ("CASE WHEN COUNT(*) > 3 THEN 1 ELSE 2 END", (1, 1, 1)),
+        ("CASE WHEN COUNT(*) FILTER (age < 30) > 1 THEN COUNT(*) ELSE 0 END", (0, 0, 4)),
+        (
+            "CASE WHEN COUNT(*) FILTER (age < 30) > 5 THEN -1 WHEN COUNT(*) = 4 THEN 3 END",
+            (3, 3, 3),
+        ),
+        ("IF(NOT COUNT(*) FILTER (age < 30) BETWEEN 0 AND 2, 1, NULL)", (None, None, None)),
+        ("CASE WHEN COUNT(*) > 0 THEN SUM(cost) / COUNT(*) END", (22.5, 22.5, 22.5)),
+        ("IF(SUM(cost) FILTER (sex = 'M') IS NULL, 0, 5)", (5, 0, 5)),
     ],
 )
 def test_arithmetic_by_hand(

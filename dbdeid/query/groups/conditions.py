@@ -1,4 +1,4 @@
-"""What is known of conditions on groups: whether a group satisfies one for certain, or may.
+"""What is shown of groups, as an interval, and whether a group satisfies a condition for certain.
 
 A comparison of intervals is certain where it holds between whatever their ends are, and possible
 where it holds between some of their values. What is not compared in this way is never certain and
@@ -7,13 +7,166 @@ always possible, so that bounds hold of any condition.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbdeid.query.groups.intervals import Interval, interval
+from dbdeid.query.groups.exactly import places_of, places_rounded
+from dbdeid.query.groups.functions import (
+    Branch,
+    absolute,
+    chosen,
+    computed,
+    extreme,
+    logarithm,
+    power,
+    root,
+)
+from dbdeid.query.groups.intervals import (
+    ARITHMETIC,
+    ERROR,
+    OF_FLOAT,
+    Interval,
+    correlation,
+    first_known,
+    is_whole,
+    of_operand,
+    share_of,
+    unless,
+)
 from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant
+from dbdeid.query.parse.question import replaced
+
+_ZERO = exp.Literal.number(0)
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
+    """What is shown, of the intervals of the aggregates that it names.
+
+    Args:
+        node: as a question holds it; `parse.outputs` takes no other nodes than those here.
+        of: the interval of each name.
+    """
+    if isinstance(node, exp.Column):
+        return of[node.name]
+    if not node.find(exp.Column):
+        return Interval(node, node, node, whole=is_whole(node), places=places_of(node))
+    if isinstance(node, exp.Anonymous):
+        return correlation([interval(part, of) for part in node.expressions])
+    if isinstance(node, exp.Coalesce):
+        return first_known([interval(part, of) for part in (node.this, *node.expressions)])
+    if isinstance(node, (exp.Greatest, exp.Least)):
+        parts = [node.this, *node.expressions]
+        sure, may = ([known(part, of) for part in parts] for known in (present, possible))
+        return extreme(type(node), [interval(part, of) for part in parts], sure, may)
+    if isinstance(node, exp.Case):
+        return chosen(list(_branches(node, of)))
+    if isinstance(node, exp.If):  # a mean where a count is not 0
+        count, mean = (interval(part, of) for part in (node.this.this, node.args["true"]))
+        there, may_be = (
+            exp.case().when(end.copy() > _ZERO, c)
+            for end, c in ((count.value, mean.value), (count.upper, mean.lower))
+        )
+        if mean.unknown:
+            return Interval(there, exp.null(), exp.null())
+        upper = exp.case().when(count.upper.copy() > _ZERO, mean.upper)
+        return Interval(there, may_be, upper)
+    if isinstance(node, exp.Log):  # of one argument, or of the base and another one
+        inner = interval(node.expression or node.this, of)
+        return logarithm(inner, lambda end: _logarithm(node, end))
+    inner = interval(node.this, of)
+    if isinstance(node, exp.Paren):
+        held = inner.map(lambda end: exp.paren(end, copy=False))
+        return replace(held, counts=inner.counts, places=inner.places)
+    if isinstance(node, exp.Neg):
+        less = inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
+        return replace(less, places=inner.places)
+    if isinstance(node, exp.Nullif):
+        return unless(inner, node.expression)
+    if isinstance(node, exp.Abs):
+        return absolute(inner)
+    if isinstance(node, exp.Pow):
+        return power(inner, int(constant(node.expression) or 1))
+    if (function := _FUNCTIONS.get(type(node))) is not None:
+        return function(inner, lambda end: of_operand(node, end))
+    if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
+        return share_of(inner, interval(node.expression, of), *known)
+    if isinstance(node, exp.Binary):
+        return ARITHMETIC[type(node)](inner, interval(node.expression, of))
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
+        return replace(inner.widened(OF_FLOAT), value=of_operand(node, inner.value), records=None)
+    found = inner.widened(ERROR).map(lambda end: of_operand(node, end))  # rounding never falls
+    if inner.places is not None:
+        found = replace(found, places=places_rounded(node))
+    return replace(found, records=None) if isinstance(node, exp.TryCast) else found
+
+
+def _logarithm(node: exp.Log, operand: exp.Expr) -> exp.Expr:
+    copy: exp.Expr = node.copy()
+    copy.set("expression" if node.expression is not None else "this", exp.paren(operand))
+    return copy
+
+
+_FUNCTIONS: Mapping[type[exp.Expr], Callable[..., Interval]] = {
+    exp.Sqrt: root,
+    exp.Ln: logarithm,
+    exp.Exp: computed,
+}
+
+
+def _branches(case: exp.Case, of: Mapping[str, Interval]) -> Iterator[Branch]:
+    """What CASE chooses among, NULL at the end where it has no ELSE."""
+    exact = {name for name, one in of.items() if one.places == 0}
+    for branch in case.args["ifs"]:
+        known = decided(branch.this, of, of.keys() - exact)
+        expected = replaced(branch.this, lambda c: c if c.table else of[c.name].value.copy())
+        yield Branch(expected, known.holds, known.may_hold, *_result(branch.args["true"], of))
+    yield Branch(None, exp.true(), exp.true(), *_result(case.args.get("default"), of))
+
+
+def _result(node: exp.Expr | None, of: Mapping[str, Interval]) -> tuple[Interval | None, exp.Expr]:
+    if node is None or isinstance(bare(node), exp.Null):
+        return None, exp.false()
+    return interval(node, of), possible(node, of)
+
+
+def _part_of_total(
+    quotient: exp.Div, of: Mapping[str, Interval]
+) -> tuple[Interval, exp.Expr | None] | None:
+    """The part that a quotient divides by its total, leaving out positive factors and a 0 in place
+    of NULL, and whether the total adds up nothing below 0; or None."""
+    total = bare(quotient.expression)
+    if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
+        total = bare(total.this)
+    part = bare(quotient.this)
+    while isinstance(part, exp.Mul | exp.Cast | exp.Coalesce):
+        if isinstance(part, exp.Coalesce):
+            if [constant(other) for other in part.expressions] != [0]:
+                return None
+            part = bare(part.this)
+        elif isinstance(part, exp.Cast):
+            if part.to.this not in (exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL):
+                return None
+            if part.to.this == exp.DType.DECIMAL and not interval(part.this, of).whole:
+                return None  # what is rounded does not rise with the part
+            part = bare(part.this)
+        elif (constant(part.expression) or 0) > 0:
+            part = bare(part.this)
+        elif (constant(part.this) or 0) > 0:
+            part = bare(part.expression)
+        else:
+            return None
+    if not isinstance(total, exp.Column) or not isinstance(part, exp.Column):
+        return None
+    whole = of[total.name]
+    return (of[part.name], whole.nonnegative) if part.name in whole.parts else None
+
+
+# -- conditions -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -135,8 +288,12 @@ def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
         if one.counts:
             return exp.true()
         return exp.false() if one.records is None else _true(one.records[0].copy() > 0)
-    if isinstance(node, exp.Coalesce):
+    if isinstance(node, (exp.Coalesce, exp.Greatest, exp.Least)):
         return exp.or_(*(present(part, of) for part in (node.this, *node.expressions)))
+    if isinstance(node, exp.Case):
+        results = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default") or exp.null()
+        return exp.and_(*(present(part, of) for part in (*results, default)))
     if isinstance(node, exp.Nullif):
         inner, none = interval(node.this, of).nearly, node.expression
         apart = exp.or_(_apart(exp.GT, inner.lower, none), _apart(exp.LT, inner.upper, none))
@@ -155,7 +312,7 @@ def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
 
 def possible(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
     """Whether an expression of groups may be something else than NULL."""
-    if node.find(exp.Coalesce):
+    if node.find(exp.Coalesce, exp.Greatest, exp.Least, exp.Case):
         return exp.true()
     held = exp.paren(node.copy())
     counts = (of[c.name].records for c in held.find_all(exp.Column) if not of[c.name].counts)

@@ -29,7 +29,7 @@ def places_of(node: exp.Expr) -> int | None:
 
 def places_rounded(node: exp.Expr) -> int | None:
     """The decimal places of a rounded decimal; None of what makes a DOUBLE of it."""
-    if isinstance(node, (exp.Floor, exp.Ceil)):
+    if isinstance(node, (exp.Floor, exp.Ceil, exp.Trunc)):
         return 0
     if isinstance(node, exp.Round):
         places = node.args.get("decimals")

@@ -17,15 +17,15 @@ from operator import add
 from sqlglot import exp
 
 from dbdeid.engine.expressions import cast
-from dbdeid.query.groups.exactly import in_places, places_of, places_rounded
-from dbdeid.query.parse.expressions import bare, constant
+from dbdeid.query.groups.exactly import in_places
+from dbdeid.query.parse.expressions import constant
 
 _ZERO, _ONE = exp.Literal.number(0), exp.Literal.number(1)
-_ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
+ERROR = exp.Literal.number("1e-12")  # relative; of some thousand sums of a DOUBLE
 _OF_MEANS = exp.Literal.number("1e-10")  # of differences of means, relative to what they differ of
 _OF_ONE = exp.Literal.number("1e-9")  # of a correlation that is 1
 _INFINITE = cast(exp.Literal.string("Infinity"), "DOUBLE")
-_OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
+OF_FLOAT = exp.Literal.number("5e-7")  # of a few steps in FLOAT
 
 
 @dataclass(frozen=True)
@@ -80,18 +80,18 @@ class Interval:
         The original may be computed in DECIMAL or FLOAT: where a step follows, as of ROUND, it can
         be on the other side of it.
         """
-        if self.unknown or (self.whole and error is _ERROR):
+        if self.unknown or (self.whole and error is ERROR):
             return self
         lower, upper = (
             _binary(kind, end, _binary(exp.Mul, exp.Abs(this=end.copy()), error))
-            for kind, end in ((exp.Sub, _double(self.lower)), (exp.Add, _double(self.upper)))
+            for kind, end in ((exp.Sub, double(self.lower)), (exp.Add, double(self.upper)))
         )
         return replace(self, lower=lower, upper=upper)
 
     @property
     def nearly(self) -> Interval:
         """Itself with ends beyond what the original may have computed them to be."""
-        return self.widened(_ERROR)
+        return self.widened(ERROR)
 
     @property
     def clamped(self) -> Interval:
@@ -107,58 +107,13 @@ class Interval:
         return replace(self, value=value)
 
 
-def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
-    """What is shown, of the intervals of the aggregates that it names.
-
-    Args:
-        node: as a question holds it; `parse.outputs` takes no other nodes than those here.
-        of: the interval of each name.
-    """
-    if isinstance(node, exp.Column):
-        return of[node.name]
-    if not node.find(exp.Column):
-        return Interval(node, node, node, whole=_is_whole(node), places=places_of(node))
-    if isinstance(node, exp.Anonymous):
-        return _correlation([interval(part, of) for part in node.expressions])
-    if isinstance(node, exp.Coalesce):
-        return _first_known([interval(part, of) for part in (node.this, *node.expressions)])
-    if isinstance(node, exp.If):  # a mean where a count is not 0
-        count, mean = (interval(part, of) for part in (node.this.this, node.args["true"]))
-        there, may_be = (
-            exp.case().when(end.copy() > _ZERO, c)
-            for end, c in ((count.value, mean.value), (count.upper, mean.lower))
-        )
-        if mean.unknown:
-            return Interval(there, exp.null(), exp.null())
-        upper = exp.case().when(count.upper.copy() > _ZERO, mean.upper)
-        return Interval(there, may_be, upper)
-    inner = interval(node.this, of)
-    if isinstance(node, exp.Paren):
-        held = inner.map(lambda end: exp.paren(end, copy=False))
-        return replace(held, counts=inner.counts, places=inner.places)
-    if isinstance(node, exp.Neg):
-        less = inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
-        return replace(less, places=inner.places)
-    if isinstance(node, exp.Nullif):
-        return _unless(inner, node.expression)
-    if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
-        return _share(inner, interval(node.expression, of), *known)
-    if isinstance(node, exp.Binary):
-        return _ARITHMETIC[type(node)](inner, interval(node.expression, of))
-    if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
-        return replace(inner.widened(_OF_FLOAT), value=_of(node, inner.value), records=None)
-    found = inner.widened(_ERROR).map(lambda end: _of(node, end))  # rounding never falls
-    if inner.places is not None:
-        found = replace(found, places=places_rounded(node))
-    return replace(found, records=None) if isinstance(node, exp.TryCast) else found
-
-
-def _is_whole(node: exp.Expr) -> bool:
+def is_whole(node: exp.Expr) -> bool:
+    """Whether an expression is a whole number as it is written."""
     number = constant(node)
     return number is not None and number.is_integer()
 
 
-def _of(node: exp.Expr, operand: exp.Expr) -> exp.Expr:
+def of_operand(node: exp.Expr, operand: exp.Expr) -> exp.Expr:
     """A node with another first operand."""
     copy = node.copy()
     copy.set("this", exp.paren(operand, copy=False))
@@ -232,8 +187,8 @@ def _in_places(
 def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interval:
     """A product, or a quotient, of two intervals: it is least and greatest at their ends."""
     divides = kind is exp.Div
-    by = _unless(two, _ZERO).value if divides else two.value  # not beyond all bounds
-    value = _binary(kind, _double(one.value), by)
+    by = unless(two, _ZERO).value if divides else two.value  # not beyond all bounds
+    value = _binary(kind, double(one.value), by)
     if one.unknown or two.unknown:
         return Interval(value, exp.null(), exp.null())
     firsts, seconds = (one.lower, one.upper), (two.lower, two.upper)
@@ -244,48 +199,16 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
         known.append(exp.paren(exp.or_(positive, negative)))
         # what is beyond all numbers over what is as well is none
         sizes = (
-            _call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
+            call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
             for ends in (firsts, seconds)
         )
         known.append(exp.paren(exp.or_(*(size < _INFINITE.copy() for size in sizes))))
-    ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
+    ends = [call(pick, corners) for pick in (exp.Least, exp.Greatest)]
     lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
     return Interval(value, lower, upper)
 
 
-def _part_of_total(
-    quotient: exp.Div, of: Mapping[str, Interval]
-) -> tuple[Interval, exp.Expr | None] | None:
-    """The part that a quotient divides by its total, leaving out positive factors and a 0 in place
-    of NULL, and whether the total adds up nothing below 0; or None."""
-    total = bare(quotient.expression)
-    if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
-        total = bare(total.this)
-    part = bare(quotient.this)
-    while isinstance(part, exp.Mul | exp.Cast | exp.Coalesce):
-        if isinstance(part, exp.Coalesce):
-            if [constant(other) for other in part.expressions] != [0]:
-                return None
-            part = bare(part.this)
-        elif isinstance(part, exp.Cast):
-            if part.to.this not in (exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL):
-                return None
-            if part.to.this == exp.DType.DECIMAL and not interval(part.this, of).whole:
-                return None  # what is rounded does not rise with the part
-            part = bare(part.this)
-        elif (constant(part.expression) or 0) > 0:
-            part = bare(part.this)
-        elif (constant(part.this) or 0) > 0:
-            part = bare(part.expression)
-        else:
-            return None
-    if not isinstance(total, exp.Column) or not isinstance(part, exp.Column):
-        return None
-    whole = of[total.name]
-    return (of[part.name], whole.nonnegative) if part.name in whole.parts else None
-
-
-def _share(
+def share_of(
     scaled: Interval, total: Interval, part: Interval, nonnegative: exp.Expr | None
 ) -> Interval:
     """A part of its total: what the part is, the total is no less.
@@ -297,12 +220,12 @@ def _share(
     anyhow = _of_corners(exp.Div, scaled, total)
     if scaled.unknown or total.unknown or part.unknown:
         return anyhow
-    holding = _call(exp.Greatest, [total.lower, part.upper])
+    holding = call(exp.Greatest, [total.lower, part.upper])
     ends = []
     for end, whole in ((scaled.lower, total.upper), (scaled.upper, holding)):
         known = (n.copy().is_(exp.null()).not_() for n in (end, whole))
         there = total.lower.copy() > _ZERO
-        share = _binary(exp.Div, _double(end), _double(whole))
+        share = _binary(exp.Div, double(end), double(whole))
         ends.append(exp.case().when(exp.and_(*known, there), share))
     if nonnegative is not None:
         for place, end in enumerate((anyhow.lower, anyhow.upper)):
@@ -315,14 +238,15 @@ def _corner(kind: type[exp.Binary], one: exp.Expr, two: exp.Expr) -> exp.Expr:
     nothing: exp.Expr = one.copy().eq(_ZERO)
     if kind is exp.Mul:
         nothing = exp.or_(nothing, two.copy().eq(_ZERO))
-    return exp.case().when(nothing, _double(_ZERO)).else_(_binary(kind, _double(one), two))
+    return exp.case().when(nothing, double(_ZERO)).else_(_binary(kind, double(one), two))
 
 
-def _double(node: exp.Expr) -> exp.Expr:
+def double(node: exp.Expr) -> exp.Expr:
+    """A node as DOUBLE."""
     return cast(exp.paren(node.copy(), copy=False), "DOUBLE")
 
 
-_ARITHMETIC: Mapping[type[exp.Expr], Callable[[Interval, Interval], Interval]] = {
+ARITHMETIC: Mapping[type[exp.Expr], Callable[[Interval, Interval], Interval]] = {
     exp.Add: _sum,
     exp.Sub: _difference,
     exp.Mul: _product,
@@ -333,21 +257,21 @@ _ARITHMETIC: Mapping[type[exp.Expr], Callable[[Interval, Interval], Interval]] =
 # -- NULL ----------------------------------------------------------------------------------------
 
 
-def _unless(one: Interval, other: exp.Expr) -> Interval:
+def unless(one: Interval, other: exp.Expr) -> Interval:
     """NULLIF: where it is not NULL, it is what it was; a count that is not 0 is 1 or more."""
     value = exp.Nullif(this=one.value.copy(), expression=other.copy())
     if one.counts and constant(other) == 0 and not one.unknown:
-        lower, upper = (_call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
+        lower, upper = (call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
         return Interval(value, lower, upper, places=one.places)
     return Interval(value, one.lower, one.upper, places=one.places)
 
 
-def _first_known(parts: Sequence[Interval]) -> Interval:
+def first_known(parts: Sequence[Interval]) -> Interval:
     """COALESCE of two or more."""
     first, *others = parts
     if first.counts or not others:
         return first
-    other = _first_known(others)
+    other = first_known(others)
     value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
     if first.unknown or other.unknown:
         return Interval(value, exp.null(), exp.null())
@@ -364,14 +288,14 @@ def _first_known(parts: Sequence[Interval]) -> Interval:
             either = either.when(possible.copy().eq(_ZERO), two.copy())
             either = either.when(certain.copy() > _ZERO, one.copy())
         there = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
-        ends.append(either.when(there, _call(pick, [one, two])))
+        ends.append(either.when(there, call(pick, [one, two])))
     return Interval(value, ends[0], ends[1], places=places)
 
 
 # -- correlation ---------------------------------------------------------------------------------
 
 
-def _correlation(parts: Sequence[Interval]) -> Interval:
+def correlation(parts: Sequence[Interval]) -> Interval:
     """CORR of `parse.outputs.correlated`: from -1 to 1, and itself where all values are known.
 
     Either is beyond what it may be rounded to: engines tell 1.0000000000000002 of equal columns.
@@ -388,8 +312,8 @@ def _correlation(parts: Sequence[Interval]) -> Interval:
     known = exp.and_(*(part.lower.copy().eq(part.upper.copy()) for part in (number, one, two)))
     ends = []
     for kind, pick, end in ((exp.Sub, exp.Greatest, -1), (exp.Add, exp.Least, 1)):
-        far = _double(_binary(kind, exp.Literal.number(end), _OF_ONE))
-        near = _call(pick, [_binary(kind, value, error), far])
+        far = double(_binary(kind, exp.Literal.number(end), _OF_ONE))
+        near = call(pick, [_binary(kind, value, error), far])
         ends.append(exp.case().when(known.copy(), near).else_(far.copy()))
     return Interval(value, ends[0], ends[1])
 
@@ -410,6 +334,7 @@ def _together(
     )
 
 
-def _call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
+def call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
+    """A function of several nodes."""
     first, *others = (part.copy() for part in parts)
     return kind(this=first, expressions=others)

@@ -23,6 +23,7 @@ from dbdeid.query.parse.expressions import (
 )
 from dbdeid.query.parse.outputs import (
     CORRELATION,
+    as_case,
     as_mean,
     correlated,
     filtered_sum,
@@ -209,6 +210,8 @@ class Groups:
             return column(aggregate_name(self.place(node)))
         if not has_aggregate(node):
             return node.copy()
+        if isinstance(node, exp.If):
+            node = as_case(node)
         if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
             return _where_there(*(self.shown(part) if part else None for part in mean))
         made = node.copy()
@@ -221,10 +224,16 @@ class Groups:
             made.set("expression", exp.Nullif(this=made.expression, expression=zero))
         if isinstance(made, exp.Coalesce):  # it is NULL where there are no such records
             _refuse_nan(node, grouped=bool(self.keys))
-            for one in self._named(made.this):
-                if one.over is None:
-                    self._add(one.records)
+            self._add_records(made.this)
+        if isinstance(made, (exp.Greatest, exp.Least, exp.Case)):
+            self._add_records(made)
         return made
+
+    def _add_records(self, shown: exp.Expr) -> None:
+        """How many records there are of each aggregate that is NULL without any."""
+        for one in self._named(shown):
+            if one.over is None and one.kind not in ("count", "distinct"):
+                self._add(one.records)
 
     def _or_zero(self, node: exp.Expr) -> exp.Expr:
         """An expression of one record as a number, 0 where it is NULL."""

@@ -32,6 +32,8 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     **{exp.GroupConcat: "string_agg", exp.Dayname: "dayname", exp.Monthname: "monthname"},
     **{exp.Hour: '"hour"', exp.Minute: '"minute"', exp.Second: '"second"', exp.Week: '"week"'},
     **{exp.Coalesce: "COALESCE", exp.Nullif: '"nullif"', exp.Sqrt: "sqrt", exp.Ln: "ln"},
+    **{exp.Greatest: "greatest", exp.Least: "least", exp.Trunc: "trunc", exp.Exp: "exp"},
+    **{exp.Pow: "power"},
 }
 _TYPES = {
     **{exp.DType.INT: "INTEGER", exp.DType.TEXT: "VARCHAR", exp.DType.INT128: "HUGEINT"},
@@ -187,6 +189,15 @@ def _case(node: exp.Expr) -> str:
     return f"CASE {''.join(whens)} ELSE {'NULL' if default is None else _printed(default)} END"
 
 
+def _log(node: exp.Expr) -> str:
+    if node.expression is None:
+        return f"log({_printed(node.this)})"
+    base = node.this.name
+    if base in ("2", "10"):  # as LOG2 and LOG10 are read
+        return f"log{base}({_printed(node.expression)})"
+    return f"log({_listed([node.this, node.expression])})"
+
+
 def _between(node: exp.Expr) -> str:
     low, high = _printed(node.args["low"]), _printed(node.args["high"])
     return f"({_printed(node.this)} BETWEEN {low} AND {high})"
@@ -215,5 +226,6 @@ _PRINTERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.WithinGroup: _within_group,
     exp.LogicalOr: _of_truth,
     exp.LogicalAnd: _of_truth,
+    exp.Log: _log,
     exp.Extract: lambda n: f"date_part('{n.name}', {_printed(n.expression)})",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -17,6 +17,11 @@ from dbdeid.query.parse.expressions import (
 
 # Nodes whose bounds follow from those of their operands; see `groups.intervals`.
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+_OF_ONE = (
+    *(exp.Paren, exp.Neg, exp.Floor, exp.Ceil, exp.Trunc, exp.Abs, exp.Sqrt, exp.Ln, exp.Exp),
+)
+_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
+MOST_EXPONENT = 8
 
 
 def operands(node: exp.Expr) -> list[exp.Expr]:
@@ -30,8 +35,19 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
         return [node.this]
     if isinstance(node, exp.Cast) and node.to.this in NUMERIC_TYPES:
         return [node.this]
-    if isinstance(node, (exp.Paren, exp.Neg, exp.Floor, exp.Ceil)) and given == {"this"}:
+    if isinstance(node, _OF_ONE) and given == {"this"}:
         return [node.this]
+    if isinstance(node, exp.Log) and (node.expression is None or (constant(node.this) or 0) > 1):
+        return [node.expression or node.this]
+    if isinstance(node, exp.Pow):
+        if (constant(node.expression) or 0) not in range(1, MOST_EXPONENT + 1):
+            hint = f"raise to a whole number from 1 to {MOST_EXPONENT}, or take SQRT"
+            raise refused("a power of an aggregate by another exponent", hint)
+        return [node.this]
+    if isinstance(node, (exp.Greatest, exp.Least)):
+        return [node.this, *node.expressions]
+    if isinstance(node, exp.Case) and node.this is None:
+        return list(_of_case(node))
     if isinstance(node, exp.Div) and constant(node.expression) == 0:
         raise refused("/ of an aggregate by 0", "divide by something else")
     if isinstance(node, _ARITHMETIC):
@@ -43,6 +59,38 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, (exp.AggFunc, exp.IgnoreNulls)):
         raise refused(named(node), instead_of(node))
     raise refused(f"{named(node)} of an aggregate", instead_of(node, "select the aggregate itself"))
+
+
+def as_case(node: exp.If) -> exp.Expr:
+    """IF(condition, one, other) as the CASE that it is."""
+    default = node.args.get("false")
+    made = exp.case().when(node.this.copy(), node.args["true"].copy())
+    return made if default is None else made.else_(default.copy())
+
+
+def _of_case(case: exp.Case) -> Iterator[exp.Expr]:
+    """What CASE compares, and what it gives, apart from NULL."""
+    results = [case.args.get("default")]
+    for branch in case.args["ifs"]:
+        yield from _of_condition(branch.this)
+        results.append(branch.args["true"])
+    yield from (r for r in results if r is not None and not isinstance(bare(r), exp.Null))
+
+
+def _of_condition(node: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(node, (exp.And, exp.Or)):
+        yield from _of_condition(node.this)
+        yield from _of_condition(node.expression)
+    elif isinstance(node, (exp.Not, exp.Paren)):
+        yield from _of_condition(node.this)
+    elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        yield from (node.this, node.args["low"], node.args["high"])
+    elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        yield node.this
+    elif isinstance(node, _COMPARISONS):
+        yield from (node.this, node.expression)
+    else:
+        raise refused(f"{named(node)} in CASE of an aggregate", "compare aggregates with numbers")
 
 
 def _is_constant(node: exp.Expr | None) -> bool:

@@ -20,9 +20,9 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
-from dbdeid.query.groups.conditions import decided, possible, present
+from dbdeid.query.groups.conditions import decided, interval, possible, present
 from dbdeid.query.groups.exactly import in_places
-from dbdeid.query.groups.intervals import Interval, interval
+from dbdeid.query.groups.intervals import Interval
 from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.common_tables import CommonTables, Keep

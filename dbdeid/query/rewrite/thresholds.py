@@ -157,10 +157,13 @@ def threshold_of(row: Sequence[Any], question: Question, *, rounded: bool = Fals
         node.name == CORRELATION for node in shown.find_all(exp.Anonymous)
     ):
         return Threshold(value, None, None, certain=False)  # it may be NaN, above all numbers
-    strict = shown is not None and not shown.find(exp.Nullif, exp.Coalesce, exp.If)
+    strict = shown is not None and not shown.find(*_MAY_BE_NULL)
     least = 1 if any(one.kind == "var_samp" for one in question.aggregates) else 0
     there = all(cell is not None and cell > least for cell in row[4::3])
     return Threshold(value, lower, upper, certain=strict and there)
+
+
+_MAY_BE_NULL = (exp.Nullif, exp.Coalesce, exp.If, exp.Case, exp.Greatest, exp.Least)
 
 
 # -- of a record ---------------------------------------------------------------------------------
