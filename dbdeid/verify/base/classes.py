@@ -6,28 +6,39 @@ a name in a query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from dbdeid.engine.expressions import (
     Expr,
     aliased,
     all_of,
+    ascending,
+    cast,
+    coalesce,
     column,
     count_rows,
     function,
     list_of,
     literal,
     not_,
+    over,
+    paren,
+    plus,
+    row_number,
     same_value,
     select,
     text_of,
     true_for_any,
 )
-from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session, Step, Steps
 from dbdeid.verify.base.declaration import Declared
 
 STAR = "*"
+_NUMBERS = "verify_numbers_{}"
+_ROOM = 1 << 62
 
 
 def count_classes(session: Session, table: Relation, declared: Declared) -> Relation:
@@ -104,3 +115,71 @@ def as_text(value: Expr) -> Expr:
 def quoted(names: Iterable[str]) -> str:
     """Names of columns or objects for a message."""
     return ", ".join(repr(name) for name in names)
+
+
+# -- values as numbers ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The values of a written column as numbers, which are compared faster than texts.
+
+    Each value that is written has a number of its own, and all that is not has one together: rows
+    are alike by their numbers where they are alike by their values, if one of them is written.
+
+    Attributes:
+        relation: `value` and `number`, from 0 on; each value once.
+        size: how many values there are, which is the number of any other.
+    """
+
+    relation: Relation
+    size: int
+
+    def of(self, table: str) -> Expr:
+        """The number of a value that was joined from the left, under an alias of the relation."""
+        return coalesce(column("number", table), literal(self.size))
+
+
+@contextmanager
+def numbers(
+    session: Steps, table: Relation, columns: Mapping[str, Column]
+) -> Iterator[dict[str, Numbers]]:
+    """The numbers of some columns of a written table, in temporary tables.
+
+    Args:
+        session: where the table is.
+        table: the written table.
+        columns: each by the name that its numbers get.
+    """
+    found: dict[str, Numbers] = {}
+    try:
+        for name, c in columns.items():
+            values = select(aliased(column(c.name), "value")).distinct().from_(table.table)
+            place = paren(over(row_number(), order=[ascending(column("value"))])) - 1
+            query = select("value", aliased(cast(place, "BIGINT"), "number"))
+            step = Step(_NUMBERS.format(name), query.from_(values.subquery("found")))
+            relation = session.run(step)
+            size = int(session.row(select(count_rows()).from_(relation.table))[0])
+            found[name] = Numbers(relation, size)
+        yield found
+    finally:
+        for name in columns:
+            session.drop_temp(_NUMBERS.format(name))
+
+
+def packed(cells: Sequence[tuple[Expr, int]]) -> list[Expr]:
+    """Numbers of several columns as one number, or as few as have the room.
+
+    Args:
+        cells: each with the greatest number that it may be.
+    """
+    keys: list[Expr] = []
+    space = _ROOM
+    for number, greatest in cells:
+        if space * (greatest + 1) >= _ROOM:
+            keys.append(number)
+            space = greatest + 1
+        else:
+            keys[-1] = plus(keys[-1], paren(number * literal(space)))
+            space *= greatest + 1
+    return keys

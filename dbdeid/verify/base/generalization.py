@@ -22,7 +22,7 @@ from dbdeid.engine.expressions import (
     try_cast,
 )
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.verify.base.classes import STAR, all_star, as_text
+from dbdeid.verify.base.classes import STAR, Numbers, all_star, as_text
 from dbdeid.verify.base.declaration import Declared
 
 
@@ -49,6 +49,7 @@ def generalized(
     columns: Sequence[Column],
     declared: Declared,
     hierarchies: Relation | Mapping[str, Relation],
+    numbers: Mapping[str, Numbers] | None = None,
 ) -> Select:
     """The query of the generalized source; rows with a value the hierarchies lack are missing.
 
@@ -59,6 +60,7 @@ def generalized(
         hierarchies: `deid.hierarchies`, or its rows for this release; or, where the source is at
             another engine, what each value of a column reads, as `labels_of` finds it: of those
             columns that are not released as they are.
+        numbers: of some columns, by their names here: these numbers stand for what they read.
     """
     query = select().from_(raw.aliased("s"))
     for written, name in zip(columns, names_of(columns), strict=True):
@@ -66,6 +68,7 @@ def generalized(
         level = declared.transformation.get(written.name, 0)
         top = declared.tops.get(written.name, 0)
         shown: Expr = value
+        of = numbers.get(name) if numbers else None
         if written.name in declared.quasi_identifiers and level >= top > 0:
             shown = literal(STAR)
         elif _is_labelled(written.name, level, declared, hierarchies):
@@ -74,11 +77,32 @@ def generalized(
                 mapping = labels_of(raw, name, written.name, level, declared, hierarchies)
             else:
                 mapping = select("value", "label").from_(hierarchies[written.name].table)
+            if of is not None:
+                mapping = _numbered(mapping, of, written)
             same = same_value(value, column("value", labels))
             query = query.join(mapping.subquery(labels), on=same)
             shown = column("label", labels)
-        query = query.select(aliased(as_written(shown, value, raw, written), name))
+            if of is not None:
+                query = query.select(aliased(shown, name))
+                continue
+        cell = as_written(shown, value, raw, written)
+        if of is not None:
+            same = same_value(cell, column("value", f"n{name}"))
+            query = query.join(of.relation.aliased(f"n{name}"), on=same, join_type="left")
+            cell = of.of(f"n{name}")
+        query = query.select(aliased(cell, name))
     return query
+
+
+def _numbered(mapping: Select, numbers: Numbers, written: Column) -> Select:
+    """The labels of values by their numbers, as they would be written."""
+    label = try_cast(column("label", "m"), written.type)
+    same = same_value(label, column("value", "n"))
+    return (
+        select(column("value", "m"), aliased(numbers.of("n"), "label"))
+        .from_(mapping.subquery("m"))
+        .join(numbers.relation.aliased("n"), on=same, join_type="left")
+    )
 
 
 def _is_labelled(
