@@ -10,6 +10,7 @@ from dbdeid.bind.read import Source, read
 from dbdeid.bind.source import open_source
 from dbdeid.data.json import Json, JsonObject, plain
 from dbdeid.data.source_files import reading_source
+from dbdeid.engine.expressions import cast, column, function, select
 from dbdeid.engine.file_names import given_path
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Settings, Step
@@ -23,6 +24,7 @@ from dbdeid.workspace.workplace import workplace
 LOOKED_AT = "deid_looked_at"
 MOST_SHOWN = 12  # values of a column, the most frequent ones
 OFTEN = 20  # records that share a value before it is shown: it is nobody's own
+ROWS = 5  # records that are shown before and after
 MOST_KEPT = 20_000  # values of a column, with which levels are shown
 
 
@@ -34,6 +36,7 @@ class Looked:
         name: as the source spells it.
         type: in the source.
         family: of the type, as in `engine.relation`.
+        stored: the type as the engine writes it; text of a list of values.
         kind: what it holds.
         records: of the table.
         known: those with a value.
@@ -54,6 +57,7 @@ class Looked:
     name: str
     type: str
     family: str
+    stored: str
     kind: str
     records: int
     known: int
@@ -82,12 +86,15 @@ class Overview:
         unique: share of the records that are unique on the quasi-identifiers of a draft.
         subjects: columns that may tell whose record a record is, with their values.
         values: of each column that may be generalized its values and their records, for levels.
+        rows: a few records, as texts by the names of their columns; without those that lead to
+            persons.
     """
 
     columns: tuple[Looked, ...]
     unique: float | None
     subjects: tuple[tuple[str, int], ...]
     values: Mapping[str, Sequence[tuple[str, int]]]
+    rows: tuple[Mapping[str, str | None], ...] = ()
 
     def to_dict(self) -> JsonObject:
         """As JSON has it; private, for it holds values."""
@@ -95,6 +102,7 @@ class Overview:
             "columns": plain(self.columns),
             "unique": self.unique,
             "subjects": plain(self.subjects),
+            "rows": [dict(row) for row in self.rows],
             "values": {name: [list(one) for one in some] for name, some in self.values.items()},
         }
 
@@ -132,6 +140,7 @@ def columns_of(
                 for p in proposals.columns
                 if not _direct(p) and p.found.distinct <= MOST_KEPT
             }
+            rows = _rows(session, table, [*counted])
             ladders = {p.found.name: _generalized(session, table, p) for p in proposals.columns}
     columns = tuple(
         _looked(p, ladders[p.found.name], proposals.uniqueness, counted.get(p.found.name, ()))
@@ -142,6 +151,21 @@ def columns_of(
         proposals.uniqueness.now if proposals.uniqueness else None,
         tuple((f.name, f.distinct) for f in proposals.subjects),
         counted,
+        rows,
+    )
+
+
+def _rows(
+    session: Session, table: Relation, names: Sequence[str]
+) -> tuple[Mapping[str, str | None], ...]:
+    """A few records, in an order that says nothing, with the columns that lead to nobody."""
+    if not names:
+        return ()
+    texts = [cast(column(name), "VARCHAR") for name in names]
+    some = select(*texts).from_(table.table).order_by(function("hash", *map(column, names)))
+    return tuple(
+        {name: None if cell is None else str(cell) for name, cell in zip(names, row, strict=True)}
+        for row in session.rows(some.limit(ROWS))
     )
 
 
@@ -175,6 +199,7 @@ def _looked(
         found.name,
         found.column.shown_type,
         found.column.family,
+        "VARCHAR" if found.column.family in ("enum", "other") else found.column.type,
         found.kind,
         found.records,
         found.known,

@@ -18,7 +18,15 @@ from starlette.routing import Route
 from dbdeid.data.figures import count, share
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.report import page as report_page
-from dbdeid.ui import columns_page, decisions, release_page
+from dbdeid.ui import (
+    ask_page,
+    columns_page,
+    decisions,
+    hierarchy_edits,
+    levels_page,
+    release_page,
+    tradeoff_page,
+)
 from dbdeid.ui.desk import Sheet, Stale
 from dbdeid.ui.guard import REPORT_POLICY
 from dbdeid.ui.jobs import Job
@@ -26,9 +34,16 @@ from dbdeid.ui.rooms import Room
 
 HERE = Path(__file__).parent
 MOST_FIELDS = 5_000
-PAGES = {"columns": "Columns", "release": "Release"}
+PAGES = {
+    "columns": "Columns",
+    "levels": "Levels",
+    "tradeoff": "Trade-off",
+    "release": "Release",
+    "ask": "Ask",
+}
+LONGEST_QUERY = 20_000  # characters
 # What a button may begin, and what it takes.
-BEGUN = ("check", "run", "trial", "report", "verify", "releases", "hand_out")
+BEGUN = (*("check", "search", "run", "trial", "report", "verify", "releases", "hand_out", "query"),)
 _STATIC = {
     "ui.css": (HERE / "pages" / "ui.css", "text/css"),
     "ui.js": (HERE / "pages" / "ui.js", "text/javascript"),
@@ -184,6 +199,14 @@ class Pages:
         view: Mapping[str, Any]
         if name == "columns":
             view = columns_page.view(sheet, room.looked)
+        elif name == "levels":
+            settings = room.task("look").settings
+            view = levels_page.view(sheet, room.looked, room.ladders, room.chosen, settings)
+        elif name == "tradeoff":
+            settings = room.task("look").settings
+            view = tradeoff_page.view(sheet, room.looked, room.jobs, room.ladders, settings)
+        elif name == "ask":
+            view = ask_page.view(sheet, room.jobs)
         else:
             view = release_page.view(sheet, room.jobs)
         common |= {
@@ -329,6 +352,39 @@ def _promise(room: Room, sheet: Sheet, fields: Fields) -> None:
     room.desk.edit(fields.one("version"), lambda data: decisions.promise(data, k, limit))
 
 
+def _method(room: Room, sheet: Sheet, fields: Fields) -> None:
+    name = fields.one("method")
+    room.desk.edit(fields.one("version"), lambda data: decisions.choose_method(data, name))
+
+
+def _level(room: Room, sheet: Sheet, fields: Fields) -> None:
+    (name,) = _chosen(room, sheet, fields)
+    level, which = _whole(fields.one("level"), 0, 1000), fields.one("which")
+    room.desk.edit(
+        fields.one("version"), lambda data: hierarchy_edits.allow(data, name, level, which)
+    )
+
+
+def _hierarchy(room: Room, sheet: Sheet, fields: Fields) -> None:
+    (name,) = _chosen(room, sheet, fields)
+    kind = fields.one("kind")
+    text = fields.one({"shelf": "shelf", "file": "file"}.get(kind, "text"))
+    files = hierarchy_edits.files_beside(sheet.file) if sheet.file is not None else []
+    made = hierarchy_edits.told(kind, text, fields.one("lower"), fields.one("upper"), files)
+    room.desk.edit(fields.one("version"), lambda data: hierarchy_edits.replace(data, name, made))
+
+
+def _merge(room: Room, sheet: Sheet, fields: Fields) -> None:
+    (name,) = _chosen(room, sheet, fields)
+    values = [str(v) for v, _ in (room.looked or {}).get("values", {}).get(name, ())]
+    level = _whole(fields.one("level"), 0, 1000)
+    into, labels = fields.one("into"), fields.all("label")
+    room.desk.edit(
+        fields.one("version"),
+        lambda data: hierarchy_edits.merge(data, name, level, labels, into, values),
+    )
+
+
 def _undo(room: Room, sheet: Sheet, fields: Fields) -> None:
     room.desk.undo(fields.one("version"))
 
@@ -347,6 +403,10 @@ def _begin(room: Room, sheet: Sheet, fields: Fields) -> None:
         given["audience"] = "public" if fields.one("audience") == "public" else "internal"
     if what == "hand_out":
         given["folder"] = str(room.inside(fields.one("folder")))
+    if what == "search":
+        given |= {"ks": fields.one("ks").strip(), "limits": _shares(fields.one("limits"))}
+    if what == "query":
+        given |= {"sql": fields.one("sql")[:LONGEST_QUERY], "trial": fields.one("trial") == "yes"}
     if what == "trial":
         what, given["trial"] = "run", True
     room.jobs.begin(room.task(what, **given), sheet.version)
@@ -354,6 +414,12 @@ def _begin(room: Room, sheet: Sheet, fields: Fields) -> None:
 
 def _cancel(room: Room, sheet: Sheet, fields: Fields) -> None:
     room.jobs.cancel()
+
+
+def _shares(text: str) -> str:
+    """Shares from percentages, as `0, 2, 5`."""
+    words = [word for word in text.replace(";", ",").split(",") if word.strip()]
+    return ",".join(f"{_number(word.strip().rstrip('%'), 0.0, 100.0) / 100:g}" for word in words)
 
 
 def _whole(text: str, least: int, most: int) -> int:
@@ -380,6 +446,10 @@ DEEDS: Mapping[str, Deed] = {
     "accept": _accept,
     "subject": _subject,
     "promise": _promise,
+    "method": _method,
+    "level": _level,
+    "hierarchy": _hierarchy,
+    "merge": _merge,
     "undo": _undo,
     "begin": _begin,
     "cancel": _cancel,

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbdeid.errors import DataError
 from dbdeid.spec.column.column_spec import names_in
+from dbdeid.spec.method_spec import METHODS
 from dbdeid.ui.text_edits import in_order
 
 Data = dict[str, Any]
@@ -64,7 +65,7 @@ def give_role(
             entry = {**proposed[name], **kept}
         elif role == "quasi_identifier":
             entry = {"role": role, "hierarchy": "suppress", **kept}
-        _set_entry(data, name, entry)
+        set_entry(data, name, entry)
         if role != "sensitive":
             _unprotect(data, name)
 
@@ -78,7 +79,7 @@ def give_reason(data: Data, names: Sequence[str], reason: str) -> None:
         entry = entry_of(data, name)
         if not entry:
             raise DataError("this column has no role yet", hint="give it one first")
-        _set_entry(data, name, {**entry, "reason": told})
+        set_entry(data, name, {**entry, "reason": told})
 
 
 def protect(data: Data, names: Sequence[str], least: int) -> None:
@@ -86,7 +87,7 @@ def protect(data: Data, names: Sequence[str], least: int) -> None:
     for name in names:
         entry = {k: v for k, v in entry_of(data, name).items() if k not in ("accept", "reason")}
         _unprotect(data, name)
-        _set_entry(data, name, entry)
+        set_entry(data, name, entry)
         model = {"model": "l_diversity", "column": name, "kind": "distinct", "l": least}
         data["privacy"] = [*_models(data), model]
 
@@ -95,7 +96,7 @@ def accept_homogeneity(data: Data, names: Sequence[str], reason: str) -> None:
     """Say that the records of a class may share one value of sensitive columns."""
     for name in names:
         _unprotect(data, name)
-        _set_entry(data, name, {**entry_of(data, name), "accept": "homogeneity"})
+        set_entry(data, name, {**entry_of(data, name), "accept": "homogeneity"})
     give_reason(data, names, reason)
 
 
@@ -110,7 +111,7 @@ def name_subject(data: Data, name: str) -> None:
         data.pop("subject", None)
         return
     if entry_of(data, name).get("role") not in ("identifier", "drop"):
-        _set_entry(data, name, {"role": "identifier"})
+        set_entry(data, name, {"role": "identifier"})
         _unprotect(data, name)
     data.pop("accept", None)
     if "subject" in data:
@@ -150,6 +151,23 @@ def promise(data: Data, k: int, limit: float) -> None:
         data["method"] = {**method, "suppression_limit": int(limit) if limit == 0 else limit}
 
 
+def choose_method(data: Data, name: str) -> None:
+    """Have the release made by another method, with what it knows of the options there are.
+
+    Raises:
+        DataError: there is no such method.
+    """
+    known = METHODS.get(name)
+    if known is None or name == "external":
+        raise DataError("there is no such method", hint=", ".join(METHODS))
+    before = data.get("method")
+    before = {"name": before} if isinstance(before, str) else before
+    kept = before if isinstance(before, Mapping) else {}
+    keys = {field.alias or key for key, field in known.model_fields.items()}
+    same = ("suppression_limit", "time_limit")
+    data["method"] = {"name": name, **{k: kept[k] for k in same if k in kept and k in keys}}
+
+
 def _models(data: Mapping[str, Any]) -> list[Any]:
     models = data.get("privacy")
     return list(models) if isinstance(models, list) else []
@@ -170,7 +188,12 @@ def _unprotect(data: Data, name: str) -> None:
         data["privacy"] = left
 
 
-def _set_entry(data: Data, name: str, entry: Mapping[str, Any]) -> None:
+def set_entry(data: Data, name: str, entry: Mapping[str, Any]) -> None:
+    """Put an entry in place of a column's.
+
+    Raises:
+        DataError: the columns do not stand in the text.
+    """
     columns = data.get("columns")
     if columns is None:
         columns = {}

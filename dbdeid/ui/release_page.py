@@ -29,18 +29,19 @@ def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:
         "limit_shown": f"{100 * float(method.get('suppression_limit') or 0):g}",
         "method": method.get("name"),
         "models": [m for m in models if m.get("model") != "k_anonymity"],
-        "checked": _of(jobs, "check", sheet),
-        "run": _of(jobs, "run", sheet),
-        "given": _of(jobs, "hand_out", sheet),
-        "report": _of(jobs, "report", sheet),
-        "verified": _of(jobs, "verify", sheet),
-        "earlier": _of(jobs, "releases", sheet),
+        "checked": outcome(jobs, "check", sheet),
+        "run": outcome(jobs, "run", sheet),
+        "given": outcome(jobs, "hand_out", sheet),
+        "report": outcome(jobs, "report", sheet),
+        "verified": outcome(jobs, "verify", sheet),
+        "earlier": outcome(jobs, "releases", sheet),
         "figures": _figures(jobs),
-        "weighed": _weighed(jobs),
+        "weighed": weighed(jobs),
     }
 
 
-def _of(jobs: Jobs, what: str, sheet: Sheet) -> Mapping[str, Any] | None:
+def outcome(jobs: Jobs, what: str, sheet: Sheet) -> Mapping[str, Any] | None:
+    """How work ended that was begun last; None where there was none, or it still runs."""
     job = jobs.last.get(what)
     if job is None or job.state == "running":
         return None
@@ -84,7 +85,7 @@ def _figures(jobs: Jobs) -> list[tuple[str, str, str]]:
     return made
 
 
-def _weighed(jobs: Jobs) -> Mapping[str, Any] | None:
+def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
     """What a check found of uniqueness."""
     found = _done(jobs, "check")
     if found is None:

@@ -15,6 +15,7 @@ from dbdeid.errors import DataError
 from dbdeid.spec.project_file import NAME
 from dbdeid.ui.desk import Desk, Sheet
 from dbdeid.ui.jobs import Job, Jobs, Worker
+from dbdeid.ui.levels_page import Ladders
 from dbdeid.ui.work import Task
 
 _SPECS = (".yml", ".yaml", ".json")
@@ -81,6 +82,7 @@ class Room:
         desk: of the specification.
         jobs: what its owner asked for.
         looking: drafting and looking at the columns, which begin by themselves.
+        ladders: the levels that were computed.
         notices: what is to be said on the next page: how well it went, and the words.
     """
 
@@ -89,6 +91,7 @@ class Room:
     jobs: Jobs
     looking: Jobs
     options: Mapping[str, Any]
+    ladders: Ladders = field(default_factory=Ladders)
     notices: list[tuple[str, str]] = field(default_factory=list)
     _source: str = ""
 
@@ -111,6 +114,13 @@ class Room:
         """What the columns are, once that is known."""
         job = self.looking.last.get("look")
         return job.result if job is not None and job.state == "done" else None
+
+    @property
+    def chosen(self) -> Mapping[str, int]:
+        """The levels of the last run."""
+        job = self.jobs.last.get("run")
+        found = job.result["result"]["transformation"] if job is not None and job.result else {}
+        return dict(found)
 
     def ensure(self) -> None:
         """Begin what every page needs: a draft where there is no specification, then a look."""

@@ -136,6 +136,36 @@ def _run(task: Task, notify: Notify) -> JsonObject:
     }
 
 
+def _search(task: Task, notify: Notify) -> JsonObject:
+    """What a run would choose, and what other demands would cost."""
+    from dbdeid.commands.search import Grid, search
+
+    grid = Grid.parse(task.given.get("ks") or None, task.given.get("limits") or None)
+    found = search(
+        task.spec,
+        grid=grid,
+        database=task.database,
+        settings=task.settings,
+        notify=notify,
+    )
+    return plain(found)
+
+
+def _query(task: Task, notify: Notify) -> JsonObject:
+    """Ask the release what would have been asked of its source."""
+    from dbdeid.commands.queries.query import query
+
+    notify("ask the release", None)
+    found = query(
+        task.spec,
+        task.given["sql"],
+        database=task.database,
+        settings=task.settings,
+        trial=bool(task.given.get("trial")),
+    )
+    return found.to_dict()
+
+
 def _report(task: Task, notify: Notify) -> JsonObject:
     """Write the report of the last run."""
     from dbdeid.commands.report import write_report
@@ -196,6 +226,8 @@ WORK: Mapping[str, Callable[[Task, Notify], JsonObject]] = {
     "look": _look,
     "check": _check,
     "run": _run,
+    "search": _search,
+    "query": _query,
     "report": _report,
     "verify": _verify,
     "hand_out": _hand_out,

@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 
 import dbdeid
 
-QUESTIONS = {"diagnosis": "sensitive", "flurb": "drop"}
+QUESTIONS = ("diagnosis", "flurb")
+ASKED = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 45 GROUP BY sex"
 
 
 def columns(path: Path) -> dict[str, dict[str, object]]:
@@ -52,6 +53,19 @@ def test_a_csv_becomes_a_verified_release_and_the_spec_gives_the_same_bytes(
     for name in ("people_release.parquet", "people_release.duckdb"):
         assert people.with_name(name).read_bytes() == (again / name).read_bytes(), name
 
+    assert browser.begun("query", page="ask", sql=ASKED).state == "done"
+    page = browser.page("ask")
+    assert page.count('class="range"') == 2
+    assert "<td>F</td>" in page
+
+
+@pytest.mark.full
+def test_what_may_leave_and_the_reports(people: Path) -> None:
+    browser = Browser(people).open().looked()
+    for name in QUESTIONS:
+        browser.role(name, "drop")
+    assert browser.begun("report", audience="internal").state == "failed"  # there is no run yet
+    assert browser.begun("run").state == "done"
     given = browser.begun("hand_out", folder="to_send")
     assert given.state == "done", given.error
     sent = {path.name for path in people.with_name("to_send").iterdir()}
@@ -62,6 +76,10 @@ def test_a_csv_becomes_a_verified_release_and_the_spec_gives_the_same_bytes(
     assert shown.status == 200
     assert "sandbox" in shown.headers["content-security-policy"]
     assert browser.get("/0/report/public").status == 404
+    assert browser.begun("verify").state == "done"
+    assert "Promises verified." in browser.page("release")
+    assert browser.begun("releases").state == "done"
+    assert "people_release</th>" in browser.page("release")
 
 
 def test_undecided_columns_come_first_and_say_what_each_role_costs(browser: Browser) -> None:

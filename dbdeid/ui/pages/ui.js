@@ -12,12 +12,14 @@ function take(text) {
   const filter = document.getElementById("filter");
   const wanted = filter ? filter.value : "";
   const ticked = [...document.querySelectorAll("input[name=column]:checked")].map(box => box.value);
+  const slid = Object.fromEntries([...sliders()].map(one => [one.id, one.value]));
   const folded = [...document.querySelectorAll("details[open][id]")].map(one => one.id);
   page().replaceWith(document.adoptNode(fresh));
   folded.forEach(id => { const one = document.getElementById(id); if (one) one.open = true; });
   const again = document.getElementById("filter");
   if (again) { again.value = wanted; narrow(); }
   document.querySelectorAll("input[name=column][type=checkbox]").forEach(box => { box.checked = ticked.includes(box.value); });
+  sliders().forEach(one => { if (slid[one.id] !== undefined) one.value = slid[one.id]; slide(one); });
   rove();
   const there = kept && document.getElementById(kept);
   if (there) there.focus({preventScroll: !kept.startsWith("r")});
@@ -96,6 +98,16 @@ function step(button, key) {
   if (next) { next.tabIndex = 0; next.focus(); }
 }
 
+// The slider of a quasi-identifier shows one of its levels; all are on the page already.
+function slide(input) {
+  const section = input.closest(".ladder"), at = input.value;
+  section.querySelector("output").textContent = at;
+  section.querySelectorAll(".level").forEach(one => { one.hidden = one.dataset.level !== at; });
+  section.querySelectorAll("tr[data-level]").forEach(row => row.classList.toggle("at", row.dataset.level === at));
+  section.querySelector("input.follows").value = at;
+}
+const sliders = () => document.querySelectorAll(".ladder input[type=range]");
+
 const LETTERS = {i: "identifier", d: "drop", q: "quasi_identifier", s: "sensitive", n: "insensitive"};
 
 document.addEventListener("submit", event => {
@@ -106,6 +118,7 @@ document.addEventListener("submit", event => {
 });
 document.addEventListener("input", event => {
   if (event.target.id === "filter") narrow();
+  if (event.target.matches(".ladder input[type=range]")) slide(event.target);
 });
 document.addEventListener("change", event => {
   if (event.target.id === "all") {
@@ -135,4 +148,5 @@ document.addEventListener("keydown", event => {
   }
 });
 rove();
+sliders().forEach(slide);
 look();
