@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdeid.commands.levels import Levels, levels_of
 from dbdeid.data.figures import count, number, share
 from dbdeid.data.shelf import NAMES
 from dbdeid.engine.relation import Column
@@ -18,6 +17,7 @@ from dbdeid.spec.file import SpecFile
 from dbdeid.ui.columns_page import names_of
 from dbdeid.ui.desk import Sheet
 from dbdeid.ui.hierarchy_edits import files_beside
+from dbdeid.ui.levels import Levels, levels_of
 
 SHOWN = 24  # labels of a level
 MOST_LADDERS = 200  # that are remembered

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbdeid.commands.levels import Levels
 from dbdeid.data.figures import count, part
 from dbdeid.engine.session import Settings
 from dbdeid.ui.columns_page import names_of
 from dbdeid.ui.desk import Sheet
 from dbdeid.ui.jobs import Jobs
+from dbdeid.ui.levels import Levels
 from dbdeid.ui.levels_page import Ladders, spec_of
 from dbdeid.ui.release_page import outcome, weighed
 
