@@ -82,6 +82,10 @@ ROOMS: dict[str, set[str]] = {
         *("record", "utility", "privacy", "lattice", "data", "engine", "version"),
     },
     "serve": {"commands", "query", "data", "engine", "version"},
+    "ui": {
+        *("project", "commands", "release", "workspace", "prepare", "bind", "spec", "profiling"),
+        *("report", "record", "query", "privacy", "data", "engine", "version"),
+    },
     "project": {
         *("commands", "release", "external", "evaluation", "workspace", "prepare", "bind"),
         *("spec", "report", "record", "privacy", "data", "engine", "version"),
@@ -89,6 +93,7 @@ ROOMS: dict[str, set[str]] = {
     "cli": {
         *(
             "project",
+            "ui",
             "serve",
             "commands",
             "install",
@@ -121,7 +126,7 @@ NAMING_DUCKDB = {
 }
 
 # Rooms that speak neither SQL nor of tables in memory.
-WITHOUT_SQL = {"lattice", "record", "report", "project", "cli"}
+WITHOUT_SQL = {"lattice", "record", "report", "project", "ui", "cli"}
 
 
 def room(path: Path) -> str:

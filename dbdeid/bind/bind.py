@@ -58,7 +58,7 @@ def bind(file: SpecFile, session: Session, source: Opened | None = None) -> Boun
         spec = given.get(column.name)
         if spec is None:
             continue
-        bound = BoundColumn(column, spec, _released_type(column, spec))
+        bound = bound_column(column, spec)
         mistakes.extend(_type_mistakes(file, bound))
         columns.append(bound)
     mistakes.extend(_bounds_mistakes(file, columns))
@@ -193,6 +193,11 @@ def _spread(
 
 # Types that are released as they are; others become text, and nested ones are refused.
 _AS_TEXT = ("UUID", "TIME", "TIME WITH TIME ZONE", "INTERVAL", "JSON")
+
+
+def bound_column(column: Column, spec: ColumnSpec) -> BoundColumn:
+    """A column of the source with what is said of it."""
+    return BoundColumn(column, spec, _released_type(column, spec))
 
 
 def _released_type(column: Column, spec: ColumnSpec) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dbdeid.cli import dbt, project, releases, roles, sign, sql
+from dbdeid.cli import dbt, project, releases, roles, sign, sql, ui
 from dbdeid.cli.command import (
     Options,
     Trial,
@@ -140,6 +140,7 @@ def check(
 
 
 command(app, explains=True)(project.run)
+command(app)(ui.ui)
 
 
 @command(app)

@@ -8,7 +8,7 @@ from typing import Any
 import typer.core
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "init", "risk", "roles"),
+    "Begin": ("demo", "init", "ui", "risk", "roles"),
     "Release": ("check", "run", "search", "frontier"),
     "Look at a release": ("verify", "evaluate", "report", "query", "serve", "workload"),
     "Give it away": ("export", "sign", "releases", "list"),

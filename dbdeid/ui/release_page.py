@@ -1,0 +1,107 @@
+"""The page of a release: what is promised, whether it fits, the run, and what may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbdeid.data.figures import count, number, part, share
+from dbdeid.spec.open_decisions import open_mistakes
+from dbdeid.ui.desk import Sheet
+from dbdeid.ui.jobs import Job, Jobs
+
+
+def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:
+    """All that the page shows."""
+    data = sheet.data or {}
+    file = sheet.file
+    asked = [str(one) for one in open_mistakes(file)] if file is not None else []
+    method = data.get("method")
+    method = {"name": method} if isinstance(method, str) else method or {}
+    models = [m for m in data.get("privacy") or () if isinstance(m, Mapping)]
+    k = next((m.get("k") for m in models if m.get("model") == "k_anonymity"), None)
+    return {
+        "asked": asked,
+        "ready": file is not None and not asked,
+        "release": data.get("release"),
+        "k": k,
+        "limit": method.get("suppression_limit"),
+        "limit_shown": f"{100 * float(method.get('suppression_limit') or 0):g}",
+        "method": method.get("name"),
+        "models": [m for m in models if m.get("model") != "k_anonymity"],
+        "checked": outcome(jobs, "check", sheet),
+        "run": outcome(jobs, "run", sheet),
+        "given": outcome(jobs, "hand_out", sheet),
+        "report": outcome(jobs, "report", sheet),
+        "verified": outcome(jobs, "verify", sheet),
+        "earlier": outcome(jobs, "releases", sheet),
+        "figures": _figures(jobs),
+        "weighed": weighed(jobs),
+    }
+
+
+def outcome(jobs: Jobs, what: str, sheet: Sheet) -> Mapping[str, Any] | None:
+    """How work ended that was begun last; None where there was none, or it still runs."""
+    job = jobs.last.get(what)
+    if job is None or job.state == "running":
+        return None
+    return {
+        "state": job.state,
+        "result": job.result,
+        "error": job.error,
+        "seconds": number(round(job.seconds or 0, 1)),
+        "outdated": job.version != sheet.version,
+    }
+
+
+def _done(jobs: Jobs, what: str) -> Mapping[str, Any] | None:
+    job: Job | None = jobs.last.get(what)
+    return job.result if job is not None and job.state == "done" else None
+
+
+def _figures(jobs: Jobs) -> list[tuple[str, str, str]]:
+    """What a run gave, in figures: each with its name and what it means."""
+    found = _done(jobs, "run")
+    if found is None:
+        return []
+    r = found["result"]
+    made = [
+        (
+            "Released",
+            count(r["released_rows"] - r["counterfeit_rows"]),
+            f"of {count(r['source_rows'])} records",
+        ),
+        (
+            "Suppressed",
+            count(r["suppressed_rows"]),
+            part(r["suppressed_rows"], r["source_rows"]) + " of the records",
+        ),
+        ("Classes", count(r["classes"]), f"the smallest of {count(r['smallest_class'])}"),
+    ]
+    if r["loss"] is not None:
+        made.append(("Loss", f"{r['loss']:.3f}", "0 none, 1 all of a cell's detail"))
+    if r["counterfeit_rows"]:
+        made.append(("Counterfeits", count(r["counterfeit_rows"]), "records that nobody is"))
+    return made
+
+
+def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
+    """What a check found of uniqueness."""
+    found = _done(jobs, "check")
+    if found is None:
+        return None
+    unique = found.get("uniqueness")
+    told = None
+    if unique:
+        told = (
+            f"{count(unique['unique_records'])} of {count(unique['records'])} records "
+            f"({share(unique['unique_records'] / max(unique['records'], 1))}) are unique in their "
+            "quasi-identifiers as they are"
+        )
+    return {
+        "unique": told,
+        "questions": found.get("questions") or (),
+        "warnings": found.get("warnings") or (),
+        "advice": found.get("advice") or (),
+        "undecided": [one["name"] for one in found.get("undecided") or ()],
+    }

@@ -1,0 +1,218 @@
+"""The page of trade-offs: what each demand costs, what methods lose, and what to change first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbdeid.data.figures import count, part
+from dbdeid.engine.session import Settings
+from dbdeid.ui.columns_page import names_of
+from dbdeid.ui.desk import Sheet
+from dbdeid.ui.jobs import Jobs
+from dbdeid.ui.levels import Levels
+from dbdeid.ui.levels_page import Ladders, spec_of
+from dbdeid.ui.release_page import outcome, weighed
+
+NAMED = 3  # columns that are offered to be changed
+KS, LIMITS = "3,5,10,20", "0,1,2,5"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one demand would cost.
+
+    Attributes:
+        k: of it.
+        percent: of records that may be left out.
+        score: of what would be chosen; None where nothing satisfies.
+        lost: records that would be suppressed.
+        levels: that would be chosen, in words.
+        shade: from 0, the best of the grid, to 5.
+        own: whether the specification demands it.
+    """
+
+    k: int
+    percent: str
+    score: float | None
+    lost: str
+    levels: str
+    shade: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A change that helps: what it would do, and the fields of the form that makes it."""
+
+    words: str
+    button: str
+    action: str
+    fields: tuple[tuple[str, str], ...]
+
+
+def view(
+    sheet: Sheet,
+    looked: Mapping[str, Any] | None,
+    jobs: Jobs,
+    ladders: Ladders,
+    settings: Settings,
+) -> dict[str, Any]:
+    """All that the page shows."""
+    found = _done(jobs, "search")
+    chosen, of = _transformation(jobs)
+    head, rows = _rows(sheet, looked, ladders, settings, chosen)
+    checked = _done(jobs, "check")
+    ran = _done(jobs, "run")
+    return {
+        "searched": outcome(jobs, "search", sheet),
+        "checked": outcome(jobs, "check", sheet),
+        "grid": list(_grid(found, sheet)) if found else [],
+        "objective": found["objective"] if found else "loss",
+        "people": "subjects" if found and found["by_subject"] else "records",
+        "neighbours": list(_neighbours(found)) if found else [],
+        "ks": KS,
+        "limits": LIMITS,
+        "methods": checked.get("methods") or () if checked else (),
+        "declared": sheet.file.spec.method.name if sheet.file else None,
+        "weighed": weighed(jobs),
+        "suggestions": list(_suggestions(checked, sheet, looked)) if checked else [],
+        "sentences": ran["sentences"] if ran else None,
+        "head": head,
+        "examples": rows,
+        "chosen_by": of,
+        "errors": (ran or {}).get("workload"),
+    }
+
+
+def _done(jobs: Jobs, what: str) -> Mapping[str, Any] | None:
+    job = jobs.last.get(what)
+    return job.result if job is not None and job.state == "done" else None
+
+
+def _grid(found: Mapping[str, Any], sheet: Sheet) -> Iterator[list[Cell]]:
+    """The demands by k, each row with the limits side by side."""
+    cells = found.get("cells") or [found]
+    scores = [c["score"] for c in cells if c["transformation"] is not None]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    file = sheet.file
+    limit = getattr(file.spec.method, "suppression_limit", None) if file else None
+    k = next((m.k for m in file.spec.privacy if m.model == "k_anonymity"), None) if file else None
+    for one in sorted({c["k"] for c in cells}):
+        yield [
+            _cell(c, found, low, high, own=(c["k"], c["suppression_limit"]) == (k, limit))
+            for c in cells
+            if c["k"] == one
+        ]
+
+
+def _cell(
+    c: Mapping[str, Any], found: Mapping[str, Any], low: float, high: float, *, own: bool
+) -> Cell:
+    percent = f"{100 * c['suppression_limit']:g}"
+    if c["transformation"] is None:
+        return Cell(c["k"], percent, None, "", "", 5, own)
+    lost = c["suppressed_subjects" if found["by_subject"] else "suppressed_rows"]
+    shade = round(4 * (c["score"] - low) / (high - low)) if high > low else 0
+    levels = ", ".join(f"{name} {level}" for name, level in c["transformation"].items() if level)
+    return Cell(
+        c["k"],
+        percent,
+        c["score"],
+        f"{count(lost)} ({part(lost, found['source_subjects'])})",
+        levels or "nothing generalized",
+        shade,
+        own,
+    )
+
+
+def _neighbours(found: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
+    """One level more or less in a single column."""
+    for one in found.get("neighbours") or ():
+        lost = one["suppressed_subjects" if found["by_subject"] else "suppressed_rows"]
+        verdict = "" if one["accepted"] else "not allowed"
+        yield {
+            "column": one["column"],
+            "levels": f"{found['transformation'][one['column']]} → {one['level']}",
+            "lost": f"{count(lost)} ({part(lost, found['source_subjects'])})",
+            "score": f"{one['score']:.4f}",
+            "verdict": verdict if one["feasible"] else "suppresses too much",
+        }
+
+
+def _suggestions(
+    checked: Mapping[str, Any], sheet: Sheet, looked: Mapping[str, Any] | None
+) -> Iterator[Suggestion]:
+    """What to change first, each a form of another page."""
+    names = names_of(sheet, looked)
+    unique = checked.get("uniqueness")
+    if unique and unique["unique_records"]:
+        total = unique["unique_records"]
+        most = sorted(unique["columns"], key=lambda one: one["without"])[:NAMED]
+        for one in most:
+            if one["name"] in names and one["without"] < total:
+                yield Suggestion(
+                    f"{count(total)} records are unique; without {one['name']} "
+                    f"{count(one['without'])} would be",
+                    f"Drop {one['name']}",
+                    "role",
+                    (("column", str(names.index(one["name"]))), ("role", "drop")),
+                )
+    methods = [m for m in checked.get("methods") or () if m["loss"] is not None]
+    declared = next((m for m in methods if m["declared"]), None)
+    for one in methods:
+        if declared is not None and one["loss"] < declared["loss"]:
+            yield Suggestion(
+                f"method {one['method']} would lose {one['loss']:.3f} instead of "
+                f"{declared['loss']:.3f} of a cell's detail, on a sample",
+                f"Use {one['method']}",
+                "method",
+                (("method", one["method"]),),
+            )
+
+
+def _transformation(jobs: Jobs) -> tuple[Mapping[str, int] | None, str]:
+    """The levels that were found last, and by what."""
+    some = [(jobs.last[w], w) for w in ("run", "search") if _done(jobs, w) is not None]
+    for job, what in sorted(some, key=lambda one: -one[0].started):
+        found = job.result or {}
+        if what == "search" and found.get("transformation"):
+            return found["transformation"], "the last search"
+        if what == "run" and found["result"]["transformation"]:
+            return found["result"]["transformation"], "the last run"
+    return None, ""
+
+
+def _rows(
+    sheet: Sheet,
+    looked: Mapping[str, Any] | None,
+    ladders: Ladders,
+    settings: Settings,
+    chosen: Mapping[str, int] | None,
+) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """A few records before and after: of each quasi-identifier the value and its label."""
+    if sheet.file is None or looked is None or chosen is None:
+        return [], []
+    k = sheet.file.spec.smallest_class
+    by_name = {one["name"]: one for one in looked["columns"]}
+    labels: dict[str, Mapping[str, str]] = {}
+    for name, level in chosen.items():
+        spec, counted = spec_of(sheet.file, name), looked["values"].get(name)
+        if spec is None or counted is None or name not in by_name:
+            continue
+        ladder = ladders.of(sheet.file, by_name[name], spec, counted, k, settings)
+        if isinstance(ladder, Levels) and level <= ladder.height:
+            labels[name] = {row[0]: row[1 + level] for row in ladder.values}
+    shown: Sequence[Mapping[str, str | None]] = looked["rows"]
+    return [*labels], [
+        [(_text(row[name]), _label(labels[name], row[name])) for name in labels] for row in shown
+    ]
+
+
+def _text(value: str | None) -> str:
+    return "–" if value is None else value
+
+
+def _label(labels: Mapping[str, str], value: str | None) -> str:
+    return "–" if value is None else labels.get(value, "?")
