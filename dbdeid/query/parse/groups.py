@@ -217,7 +217,8 @@ class Groups:
         made = node.copy()
         for old, part in zip(operands(made), operands(node), strict=True):
             if not has_aggregate(part) and constant(part) is None:
-                raise refused(f"{named(node)} of an aggregate and of what is no number")
+                what = f"{named(node)} of an aggregate and of what is no number"
+                raise refused(what, instead_of(node))
             old.replace(self.shown(part))
         if isinstance(made, exp.Div) and self._divides_none(made):
             zero = exp.Literal.number(0)
