@@ -132,6 +132,14 @@ ROWS = [
         ("SUM(cost) / COUNT(*) FILTER (age < 30)", (90, None, None)),
         ("COUNT(*) FILTER (age < 30) * COUNT(*) FILTER (age >= 50)", (1, 0, 4)),
         ("MIN(cost) / (COUNT(*) FILTER (age < 30) - 1)", (None, None, None)),
+        # a sum of cases is NULL where none has a value: 10 and NULL are of those under 40
+        ("SUM(CASE WHEN age < 40 THEN cost ELSE 0 END)", (10, 10, 10)),
+        ("SUM(CASE WHEN sex = 'X' THEN cost ELSE 0 END)", (0, 0, 0)),
+        (
+            "SUM(CASE WHEN sex = 'F' THEN cost ELSE 0 END) FILTER (cost IS NULL)",
+            (None, None, None),
+        ),
+        ("SUM(CASE WHEN cost < 20 THEN cost ELSE 0 END) / SUM(cost)", (1 / 9, 1 / 9, 1 / 9)),
         # functions that rise, and such as fall and rise: one record is expected of 0 to 2
         ("SQRT(COUNT(*))", (2, 2, 2)),
         ("LOG2(COUNT(*))", (2, 2, 2)),
@@ -166,6 +174,17 @@ def test_arithmetic_by_hand(
     target = make_release(PEOPLE, ROWS, WORDS)
     ((value, lower, upper),) = bounded(session, f"SELECT {shown} AS x FROM people", target)
     assert (value, lower, upper) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_sum_of_cases_is_null_where_none_has_a_value(
+    session: Session, make_release: MakeRelease
+) -> None:
+    target = make_release(PEOPLE, ROWS, WORDS)
+    asked = "SELECT SUM(CASE WHEN sex = 'F' THEN cost ELSE 0 END) AS x FROM people WHERE {}"
+    for none in ("cost IS NULL", "cost > 99"):
+        assert bounded(session, asked.format(none), target) == [(None, None, None)]
+    assert bounded(session, asked.format("sex = 'M'"), target) == [(0, 0, 0)]
+    assert bounded(session, asked.format("age < 30"), target) == [(5, 0, 10)]
 
 
 def truth(session: Session, text: str) -> float:

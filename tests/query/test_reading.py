@@ -82,7 +82,11 @@ REFUSED = [
     ("SELECT NULLIF(COUNT(*), SUM(age)) FROM people", "the function NULLIF of an aggregate"),
     ("SELECT COALESCE(SUM(age), 'none') FROM people", "the function COALESCE of an aggregate"),
     ("SELECT SUM(age) / SUM(bmi) OVER () FROM people", "a window"),
-    ("SELECT ABS(SUM(age)) FROM people", "the function ABS of an aggregate"),
+    ("SELECT SIGN(SUM(age)) FROM people", "the function SIGN of an aggregate"),
+    ("SELECT POWER(SUM(age), 0.3) FROM people", "a power of an aggregate by another exponent"),
+    ("SELECT GREATEST(SUM(age), 'a') FROM people", "the function GREATEST of an aggregate and of"),
+    ("SELECT IF(SUM(age) > 3, 'many', 'few') FROM people", "the function CASE of an aggregate and"),
+    ("SELECT CASE WHEN SUM(age) IN (1, 2) THEN 1 END FROM people", "IN in CASE of an aggregate"),
     ("SELECT COUNT(*) / 0 FROM people", "/ of an aggregate"),
     ("SELECT COUNT(*) / (1 - 1) FROM people", "/ of an aggregate"),
     ("SELECT COUNT(*) % 2 FROM people", "% of an aggregate"),
@@ -147,8 +151,8 @@ def test_hints_say_what_helps() -> None:
     )
     assert hint("SELECT KURTOSIS(age) FROM people") == SUPPORTED
     assert hint("SELECT SUM(age) % 2 FROM people") == "select the aggregate itself"
-    guarded = "CASE WHEN COUNT(*) = 0 THEN 0 ELSE SUM(age) / COUNT(*) END"
-    assert "NULLIF(…, 0)" in hint(f"SELECT {guarded} AS x FROM people")
+    named = "CASE WHEN COUNT(*) = 0 THEN 'none' ELSE SUM(age) END"
+    assert "a number or NULL" in hint(f"SELECT {named} AS x FROM people")
     assert "FILTER" in hint("SELECT SUM(age) OVER () FROM people")
     for asked in ("(SELECT age FROM people) AS x", "COUNT(*) FILTER (age IN (SELECT 1))"):
         assert "JOIN the table" in hint(f"SELECT {asked} FROM people")

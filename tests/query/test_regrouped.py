@@ -38,6 +38,10 @@ FORMS = (
     "SELECT COUNT(*) AS z FROM (SELECT {k} AS k, AVG({x}) AS n FROM people {w} GROUP BY 1) AS t "
     "WHERE n > 3",
     "SELECT COUNT(DISTINCT l) AS z FROM (" + INNER + ") AS t",
+    "SELECT COUNT(*) AS z FROM (SELECT DISTINCT {k} AS k, {l} AS l FROM people {w}) AS t",
+    "WITH t AS (SELECT DISTINCT {k} AS k, {l} AS l FROM people {w}) SELECT k, COUNT(*) AS z FROM t "
+    "WHERE l IS NOT NULL GROUP BY k",
+    "SELECT COUNT(DISTINCT k) AS z FROM (SELECT DISTINCT {k} AS k, {l} AS l FROM people {w}) AS t",
     "SELECT SUM(CASE WHEN a > 1 THEN 1 ELSE 0 END) * 100.0 / COUNT(*) AS z FROM (" + INNER + ") t",
     "SELECT {k} AS k, MODE({x}) AS z FROM people {w} GROUP BY 1",
     "SELECT {k} AS k, MODE({x}) FILTER (WHERE {k} IS NOT NULL) AS z FROM people {w} GROUP BY 1",

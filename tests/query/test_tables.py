@@ -71,7 +71,10 @@ REFUSED = [
     (f"{B} JOIN regions USING (zip) JOIN regions USING (zip)", "two tables are called regions"),
     (f"{B} JOIN regions JOIN ref.jobs USING (job) USING (zip)", "JOIN in JOIN"),
     # subqueries
-    ("SELECT COUNT(*) FROM (SELECT DISTINCT age FROM people)", "DISTINCT in the subquery in FROM"),
+    (
+        "SELECT COUNT(*) FROM (SELECT DISTINCT ON (age) age, sex FROM people)",
+        "DISTINCT in the subquery in FROM",
+    ),
     ("SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 3)", "LIMIT in the subquery in FROM"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY 1)", "ORDER BY in the subquery"),
     ("SELECT COUNT(*) FROM (SELECT age FROM people OFFSET 1)", "OFFSET in the subquery in FROM"),

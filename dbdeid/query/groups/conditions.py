@@ -65,7 +65,7 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return extreme(type(node), [interval(part, of) for part in parts], sure, may)
     if isinstance(node, exp.Case):
         return chosen(list(_branches(node, of)))
-    if isinstance(node, exp.If):  # a mean where a count is not 0
+    if isinstance(node, exp.If):  # a mean or a sum where a count is not 0
         count, mean = (interval(part, of) for part in (node.this.this, node.args["true"]))
         there, may_be = (
             exp.case().when(end.copy() > _ZERO, c)
@@ -74,7 +74,7 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         if mean.unknown:
             return Interval(there, exp.null(), exp.null())
         upper = exp.case().when(count.upper.copy() > _ZERO, mean.upper)
-        return Interval(there, may_be, upper)
+        return Interval(there, may_be, upper, places=mean.places)
     if isinstance(node, exp.Log):  # of one argument, or of the base and another one
         inner = interval(node.expression or node.this, of)
         return logarithm(inner, lambda end: _logarithm(node, end))
@@ -143,8 +143,10 @@ def _part_of_total(
     if isinstance(total, exp.Nullif) and constant(total.expression) == 0:
         total = bare(total.this)
     part = bare(quotient.this)
-    while isinstance(part, exp.Mul | exp.Cast | exp.Coalesce):
-        if isinstance(part, exp.Coalesce):
+    while isinstance(part, exp.Mul | exp.Cast | exp.Coalesce | exp.If):
+        if isinstance(part, exp.If):
+            part = bare(part.args["true"])
+        elif isinstance(part, exp.Coalesce):
             if [constant(other) for other in part.expressions] != [0]:
                 return None
             part = bare(part.this)
@@ -298,7 +300,7 @@ def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
         inner, none = interval(node.this, of).nearly, node.expression
         apart = exp.or_(_apart(exp.GT, inner.lower, none), _apart(exp.LT, inner.upper, none))
         return exp.and_(present(node.this, of), _true(apart))
-    if isinstance(node, exp.If):  # a mean where a count is not 0
+    if isinstance(node, exp.If):  # a mean or a sum where a count is not 0
         count = interval(node.this.this, of)
         return exp.and_(_true(count.lower.copy() > 0), present(node.args["true"], of))
     if isinstance(node, (exp.TryCast, exp.Anonymous)):  # which may be none of numbers

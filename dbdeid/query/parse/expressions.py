@@ -133,7 +133,7 @@ _INSTEAD = {
     **dict.fromkeys(
         ("ntile", "percentrank", "cumedist", "firstvalue", "lastvalue", "nthvalue"), OVER_GROUPS
     ),
-    "case": "where it keeps a divisor from being 0, write NULLIF(…, 0)",
+    "case": "give a number or NULL in each branch",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }
 

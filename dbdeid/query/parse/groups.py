@@ -203,7 +203,7 @@ class Groups:
         if (variance := _squared(node)) is not None:
             return exp.Sqrt(this=self.shown(variance))
         if (filtered := filtered_sum(node)) is not None:
-            return self.shown(filtered)
+            return _where_there(*map(self.shown, filtered))
         if (parts := correlated(node)) is not None:
             return exp.Anonymous(this=CORRELATION, expressions=list(map(self.shown, parts)))
         if isinstance(node, AGGREGATES):
@@ -217,7 +217,8 @@ class Groups:
         made = node.copy()
         for old, part in zip(operands(made), operands(node), strict=True):
             if not has_aggregate(part) and constant(part) is None:
-                raise refused(f"{named(node)} of an aggregate and of what is no number")
+                what = f"{named(node)} of an aggregate and of what is no number"
+                raise refused(what, instead_of(node))
             old.replace(self.shown(part))
         if isinstance(made, exp.Div) and self._divides_none(made):
             zero = exp.Literal.number(0)
@@ -358,7 +359,7 @@ class Groups:
 
 
 def _where_there(mean: exp.Expr | None, count: exp.Expr | None) -> exp.Expr:
-    """A mean, NULL where a count is 0."""
+    """A mean or a sum, NULL where a count is 0."""
     assert mean is not None
     if count is None:
         return mean

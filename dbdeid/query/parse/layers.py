@@ -59,7 +59,7 @@ def of_groups(select: exp.Select) -> Below | None:
                 break
     if not isinstance(read, exp.Select):
         return None
-    inner = with_terms(read, terms)
+    inner = _grouped(with_terms(read, terms))
     if not _groups(inner) and of_groups(inner) is None:
         return None
     alias = source.this.args.get("alias")
@@ -76,6 +76,16 @@ def with_terms(select: exp.Select, terms: Sequence[exp.Expr]) -> exp.Select:
         known = [*(t.copy() for t in terms), *(own.expressions if own is not None else ())]
         inner.set("with_", exp.With(expressions=known))
     return inner
+
+
+def _grouped(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT of records as the groups by all that it shows."""
+    given = select.args.get("distinct")
+    if given is None or given.args.get("on") or _groups(select):
+        return select
+    select.set("distinct", None)
+    select.set("group", exp.Group(all=True))
+    return select
 
 
 def _groups(select: exp.Select) -> bool:

@@ -97,8 +97,13 @@ def _is_constant(node: exp.Expr | None) -> bool:
     return node is None or constant(node) is not None
 
 
-def filtered_sum(node: exp.Expr) -> exp.Expr | None:
-    """SUM(CASE WHEN … THEN x ELSE 0 END) as the sum of x where that holds; None of other nodes."""
+def filtered_sum(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """SUM(CASE WHEN … THEN x ELSE 0 END) as the sum of x where that holds; None of other nodes.
+
+    Returns:
+        The sum, and the count of which it is NULL where that is 0: of no record, or of none that
+        has a value.
+    """
     case = bare(node.this) if isinstance(node, exp.Sum) else None
     if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
         return None
@@ -108,7 +113,8 @@ def filtered_sum(node: exp.Expr) -> exp.Expr | None:
         return None
     where = exp.Where(this=branch.this.copy())
     some = exp.Filter(this=exp.Sum(this=value.copy()), expression=where)
-    return exp.Coalesce(this=some, expressions=[exp.Literal.number(0)])
+    known = exp.Coalesce(this=some, expressions=[exp.Literal.number(0)])
+    return known, exp.Count(this=case.copy())
 
 
 CORRELATION = "correlation"
