@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import tiers
 from dbt_attempts import NOT_ITS
 from hospital import Project
 
@@ -29,6 +30,28 @@ def test_a_gate_that_a_materialization_would_ignore_stops_the_run(project: Proje
     assert f"materialized as something that has none: {open_}" in " ".join(done.output.split())
     assert project.tables == before
     assert not project.rows("SELECT view_name FROM duckdb_views() WHERE view_name LIKE 'as_%'")
+
+
+def test_a_project_that_measures_by_macros_of_its_own_is_stopped(project: Project) -> None:
+    """Whatever stands under `adapter.dispatch` or the materialization would decide what passes."""
+    before = project.tables
+    (project.folder / "macros").mkdir()
+    project.write(
+        "macros/own.sql",
+        "{% macro duckdb__types_of(relation) %}{{ return({}) }}{% endmacro %}\n"
+        "{% macro default__class_sizes(relation, qis, subject) %}SELECT 9{% endmacro %}\n"
+        "{% macro gate_failures(relation, gate, plan) %}{{ return([]) }}{% endmacro %}\n"
+        "{% materialization deid_release, adapter='duckdb' %}{% endmaterialization %}\n",
+    )
+    done = project.run("run", "--select", "wards_public", code=2)
+    told = " ".join(done.output.split())
+    own = "default__class_sizes (hospital), duckdb__types_of (hospital), materialization"
+    assert f"by which the gate of dbdeid measures: {own}" in told
+    assert "materialization_deid_release_duckdb (hospital)" in told
+    assert "gate_failures (" not in told  # nobody asks for it: the package names its own
+    assert project.tables == before
+    if tiers.full:
+        project.run("seed", "--select", "visits")  # what has no gate is built
 
 
 @pytest.mark.full

@@ -101,6 +101,16 @@ def added(value: str, table: str = "kept") -> str:
     return f"SELECT {ALL}, {value} FROM {table}"
 
 
+def hooked(*hooks: str, adapters: tuple[str, ...] = ("duckdb", "postgres")) -> Attempt:
+    """Records as planned, and what is done to the table after they were measured."""
+    return Attempt(
+        f"SELECT {ALL} FROM kept",
+        "A post-hook changed the table after it was measured",
+        adapters,
+        config=f"post_hook={list(hooks)!r}",
+    )
+
+
 COLUMNS = {
     "identifier": Attempt(added("patient", "g"), "column patient is withheld by the plan"),
     "renamed_identifier": Attempt(added("patient AS dm", "g"), "column dm is not in the plan"),
@@ -274,6 +284,39 @@ RECORDS = {
         f"SELECT {ALL} FROM kept",
         "a post-hook outside of the transaction",
         config="post_hook={'sql': 'INSERT INTO {{ this }} TABLE {{ this }}', 'transaction': false}",
+    ),
+    "hook_with_a_view": hooked(
+        "CREATE TABLE seen_by_all AS SELECT * FROM {{ this }}",
+        "DROP TABLE {{ this }}",
+        "CREATE VIEW {{ this }} AS SELECT * FROM seen_by_all",
+    ),
+    "hook_with_a_comment": hooked("COMMENT ON TABLE {{ this }} IS 'of P0007 and others'"),
+    "hook_with_a_comment_on_a_column": hooked(
+        "COMMENT ON COLUMN {{ this }}.age IS 'P0007 is 7 years old'"
+    ),
+    "hook_with_a_default": hooked(
+        "ALTER TABLE {{ this }} ALTER COLUMN diagnosis SET DEFAULT 'P0007'"
+    ),
+    "hook_with_a_condition": hooked(
+        "ALTER TABLE {{ this }} ADD CHECK (diagnosis IN "
+        "('asthma', 'flu', 'fracture', 'migraine', 'P0007'))",
+        adapters=("postgres",),
+    ),
+    "hook_with_an_index_of_some": hooked(
+        "CREATE INDEX ON {{ this }} (age) WHERE diagnosis <> 'P0007'", adapters=("postgres",)
+    ),
+    "hook_with_a_child": hooked(
+        "CREATE TABLE child () INHERITS ({{ this }})", adapters=("postgres",)
+    ),
+    "hook_with_a_trigger": hooked(
+        "CREATE FUNCTION nothing() RETURNS TRIGGER LANGUAGE plpgsql AS $$BEGIN RETURN NEW; END$$",
+        "CREATE TRIGGER later BEFORE INSERT ON {{ this }} EXECUTE FUNCTION nothing()",
+        adapters=("postgres",),
+    ),
+    "hook_with_another_order": hooked(
+        "CREATE TABLE turned AS SELECT * FROM {{ this }} ORDER BY ward DESC, age DESC",
+        "DELETE FROM {{ this }}",
+        "INSERT INTO {{ this }} SELECT * FROM turned",
     ),
     "plan_that_is_a_model": Attempt(
         f"SELECT {ALL} FROM kept -- {{{{ ref('own_policy') }}}}",

@@ -147,9 +147,57 @@
   {% endif %}
 {% endmacro %}
 
+{#- What a gate measures by, where a project or another package has put its own in the place: by
+    the name of each, and whose it is. -#}
+{% macro replaced() %}
+  {% set found = {} %}
+  {% for one in [
+    adapter.dispatch('beside_rows', 'deid'),
+    adapter.dispatch('class_closeness_equal', 'deid'),
+    adapter.dispatch('class_closeness_ordered', 'deid'),
+    adapter.dispatch('class_diversity', 'deid'),
+    adapter.dispatch('class_sizes', 'deid'),
+    adapter.dispatch('date_label', 'deid'),
+    adapter.dispatch('double', 'deid'),
+    adapter.dispatch('interval_label', 'deid'),
+    adapter.dispatch('is_kind', 'deid'),
+    adapter.dispatch('literal', 'deid'),
+    adapter.dispatch('named', 'deid'),
+    adapter.dispatch('place_of_row', 'deid'),
+    adapter.dispatch('prefix_label', 'deid'),
+    adapter.dispatch('quoted', 'deid'),
+    adapter.dispatch('types_of', 'deid')
+  ] if one.macro.package_name != 'deid' %}
+    {% do found.update({one.macro.name: one.macro.package_name}) %}
+  {% endfor %}
+  {% set own = context.get(project_name) or {} %}
+  {% for adapter_name in ['default', adapter.type()] %}
+    {% set name = 'materialization_deid_release_' ~ adapter_name %}
+    {% if name in own %}{% do found.update({name: project_name}) %}{% endif %}
+  {% endfor %}
+  {{ return(found) }}
+{% endmacro %}
+
+{#- Stops where something else measures than what was tried; on other databases that is told. -#}
+{% macro _require_own_gate() %}
+  {% set listed = [] %}
+  {% for name, package in deid.replaced().items() %}
+    {% do listed.append(name ~ ' (' ~ package ~ ')') %}
+  {% endfor %}
+  {% if listed and adapter.type() in ['duckdb', 'postgres'] %}
+    {% do deid.stop(
+      'nothing was run: macros take the place of those by which the gate of dbdeid measures: '
+        ~ listed | sort | join(', '),
+      'rename them, or drop them; on ' ~ adapter.type() ~ ' the gate needs none'
+    ) %}
+  {% elif listed %}
+    {% do log('deid: the gate measures by ' ~ listed | sort | join(', '), info=true) %}
+  {% endif %}
+{% endmacro %}
+
 {#- Stops a run of models that declare a gate and are materialized as something that has none. -#}
 {% macro require_gates() %}
-  {% set open = [] %}
+  {% set open, gated = [], [] %}
   {% for id in (selected_resources if execute else []) %}
     {% set node = graph.nodes.get(id) %}
     {% if node and node.resource_type in ['model', 'snapshot']
@@ -157,6 +205,7 @@
       and deid.gate_of(node, 'model ' ~ node.name) is not none %}
       {% do open.append(node.name ~ ' (' ~ node.config.materialized ~ ')') %}
     {% endif %}
+    {% if node and node.config.materialized == 'deid_release' %}{% do gated.append(id) %}{% endif %}
   {% endfor %}
   {% if open %}
     {% do deid.stop(
@@ -166,4 +215,5 @@
         ~ 'or drop the declaration'
     ) %}
   {% endif %}
+  {% if gated %}{% do deid._require_own_gate() %}{% endif %}
 {% endmacro %}

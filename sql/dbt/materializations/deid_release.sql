@@ -72,15 +72,16 @@
   {{ adapter.rename_relation(intermediate_relation, target_relation) }}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {% if apart and deid.is_changed(target_relation, measured_relation, plan) %}
+  {%- set done = deid.done_by_hooks(target_relation, measured_relation, plan) if apart else none -%}
+  {% if done %}
     {{ drop_relation_if_exists(measured_relation) }}
-    {{ drop_relation_if_exists(target_relation) }}
+    {% do deid.drop_whatever(target_relation) %}
     {% if existing_relation is not none %}
       {{ adapter.rename_relation(backup_relation, existing_relation) }}
     {% endif %}
     {% do adapter.commit() %}
     {% do deid.stop(
-      gate.where ~ ': not released. A post-hook changed the table after it was measured',
+      gate.where ~ ': not released. A post-hook changed the table after it was measured: ' ~ done,
       'do it in the model or before it; a hook may grant, or copy the table'
     ) %}
   {% endif %}
@@ -127,39 +128,4 @@
     FROM {{ relation }}
   {% endset %}
   {{ return(run_query(query).rows[0][0] | int > 0) }}
-{% endmacro %}
-
-{#- Whether a released table is not what was measured, but for the subject. -#}
-{% macro is_changed(relation, measured, plan) %}
-  {% set columns = plan.columns.keys() | list %}
-  {% if deid._of_columns(deid.types_of(relation), deid._without_subject(plan)) %}
-    {{ return(true) }}
-  {% endif %}
-  {% set query %}
-    SELECT COUNT(*)
-    FROM (
-      SELECT 1 AS deid_one
-      FROM (
-        {%- for one, sign in [(relation, '1'), (measured, '-1')] %}
-        SELECT
-          {%- for name in deid.found(one, columns, one.identifier) %}
-          {{ name }} AS deid_c{{ loop.index0 }},
-          {%- endfor %}
-          {{ sign }} AS deid_sign
-        FROM {{ one }}
-        {{ 'UNION ALL' if not loop.last }}
-        {%- endfor %}
-      ) AS deid_both
-      GROUP BY {% for _ in columns %}deid_c{{ loop.index0 }}{{ ', ' if not loop.last }}{% endfor %}
-      HAVING SUM(deid_sign) <> 0
-    ) AS deid_changed
-  {% endset %}
-  {{ return(run_query(query).rows[0][0] | int > 0) }}
-{% endmacro %}
-
-{% macro _without_subject(plan) %}
-  {% set released = {} %}
-  {% do released.update(plan) %}
-  {% do released.update({'subject': none}) %}
-  {{ return(released) }}
 {% endmacro %}
